@@ -1,17 +1,19 @@
 /**
- * `status.lastActivity` changes without anybody writing the object. It has a version of its own like
- * every change, so that watchers see it, but whoever read the object before it has missed nothing
- * that they could overwrite: such versions are not stale.
+ * `status.lastActivity` changes without a write of the object. Each such change gets a
+ * resourceVersion, so that watchers see it. A client that read the object before it can still
+ * update: activity alone does not make a version stale.
  */
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../apimachinery/index.ts';
 import type { Change, StoredObject } from '../state/index.ts';
 
-/** Beside the object, out of sight: since which version nothing but activity changed, and of what. */
+/**
+ * Hidden fields: the version since which only activity changed, and the digest of the object then.
+ */
 const SINCE = 'status.lastActivity since';
 const OF = 'status.lastActivity of';
 
-/** The change that notes a use of an object. */
+/** The change that records a use of an object. */
 export function noteActivity(stored: StoredObject, lastActivity: string): Change {
   const { key, object, hidden } = stored;
   const of = digest(object);
@@ -25,7 +27,7 @@ export function noteActivity(stored: StoredObject, lastActivity: string): Change
   };
 }
 
-/** Whether an object was changed since a version by anything but its use. */
+/** True if the object was changed since a version by more than activity. */
 export function isStale(resourceVersion: string, { object, hidden }: StoredObject): boolean {
   const current = object.metadata.resourceVersion ?? '';
   if (resourceVersion === current) return false;

@@ -1,4 +1,4 @@
-/** What it takes to keep catalog and state in step with a branch, and who is told of it. */
+/** Dependencies of the branch, and the observer of its progress. */
 import type { Clock } from '../apimachinery/index.ts';
 import type { FileReader, ObjectChange } from '../catalog/index.ts';
 import type { Repository } from '../git/index.ts';
@@ -7,18 +7,18 @@ import type { Store } from '../state/index.ts';
 import type { PruneBudget } from './pushes/prune-budget.ts';
 import type { Sealer } from './writes/sealer.ts';
 
-/** What others want to know of the branch; called synchronously, must not throw. */
+/** Events of the branch. Called synchronously; must not throw. */
 export interface BranchObserver {
   /** Commits of the API became durable. */
   published(commits: number, milliseconds: number): void;
-  /** Readers see a new revision. `source`: who moved the branch there. */
+  /** Readers see a new revision. `source`: the API or a push moved the branch. */
   applied(event: {
     revision: string;
     source: 'api' | 'push';
     changes: readonly ObjectChange[];
     milliseconds: number;
   }): void;
-  /** All of history was read. */
+  /** The whole history was replayed. */
   replayed(reason: string, milliseconds: number): void;
 }
 
@@ -27,14 +27,17 @@ export interface BranchOptions {
   readonly store: Store;
   readonly kinds: KindTable;
   readonly reader: FileReader;
-  /** The folder that is read; '' is the whole tree. */
+  /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
   readonly clock: Clock;
-  /** What verdicts depend on beside commits; a catalog that was kept under others is not used. */
+  /**
+   * Digest of the configuration that verdicts depend on. A catalog persisted under another digest
+   * is not used.
+   */
   readonly rules: string;
   readonly observer: BranchObserver;
-  /** What may go without consent; undefined: everything. */
+  /** Removals that need no approval; undefined: all. */
   readonly budget: PruneBudget | undefined;
-  /** Seals what writes of the API bring; absent: they are written as they are. */
+  /** Encrypts API writes; absent: they are written in plaintext. */
   readonly sealer?: Sealer | undefined;
 }

@@ -1,6 +1,7 @@
 /**
- * The one place where the branch, the catalog and the state move. What moves them takes turns:
- * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
+ * The only place where the branch, the catalog and the state change. A mutex serializes the
+ * writers: groups of API writes, pushes that moved the branch, pushes that are being judged.
+ * Readers never wait.
  */
 
 import { unavailable } from '../apimachinery/index.ts';
@@ -21,7 +22,7 @@ import type { Sealer } from './writes/sealer.ts';
 import type { Write, Written } from './writes/write.ts';
 import { WriteQueue } from './writes/write-queue.ts';
 
-/** Whatever refuses writes takes a person, or a disk that comes back. */
+/** Writes resume after an operator acts or a disk recovers; neither is quick. */
 const RETRY_REFUSED_SECONDS = 5;
 
 export class Branch {
@@ -38,44 +39,46 @@ export class Branch {
     this.#queue = new WriteQueue({ ...options, turns, state });
   }
 
-  /** Continues where the last run ended, or reads history; then catches up with the branch. */
+  /**
+   * Continues from the persisted catalog, or replays the history; then catches up with the branch.
+   */
   static async open(options: BranchOptions): Promise<Branch> {
     const branch = new Branch(options, new Mutex(), await DesiredState.open(options));
     await branch.sync();
     return branch;
   }
 
-  /** The desired state, for those who have the turn or only look. */
+  /** The desired state. Only holders of the mutex may change it. */
   get state(): DesiredState {
     return this.#state;
   }
 
-  /** Opens and encrypts secrets; undefined: neither is done. */
+  /** Decrypts and encrypts secrets; undefined: neither is done. */
   get sealer(): Sealer | undefined {
     return this.#options.sealer;
   }
 
-  /** Why readers do not see where the branch is; undefined: they do. */
+  /** The hold that stops readers from following the branch; undefined: readers follow it. */
   get hold(): Hold | undefined {
     return this.#state.consent.hold;
   }
 
-  /** Writes that wait for a turn. */
+  /** Number of queued writes. */
   get waiting(): number {
     return this.#queue.length;
   }
 
-  /** Reason why no write is taken; undefined: they are. */
+  /** Reason why writes are refused; undefined: writes are accepted. */
   get refusal(): string | undefined {
     return this.#refusal;
   }
 
-  /** Refuses API writes and pushes from now on; undefined: takes them again. */
+  /** Refuses API writes and pushes from now on; undefined: accepts them again. */
   refuseWrites(reason: string | undefined): void {
     this.#refusal = reason;
   }
 
-  /** Throws 503 while no write is taken. */
+  /** Throws 503 while writes are refused. */
   assertTakesWrites(): void {
     if (this.#refusal !== undefined) throw unavailable(this.#refusal, RETRY_REFUSED_SECONDS);
   }
@@ -85,19 +88,19 @@ export class Branch {
     return await this.#queue.submit(write);
   }
 
-  /** Whether the branch got there by writes that readers see, or are about to. */
+  /** True if API writes moved the branch to `head`: readers see them, or will soon. */
   isOwn(head: string | undefined): boolean {
-    // Whoever ends a hold by moving the branch back must be heard.
+    // Moving the branch back ends a hold, so that every move counts during one.
     if (head === undefined || this.hold !== undefined) return false;
     return head === this.#state.revision || this.#queue.isOwn(head);
   }
 
-  /** Catches up with the branch, wherever others moved it. */
+  /** Follows the branch to its present commit. */
   async sync(): Promise<void> {
     await this.inTurn((state) => state.catchUp());
   }
 
-  /** Agrees to a revision that is held, or will be when the branch gets there. */
+  /** Approves a revision that is held, or that will be held when the branch reaches it. */
   async approve(approval: Approval): Promise<void> {
     await this.inTurn(async (state) => {
       await state.consent.approve(approval);
@@ -105,7 +108,7 @@ export class Branch {
     });
   }
 
-  /** Runs something while nothing else moves the branch, the catalog or the state. */
+  /** Runs `work` while nothing else changes the branch, the catalog or the state. */
   inTurn<T>(work: (state: DesiredState) => Promise<T>): Promise<T> {
     return this.#turns.run(async () => {
       await this.#queue.settle();
@@ -114,8 +117,8 @@ export class Branch {
   }
 
   /**
-   * Reads what commits in quarantine would do; takes no turn, so that large pushes delay nobody.
-   * Undefined: the branch is, or goes, elsewhere meanwhile.
+   * Reads the result of commits in quarantine. Does not take the mutex, so that a large push delays
+   * no other writer. Undefined: the branch is elsewhere, or moves meanwhile.
    */
   async foresee(
     repository: DryRunContext['repository'],
@@ -128,8 +131,8 @@ export class Branch {
   }
 
   /**
-   * Secrets in the clear in commits that the tips bring and no ref has. None where the repository
-   * does not encrypt.
+   * Plaintext secrets in commits that the tips reach and no ref does. Empty if the repository does
+   * not encrypt.
    */
   async leaksOf(source: LeakSource, tips: readonly string[]): Promise<readonly Problem[]> {
     const { view } = this.#state;

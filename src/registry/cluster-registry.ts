@@ -1,6 +1,6 @@
 /**
- * Writes of objects that are a cluster's own data: the rules of the registry without git. A write
- * is decided and applied in one go, and answered when it is durable.
+ * Writes of a cluster's own objects, such as namespaces: the rules of the registry without git. A
+ * write is decided and applied synchronously, and answered when it is durable.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -29,14 +29,14 @@ import type {
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: ScopedStore;
-  /** The kind whose objects are the namespaces of the others. Absent: nobody makes any. */
+  /** Kind whose objects are the namespaces of the others. Absent: there are none. */
   readonly namespaces?: Kind | undefined;
   readonly guards?: readonly Guard[];
-  /** What an object is kept as. */
+  /** Returns the form in which an object is stored. */
   complete?(kind: Kind, object: KubeObject): KubeObject;
 }
 
-/** They cannot be removed, as in Kubernetes. */
+/** Cannot be deleted, as in Kubernetes. */
 const LASTING_NAMESPACES = ['default', 'kube-system', 'kube-public'];
 
 export class ClusterRegistry implements ObjectRegistry {
@@ -110,8 +110,7 @@ export class ClusterRegistry implements ObjectRegistry {
         name,
       );
     }
-    // Nothing here waits for anything to end, so a grace period would be for nobody; nor is
-    // anything here owned by anything else.
+    // No finalizer or grace period delays a deletion here, and no object has an owner.
     const { uid, resourceVersion } = request.delete;
     const asked = { uid, resourceVersion };
     const deletion = prepareDelete(this.#write, { ...request, delete: asked });
@@ -132,7 +131,10 @@ export class ClusterRegistry implements ObjectRegistry {
     return this.#parts.complete?.(kind, object) ?? object;
   }
 
-  /** What is in a namespace goes before it, finalizers or not: nothing here would finish them. */
+  /**
+   * The contents of a namespace are removed first, with finalizers too: no controller would finish
+   * them.
+   */
   #empty(namespace: string): void {
     const { store, kinds } = this.#parts;
     const changes = kinds.kinds
@@ -159,7 +161,7 @@ export class ClusterRegistry implements ObjectRegistry {
   }
 }
 
-/** What objects are kept as of kinds of Kubernetes that count no generations. */
+/** Stored form of Kubernetes kinds that count no generations. */
 export function withoutGeneration(_kind: Kind, object: KubeObject): KubeObject {
   delete object.metadata.generation;
   return object;

@@ -1,6 +1,6 @@
 /**
- * Keeps catalog and state in step with the branch. Callers hold the turn (`branch.ts`); nothing in
- * here guards against overlap.
+ * Synchronizes catalog and state with the branch. Callers hold the mutex of `branch.ts`; this file
+ * does not guard against overlap.
  */
 import { flatMapYielding, type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import {
@@ -29,7 +29,7 @@ import type { FieldWrite } from './writes/field-managers.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 import { isStateObject } from './writes/state-objects.ts';
 
-/** One write, done in memory, that readers do not see yet. */
+/** One write, applied in memory, that readers do not see yet. */
 export interface StagedWrite {
   readonly changes: readonly ObjectChange[];
   readonly state: readonly Change[];
@@ -38,29 +38,29 @@ export interface StagedWrite {
   readonly fields?: FieldWrite | undefined;
 }
 
-/** What a group of staged writes comes to. */
+/** Changes of a group of staged writes. */
 export interface SealedGroup {
   readonly staged: readonly StagedWrite[];
   readonly changes: readonly ObjectChange[];
   readonly notes: Notes;
-  /** Undefined: it moves no branch. */
+  /** Undefined: the group does not move the branch. */
   readonly revision: string | undefined;
 }
 
-/** What showing a group comes to, on what the store was at a version. */
+/** Changes that publishing a group makes, planned on a version of the store. */
 export interface PlannedStep {
   readonly version: number;
   apply(): void;
 }
 
 export class DesiredState {
-  /** What is held, and who agreed to what. */
+  /** Holds and approvals. */
   readonly consent: PruneApprovals;
   readonly #options: BranchOptions;
   readonly #moving: SpeculativeCatalog;
   readonly #copies: DerivedSecrets;
   #shown: string | undefined;
-  /** Paths of files that have notes, or had: where there is none, none has to go. */
+  /** Paths of files with persisted provenance, now or earlier. Other paths need no removal. */
   readonly #noted: Set<string>;
 
   private constructor(options: BranchOptions, folded: Folded) {
@@ -72,7 +72,7 @@ export class DesiredState {
     this.#noted = new Set(persistedPaths(options.store));
   }
 
-  /** Continues where the last run ended, if it left a catalog that still fits. */
+  /** Continues from the persisted catalog if it still fits. */
   static async open(options: BranchOptions): Promise<DesiredState> {
     const { store } = options;
     const kept = await persistedFold(options);
@@ -100,17 +100,19 @@ export class DesiredState {
     return this.#moving.view;
   }
 
-  /** Moves the catalog, and nothing that readers see, past a commit that is being built. */
+  /** Moves the catalog past a commit that is being built. Readers do not see it yet. */
   stage(commit: { id: string; committerTime: number }, edited: EditedFile): StepResult {
     return this.#moving.stage(commit, edited);
   }
 
-  /** Where an accepted push leads; taken when the branch gets there, unless it went elsewhere. */
+  /** Uses the result of an accepted push when the branch reaches it. Another move discards it. */
   expect(prepared: PreparedMove): void {
     this.#moving.expect(prepared);
   }
 
-  /** To be called when a group is staged, and before anything of the next one is. */
+  /**
+   * Closes a group of staged writes. Must be called before any write of the next group is staged.
+   */
   seal(staged: readonly StagedWrite[]): SealedGroup {
     const changes = staged.flatMap((write) => write.changes);
     const paths = staged.flatMap((write) => write.paths);
@@ -119,7 +121,7 @@ export class DesiredState {
     return { staged, changes, notes, revision: this.revision };
   }
 
-  /** Works out what `show` will do, and shows nothing: what can be done while a group is on its way. */
+  /** Plans `show` without showing anything, while the group is still being written to disk. */
   foresee({ staged, changes, notes }: SealedGroup): PlannedStep {
     const { store, kinds, clock } = this.#options;
     const { resourceVersion: version } = store;
@@ -133,7 +135,10 @@ export class DesiredState {
     return { version, apply };
   }
 
-  /** Shows readers what was staged, at once. `foreseen` counts unless something changed since. */
+  /**
+   * Shows the staged writes to readers in one step. `plan` counts only if the store did not change
+   * since.
+   */
   show(sealed: SealedGroup, foreseen?: PlannedStep): void {
     const { store, observer } = this.#options;
     const { changes, revision } = sealed;
@@ -148,21 +153,20 @@ export class DesiredState {
     observer.applied({ revision, source: 'api', changes, milliseconds });
   }
 
-  /** Makes the copies that an earlier version did not make. */
+  /** Adds derived secrets that an earlier version of gitplane did not make. */
   repairCopies(): void {
     const { store, clock } = this.#options;
     const changes = this.#copies.stale(clock.now());
     if (changes.length > 0) store.apply(changes, {}, provenanceFor(store, changes, []));
   }
 
-  /** Makes up for a step that failed half-way, before anything is built on it. */
+  /** Repairs the state after a step that failed half-way, before anything is built on it. */
   async recover(): Promise<void> {
     if (this.#moving.isDoubtful) await this.catchUp();
   }
 
   /**
-   * Follows the branch to wherever others moved it, unless that needs consent. Returns whether
-   * readers see anything new.
+   * Follows the branch, unless the move needs approval. Returns true if readers see anything new.
    */
   async catchUp(): Promise<boolean> {
     const { consent } = this;
@@ -174,7 +178,10 @@ export class DesiredState {
     return false;
   }
 
-  /** A commit beyond the limits is held; where nothing is served, what stands for it is. */
+  /**
+   * Holds a commit that exceeds the limits. With nothing served yet, readers get the placeholder of
+   * that commit.
+   */
   async #moveWithinLimits(head: string): Promise<boolean> {
     const { consent } = this;
     const { problem, standIn } = await this.#options.repository.boundsOf(head);
@@ -185,7 +192,7 @@ export class DesiredState {
     return moved;
   }
 
-  /** By way of what an earlier run served, and of commits that somebody agreed to. */
+  /** Moves by way of the persisted revision, and of approved commits. */
   async #moveTo(head: string): Promise<boolean> {
     const { consent } = this;
     const { repository } = this.#options;
@@ -211,7 +218,7 @@ export class DesiredState {
     const from = served.catalog.revision ?? consent.base;
     const before = isFirst ? this.#earlier().length : served.catalog.size;
     const removals = new Removals();
-    // Where nothing is served yet, or only the rules are new, no commit takes anything away.
+    // On a first start, or if only the rules changed, no commit removes anything.
     const onStep = from === undefined || from === target ? undefined : removals.note;
     const followed = await this.#moving.follow(target, { served, onStep });
     const { changes, paths, follows } = followed;
@@ -227,9 +234,9 @@ export class DesiredState {
       this.#moving.settle();
       return false;
     }
-    // A replay names every path that matters; looking at each object would find no other.
+    // A replay names every relevant path. Comparing each object would find no other.
     const looked = store.pristine && !follows ? [] : changes;
-    // Nobody reads yet where everything is new.
+    // There are no readers yet if the store is empty.
     const run = store.pristine ? runAtOnce<Notes> : runYielding<Notes>;
     const notes = { ...(await run(this.#notes(looked, paths))), ...consent.passedNotes(target) };
     const context = { kinds, store, time: clock.now() };
@@ -242,7 +249,9 @@ export class DesiredState {
     return true;
   }
 
-  /** Readers see all of it at once; working it out lets them read meanwhile. */
+  /**
+   * Readers see all changes at once. Computing them yields, so that readers are answered meanwhile.
+   */
   async #apply(
     context: FillingContext,
     of: { changes: readonly ObjectChange[]; notes: Notes; leftovers: Change[]; isFirst: boolean },
@@ -256,19 +265,22 @@ export class DesiredState {
     await store.applyYielding(projected, notes, remarks);
   }
 
-  /** What an earlier run served under other rules and is no part of the platform any more. */
+  /**
+   * Removals of objects that an earlier run served under other rules and that the platform no
+   * longer has.
+   */
   #leftovers(): Extract<Change, { type: 'remove' }>[] {
     const gone = this.#earlier().filter((key) => this.catalog.object(key) === undefined);
     return gone.map((key) => ({ type: 'remove', key }));
   }
 
-  /** What is in state that a manifest was once read for. */
+  /** Keys of stored objects that once had a manifest. */
   #earlier(): ObjectKey[] {
     const { store, kinds } = this.#options;
     return (
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
-        // What is being deleted is in no manifest any more and waits for its finalizers.
+        // A terminating object has no manifest any more and waits for its finalizers.
         .filter((stored) => !stored.terminating && !isStateObject(stored))
         .map(({ key }) => key)
     );

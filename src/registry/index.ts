@@ -1,4 +1,4 @@
-/** Public names of `registry/`: other folders import this file alone. */
+/** Door of `registry/`: other folders import this file alone. */
 export { noteActivity } from './activity.ts';
 export { Branch } from './branch.ts';
 export type { BranchObserver, BranchOptions } from './branch-options.ts';

@@ -1,10 +1,9 @@
 /**
- * Writes that wait for a review: they are decided on the platform as it will be when everything
- * pending is merged, become commits of the branch for writes, and are answered with the object as it
- * will be. Reads know nothing of them.
- *
- * The platform as it will be is a branch and a state of its own, in memory, on the tip of that
- * branch. It is opened anew when the followed branch moved.
+ * Writes that wait for a review. They are decided on the platform as it will be after all pending
+ * changes are merged, become commits of the branch for writes, and are answered with the future
+ * object. Reads do not show them.
+ * The future platform (`Shadow`) is a branch and a state in memory, on the tip of that branch. It
+ * is opened again when the followed branch moved.
  */
 import {
   isRecord,
@@ -25,7 +24,7 @@ import { isStateObject } from './writes/state-objects.ts';
 import type { UpdateRequest } from './writes/update.ts';
 import type { DeleteResult, Target, WriteResult } from './writes/write-context.ts';
 
-/** The platform as it will be. */
+/** The platform with all pending changes merged. */
 export interface Shadow {
   readonly registry: Registry;
   readonly store: Store;
@@ -33,18 +32,18 @@ export interface Shadow {
 }
 
 export interface PendingWritesOptions {
-  /** What readers see. */
+  /** Present objects, as readers see them. */
   readonly served: { readonly registry: Registry; readonly store: Store; readonly branch: Branch };
-  /** The branch for writes, below git. */
+  /** The branch for writes, in git. */
   readonly pending: {
     readonly name: string;
     readonly isStale: boolean;
-    /** Asks the remote whether somebody else moved it: then it is stale. */
+    /** Asks the remote whether another process moved the branch, which makes this one stale. */
     look(): Promise<void>;
   };
-  /** Opens it on top of a revision of the followed branch. */
+  /** Opens the branch on top of a revision of the followed branch. */
   open(base: string): Promise<{ shadow: Shadow; conflicts: boolean }>;
-  /** Called when nothing is under way any more. */
+  /** Called when no write is in progress any more. */
   onClose(): Promise<void>;
 }
 
@@ -101,7 +100,7 @@ export class PendingWrites implements ObjectRegistry {
     });
   }
 
-  /** Takes in what happened to either branch. */
+  /** Follows moves of both branches. */
   async sync(): Promise<void> {
     while (!this.#closed && (this.#syncing !== undefined || this.#isStale())) {
       this.#syncing ??= this.#sync().finally(() => {
@@ -118,13 +117,13 @@ export class PendingWrites implements ObjectRegistry {
     await this.#options.onClose();
   }
 
-  /** Decided anew where somebody else moved the branch. */
+  /** Writes, and decides again if another process moved the branch. */
   async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
     this.#options.served.branch.assertTakesWrites();
     for (let races = 0; races < MOST_RACES; races++) {
       try {
         const result = await this.#attempt(work);
-        // What needed no push may rest on what is pending no more.
+        // A write that made no commit may depend on a pending change that is gone.
         if (result.commit !== undefined || !(await this.#hasMoved())) return result;
       } catch (error) {
         const isMoved = error instanceof RemoteError && error.problem === 'moved';
@@ -134,7 +133,7 @@ export class PendingWrites implements ObjectRegistry {
     return await this.#attempt(work);
   }
 
-  /** Unless the remote cannot be asked, whether its branch is elsewhere than was known. */
+  /** True if the remote branch moved. Throws if the remote cannot be reached. */
   async #hasMoved(): Promise<boolean> {
     const { pending } = this.#options;
     await pending.look().catch(() => undefined);
@@ -181,7 +180,7 @@ export class PendingWrites implements ObjectRegistry {
     this.#opened = { base, ...(await open(base)) };
   }
 
-  /** Versions of the served object mean the same here, while nothing is pending for it. */
+  /** While nothing is pending for an object, its served resourceVersion is valid here. */
   #change(request: UpdateRequest, current: KubeObject): unknown {
     const served = this.#sameAsServed(request, current);
     if (served === undefined) return request.change(current);
@@ -200,7 +199,7 @@ export class PendingWrites implements ObjectRegistry {
     return jsonEqual(desiredPart(served), desiredPart(current)) ? served : undefined;
   }
 
-  /** Only the state knows an object whose manifest is gone, or that never had one. */
+  /** True if only the state knows the object: its manifest is gone, or it never had one. */
   #isInState(target: Target): boolean {
     const served = this.#options.served.store.get(keyOf(target));
     return served !== undefined && (served.terminating || isStateObject(served));
@@ -209,7 +208,7 @@ export class PendingWrites implements ObjectRegistry {
 
 const MOST_RACES = 5;
 
-/** Whether a write was refused for what there is, or is not. */
+/** True if a write was refused because an object exists or is missing. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StatusError && [404, 409, 422].includes(error.code);
 }

@@ -1,4 +1,4 @@
-/** The door for reads where nothing is written: by kinds without such a verb, or somewhere else. */
+/** Registry of kinds without write verbs, or whose writes happen elsewhere. */
 import { noSuchRoute, notFound } from '../apimachinery/index.ts';
 import type { Store } from '../state/index.ts';
 import type { ObjectRegistry } from './registry.ts';

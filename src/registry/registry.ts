@@ -1,6 +1,6 @@
 /**
- * The one door for reads and writes of objects. Knows kinds by what they say of themselves and
- * never by name; authorization of the request itself happened before.
+ * Registry of objects: reads and writes. It knows a kind by its definition and never by name. The
+ * request was authorized before.
  */
 
 import { objectProblems } from '../admission/index.ts';
@@ -35,7 +35,7 @@ import type {
 } from './writes/write-context.ts';
 import { withShown } from './writes/write-only.ts';
 
-/** Makes objects of a kind that is stored nowhere, such as signed tokens. */
+/** Makes objects of a kind that is not stored, such as signed tokens. */
 export type Issuer = (request: {
   readonly kind: Kind;
   readonly object: KubeObject;
@@ -46,12 +46,14 @@ export interface RegistryOptions extends WriteParts {
   readonly branch: Branch;
   /** By plural. */
   readonly issuers: Readonly<Record<string, Issuer>>;
-  /** Takes an owner out of the references of its dependents, before it goes without them. Absent:
-   * nobody knows who they are, and such a deletion is refused. */
+  /**
+   * Removes an owner from the references of its dependents, before the owner is deleted alone.
+   * Absent: such a deletion is refused, since the dependents are not known.
+   */
   readonly release?: ((owner: KubeObject) => Promise<void>) | undefined;
 }
 
-/** What handlers need of a registry, wherever its writes go. */
+/** Methods of a registry that handlers use, independent of where writes go. */
 export type ObjectRegistry = Pick<Registry, 'get' | 'create' | 'update' | 'delete'> &
   Partial<Pick<Registry, 'apply'>>;
 
@@ -99,7 +101,7 @@ export class Registry implements ObjectRegistry {
     return { object, warnings, commit };
   }
 
-  /** `created`: nothing was there. */
+  /** `created`: the object did not exist. */
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
     const { store, clock } = this.#parts;
     return await applyThrough(
@@ -127,7 +129,7 @@ export class Registry implements ObjectRegistry {
     return { object, stored, gone: stored === undefined, warnings: [], commit };
   }
 
-  /** First, so that at no commit there is a dependent whose owner is gone. */
+  /** Releases dependents first, so that no commit has a dependent without its owner. */
   async #release(deletion: PreparedDelete): Promise<void> {
     const { branch, release } = this.#parts;
     if (release === undefined) {
@@ -140,7 +142,7 @@ export class Registry implements ObjectRegistry {
     if (owner !== undefined) await release(owner);
   }
 
-  /** What a dry run answers. */
+  /** Answer to a dry run. */
   #shown(kind: Kind, object: KubeObject): KubeObject {
     const { store, clock } = this.#parts;
     return shownWithCopy(kind, object, { store, time: clock.now() });

@@ -1,7 +1,6 @@
 /**
- * The catalog as it moves, in memory and ahead of what readers see: a commit of our own at a time,
- * or to wherever others moved the branch. Whatever was done can be taken back. Callers hold the turn
- * (`branch.ts`).
+ * The catalog in memory, which may be ahead of what readers see: by one commit of the API, or at
+ * the present head of the branch. Every step can be undone. Callers hold the mutex of `branch.ts`.
  */
 import {
   Catalog,
@@ -21,13 +20,13 @@ import type { BranchOptions } from './branch-options.ts';
 import type { PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 
-/** A step to another revision, done in memory, that readers do not see yet. */
+/** A step to another revision, applied in memory, that readers do not see yet. */
 interface Followed {
   readonly changes: readonly ObjectChange[];
   readonly paths: Iterable<string>;
-  /** Known to go on from what was served. */
+  /** True if it descends from the served revision. */
   readonly follows: boolean;
-  /** Returns to what is served. */
+  /** Undoes the step. */
   back(): void;
 }
 
@@ -40,7 +39,7 @@ export class SpeculativeCatalog {
   readonly #options: Options;
   #folded: Folded;
   #expected: PreparedMove | undefined;
-  /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
+  /** A step is in progress or failed half-way: the catalog may be ahead of what readers see. */
   #doubtful = false;
 
   constructor(options: Options, folded: Folded) {
@@ -64,28 +63,29 @@ export class SpeculativeCatalog {
     return this.#doubtful;
   }
 
-  /** From now on, until it is settled, the catalog may be ahead of what readers see. */
+  /** Marks the catalog as uncertain until `settle`. */
   doubt(): void {
     this.#doubtful = true;
   }
 
-  /** Readers see what the catalog says. */
+  /** Readers see the state of the catalog. */
   settle(): void {
     this.#doubtful = false;
   }
 
   /**
-   * What readers see. In doubt that is in the notes, whatever became of the catalog in memory.
+   * The catalog that readers see. While uncertain it is read from the state store, whatever the
+   * catalog in memory has.
    */
   async served(): Promise<Folded> {
     if (!this.#doubtful) return this.#folded;
     return (await persistedFold(this.#options)) ?? emptyFold(this.#options);
   }
 
-  /** Moves past a commit that is being built. */
+  /** Applies a commit that is being built. */
   stage(commit: { id: string; committerTime: number }, edited: EditedFile): StepResult {
     const before = this.#folded;
-    // The first commit of a repository is the root that identities are counted from.
+    // Identities are counted from the first commit of a repository.
     if (before.catalog.revision === undefined) {
       this.#folded = { catalog: new Catalog(commit.id), view: before.view };
     }
@@ -100,12 +100,17 @@ export class SpeculativeCatalog {
     };
   }
 
-  /** Where an accepted push leads; taken when the branch gets there, unless it went elsewhere. */
+  /**
+   * Stores the result of an accepted push. It is used when the branch reaches that commit, and
+   * dropped on any other move.
+   */
   expect(prepared: PreparedMove): void {
     this.#expected = prepared;
   }
 
-  /** Goes from what is served to where others moved the branch. Leaves doubt behind. */
+  /**
+   * Moves from the served revision to the head of the branch. The catalog is uncertain afterwards.
+   */
   async follow(
     target: string,
     { served, onStep }: { served: Folded; onStep: ReplayContext['onStep'] },
@@ -125,12 +130,12 @@ export class SpeculativeCatalog {
       const extended = await this.#extend(context, served, target);
       if (extended !== undefined) return extended;
     }
-    // What is in memory stays as it is, should this fail.
+    // The catalog in memory stays unchanged if the replay fails.
     this.#doubtful = wasDoubtful;
     return await this.#replay(context, served, target);
   }
 
-  /** What was worked out when a push was judged, if that is where the branch went. */
+  /** The result of a judged push, if the branch moved to it. */
   #foreseen(target: string, served: Folded, expected: PreparedMove): Followed | undefined {
     if ('commit' in expected) {
       return expected.commit.id === target ? this.#take(served, expected) : undefined;
@@ -143,7 +148,7 @@ export class SpeculativeCatalog {
     return { ...expected, back };
   }
 
-  /** Takes the step that was tried when it was judged. */
+  /** Applies the step that was tried when it was judged. */
   #take(served: Folded, { catalog, trial, commit, files, view }: PreparedStep): Followed {
     const isTried = catalog === served.catalog;
     const { changes, undo } = isTried ? trial.take() : served.catalog.advance({ commit, files });
@@ -155,7 +160,7 @@ export class SpeculativeCatalog {
     return { changes, paths: files.keys(), follows: true, back };
   }
 
-  /** Undefined: history does not go on in one line. */
+  /** Undefined: the history is not linear. */
   async #extend(
     context: ReplayContext,
     served: Folded,
@@ -184,14 +189,14 @@ export class SpeculativeCatalog {
     const paths = [...notedPaths(served.catalog), ...notedPaths(after.catalog)];
     const back = (): void => {
       this.#folded = served;
-      // Reading all of history again would tell nothing new.
+      // Another replay would give the same result.
       this.#expected = { from, folded: after, changes, paths, follows: false };
     };
     return { changes, paths, follows: false, back };
   }
 }
 
-/** What the last run left, if it still fits. */
+/** The catalog of the last run, if it still fits. */
 export async function persistedFold(
   options: Pick<Options, 'store' | 'rules' | 'under' | 'repository'>,
 ): Promise<Folded | undefined> {
@@ -203,7 +208,7 @@ export async function persistedFold(
   return { catalog: kept.catalog, view };
 }
 
-/** Before there is anything. */
+/** The catalog of an empty repository. */
 export function emptyFold({ under }: Pick<Options, 'under'>): Folded {
   return { catalog: new Catalog(''), view: new TreeView(under) };
 }

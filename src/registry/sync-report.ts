@@ -1,4 +1,6 @@
-/** Where the platform stands beside its branch, and what became of one commit. */
+/**
+ * Sync status: the position of the platform relative to its branch, and the outcome of a commit.
+ */
 import { describeKey } from '../apimachinery/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { BareRepository, PathChange } from '../git/index.ts';
@@ -7,7 +9,10 @@ import type { Branch } from './branch.ts';
 import type { Hold } from './pushes/prune-budget.ts';
 import type { PushVerdicts } from './pushes/push-verdicts.ts';
 
-/** A problem of the newest manifests, and the object that keeps its last good version for it. */
+/**
+ * A problem of the newest manifests, and the object that is served from its last good version
+ * because of it.
+ */
 export interface ObjectProblem extends Problem {
   readonly object: string | undefined;
 }
@@ -23,7 +28,7 @@ export interface CommitVerdict {
   readonly result: 'applied' | 'held' | 'refused';
   readonly files: readonly FileVerdict[];
   readonly hold?: Hold;
-  /** What the pusher was told. */
+  /** Lines that the pusher got. */
   readonly lines?: readonly string[];
 }
 
@@ -31,7 +36,7 @@ export interface SyncReportParts {
   readonly branch: Branch;
   readonly repository: Pick<BareRepository, 'head' | 'isAncestor' | 'noteOf' | 'diff' | 'boundsOf'>;
   readonly verdicts: PushVerdicts;
-  /** What did not even come into the branch; absent: nothing ever. */
+  /** Hold of commits that did not enter the branch; absent: there are none. */
   readonly outside?: () => Hold | undefined;
 }
 
@@ -43,7 +48,7 @@ export class SyncReport {
     this.#parts = parts;
   }
 
-  /** What readers see; undefined before the first commit. */
+  /** The revision that readers see; undefined before the first commit. */
   get revision(): string | undefined {
     const { state } = this.#parts.branch;
     return state.revision ?? state.consent.base;
@@ -57,7 +62,10 @@ export class SyncReport {
     return this.#parts.repository.head();
   }
 
-  /** Of the applied revision, by path and line; kept, since finding them reads every file. */
+  /**
+   * Problems of the applied revision, by path and line. Cached, since finding them reads every
+   * file.
+   */
   problems(): readonly ObjectProblem[] {
     const { catalog } = this.#parts.branch.state;
     if (this.#problems === undefined || this.#problems.revision !== catalog.revision) {
@@ -67,13 +75,13 @@ export class SyncReport {
     return this.#problems.list;
   }
 
-  /** Changes when an answer of `verdictOn` may. */
+  /** Changes whenever an answer of `verdictOn` may change. */
   get token(): string {
     const { hold } = this;
     return `${this.revision} ${hold?.head} ${this.#parts.verdicts.count}`;
   }
 
-  /** Undefined: nobody has seen the commit yet, or it is on no way to the branch. */
+  /** Undefined: the commit is unknown, or does not lead to the branch. */
   async verdictOn(revision: string): Promise<CommitVerdict | undefined> {
     const { hold } = this;
     const served = this.#parts.branch.state.revision;
@@ -95,13 +103,13 @@ export class SyncReport {
 
   async #changes(revision: string): Promise<readonly PathChange[]> {
     const { repository } = this.#parts;
-    // A commit beyond the limits is not compared with anything.
+    // A commit that exceeds the limits is not diffed.
     if ((await repository.boundsOf(revision)).problem !== undefined) return [];
     const { parents } = await repository.noteOf(revision);
     return await repository.diff(parents[0], revision);
   }
 
-  /** What is held was not read: nothing more is known of its files. */
+  /** Held commits are not read: only the paths of their files are known. */
   async #heldFiles(revision: string): Promise<FileVerdict[]> {
     const { view } = this.#parts.branch.state;
     return (await this.#changes(revision)).map(({ path }) => {
@@ -109,7 +117,7 @@ export class SyncReport {
     });
   }
 
-  /** The files that a commit changed, as they are now. */
+  /** Files that a commit changed, in their present state. */
   async #files(revision: string): Promise<FileVerdict[]> {
     const changes = await this.#changes(revision);
     const { catalog, view } = this.#parts.branch.state;
@@ -122,7 +130,7 @@ export class SyncReport {
   }
 }
 
-/** The document that a problem is in begins at the nearest line above it. */
+/** A problem belongs to the document that starts at the nearest line above it. */
 function withObject(catalog: Catalog, problem: Problem): ObjectProblem {
   const documents = catalog.file(problem.path)?.documents ?? [];
   const document = documents.findLast(({ line }) => line <= problem.line);

@@ -1,6 +1,6 @@
 /**
- * What the state store gets of the catalog: remarks, by which the next start knows it, and the
- * first contents of a store, made only when somebody asks for them.
+ * Persistence of the catalog in the state store: provenance, from which the next start rebuilds the
+ * catalog, and the initial contents of an empty store, which are built lazily.
  */
 import { type KubeObject, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import {
@@ -26,8 +26,8 @@ import { withCopy } from './derived-secrets.ts';
 import { serveObject } from './served-object.ts';
 
 /**
- * The remarks of what a step changes, and of kept objects that it puts for other reasons: a remark
- * leaves out what the object beside it tells.
+ * Provenance of the objects that a step changes, and of persisted objects that the step writes for
+ * other reasons. Provenance omits the facts that the object itself contains.
  */
 export function* provenanceFor(
   store: Store,
@@ -60,7 +60,7 @@ export interface FillingContext {
   readonly time: number;
 }
 
-/** Serves everything in the catalog from a store that is pristine. */
+/** Fills an empty store with everything in the catalog. */
 export function fillStore(context: FillingContext, catalog: Catalog, notes: Notes): void {
   const sources = copySources(context.kinds, catalog);
   const filling: ObjectFactory<CatalogObject> = {
@@ -72,7 +72,7 @@ export function fillStore(context: FillingContext, catalog: Catalog, notes: Note
   context.store.fill([...catalog.objects()], filling, notes);
 }
 
-/** What objects copy from, as it is now: they may be made when it has changed. */
+/** Present sources of derived secrets: a lazy object may be built after its source changed. */
 function copySources(
   { kinds }: KindTable,
   catalog: Catalog,
@@ -115,7 +115,7 @@ function serve(
   return { kind, object, hidden };
 }
 
-/** A manifest that only the store still has. */
+/** A manifest that only the store has. */
 class Kept {
   readonly #stored: StoredObject;
 

@@ -1,8 +1,8 @@
 /**
- * Roles and bindings that follow from the owners and access rules of objects, for readers. They are
- * kept nowhere: what an object grants is looked up in the object itself when somebody asks for
- * something (`auth/authorizer.ts`), and shown as RBAC objects only when somebody reads those. So
- * they can never disagree with their object, and a platform of many objects pays nothing for them.
+ * Roles and bindings that follow from the owners and access rules of objects. They are stored
+ * nowhere: the authorizer (`auth/authorizer.ts`) reads the grants from the object itself, and
+ * readers get RBAC objects built on demand. So they cannot disagree with their object, and a
+ * platform of many objects pays nothing for them.
  */
 import { v5 as uuidV5 } from 'uuid';
 import { type KubeObject, keyString, nameUuids, type ObjectKey } from '../../apimachinery/index.ts';
@@ -23,7 +23,7 @@ import {
   type StoredObject,
 } from '../../state/index.ts';
 
-/** Which RBAC kinds show the grants of namespaced objects, and which those of the others. */
+/** RBAC kinds that show the grants of namespaced objects, and those for the others. */
 const SHOWN_AS: Readonly<Record<string, { scope: Kind['scope']; isBinding: boolean }>> = {
   Role: { scope: 'Namespaced', isBinding: false },
   RoleBinding: { scope: 'Namespaced', isBinding: true },
@@ -38,14 +38,14 @@ export function isAccessRole({ group, name }: Pick<ObjectKey, 'group' | 'name'>)
   return group === RBAC_GROUP && name.startsWith(GRANT_PREFIX);
 }
 
-/** The kinds whose objects show up in a collection; none for most collections. */
+/** Kinds whose objects appear in a collection; none for most collections. */
 export function ownerKinds(kinds: KindTable, { group, kind }: Collection): Kind[] {
   const shown = group === RBAC_GROUP ? SHOWN_AS[kind] : undefined;
   if (shown === undefined) return [];
   return kinds.kinds.filter((one) => one.hasAccessRules && one.scope === shown.scope);
 }
 
-/** The key of the object that a role or binding belongs to, read from its name. */
+/** Key of the object that a role or binding belongs to, parsed from its name. */
 export function ownerKey(kinds: KindTable, key: ObjectKey): ObjectKey | undefined {
   const [singular, name] = key.name.slice(GRANT_PREFIX.length).split(':');
   const kind = ownerKinds(kinds, key).find((one) => one.singular === singular);
@@ -54,9 +54,9 @@ export function ownerKey(kinds: KindTable, key: ObjectKey): ObjectKey | undefine
 }
 
 /**
- * What the collection of `rbacKind` shows of an object, by name. The last one has the
- * resourceVersion of the object, the others the one before: a watch that ends between two of them
- * and goes on from the last one it saw gets all of them again, and never misses one.
+ * RBAC objects of `rbacKind` for one owner, by name. The last one has the owner's resourceVersion,
+ * the others the one before. A watch that ends between two of them and resumes from the last one
+ * gets all of them again and misses none.
  */
 export function shownOf(kind: Kind, rbacKind: string, owner: StoredObject): ObjectVersion[] {
   const grants = accessGrants(kind, owner.object)
@@ -71,7 +71,7 @@ export function shownOf(kind: Kind, rbacKind: string, owner: StoredObject): Obje
   });
 }
 
-/** What a change of an object is for the readers of a collection: removals first. */
+/** Events of a collection for one change of an owner: removals first. */
 export function shownEvents(kind: Kind, rbacKind: string, event: JournalEvent): JournalEvent[] {
   const { previous, current, type, resourceVersion } = event;
   const before = previous === undefined ? [] : shownOf(kind, rbacKind, previous);
@@ -109,7 +109,7 @@ interface Shown {
   readonly rbacKind: string;
   readonly owner: KubeObject;
   readonly grant: AccessGrant;
-  /** Of the role and of the binding. */
+  /** Name of the role and of the binding. */
   readonly name: string;
 }
 
@@ -129,7 +129,7 @@ function binding(shown: Shown): Built {
   return build(shown, { roleRef, subjects: grant.subjects });
 }
 
-/** Everything in it follows from the owner, so that a rebuild gives the same object. */
+/** Every field follows from the owner, so that a rebuild gives the same object. */
 function build(
   { kind, rbacKind, owner, grant, name }: Shown,
   fields: Record<string, unknown>,

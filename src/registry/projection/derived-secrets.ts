@@ -1,7 +1,7 @@
 /**
- * Objects that show the data of another one: project secrets that follow a shared secret. The copy
- * is part of the step that changes its source, and follows from what is in git: no crash comes
- * between the two, and a rebuild makes the same copies. Git holds none of them.
+ * Derived secrets: project secrets that contain the data of a shared secret. A derived secret
+ * changes in the same step as its source and follows from git. So no crash separates the two, and a
+ * rebuild makes the same data. Git holds none of it.
  */
 import {
   type Condition,
@@ -25,10 +25,10 @@ import {
 import type { Change, Store, StoredObject } from '../../state/index.ts';
 import { conditionsOf } from './served-object.ts';
 
-/** Whether an object that follows another has its data. */
+/** Condition of a derived object: true if it has the data of its source. */
 export const SYNCED = 'Synced';
 
-/** What is stored, without what it copies. */
+/** The stored object without its derived data. */
 export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
   if (kind.follows === undefined) return stored;
   const object = ownPart(kind, stored.object);
@@ -38,24 +38,24 @@ export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
   return { key, resourceVersion, terminating, labels, object, hidden, json, provenance };
 }
 
-/** A body that was read, changed and sent back brings the copy along. */
+/** Removes derived data from a body that was read, changed and sent back. */
 export function withoutSentCopy(kind: Kind, sent: KubeObject, served: KubeObject): KubeObject {
   return jsonEqual(sent.spec?.['data'], served.spec?.['data']) ? ownPart(kind, sent) : sent;
 }
 
-/** What a copy is made from. */
+/** Source of a derived secret. */
 export interface DerivedSecretSource {
-  /** As it is served; undefined: there is none. */
+  /** The served source; undefined: it does not exist. */
   readonly object: KubeObject | undefined;
   /** Milliseconds since the epoch. */
   readonly time: number;
 }
 
-/** The object as it is served: with the data of its source, and with what is to be said of that. */
+/** The served object with the data of its source, and the condition about it. */
 export function withCopy(kind: Kind, object: KubeObject, source: DerivedSecretSource): KubeObject {
   const key = kind.follows?.(object);
   if (key === undefined) {
-    // The condition of the same type is about the secret store then.
+    // With a secret store, the condition of this type is about that store.
     const isTied = storeLinkOf(kind, object) !== undefined;
     return isTied ? object : withCondition(object, undefined);
   }
@@ -107,7 +107,7 @@ function withCondition(object: KubeObject, condition: Condition | undefined): Ku
   return { ...object, status: status as unknown as JsonObject };
 }
 
-/** An object as readers would see it, from what they see now. */
+/** An object as readers would see it, with the present data of its source. */
 export function shownWithCopy(
   kind: Kind,
   object: KubeObject,
@@ -118,11 +118,11 @@ export function shownWithCopy(
   return withCopy(kind, object, { object: store.get(key)?.object, time });
 }
 
-/** Who copies from what, in one store. */
+/** Index from sources to derived secrets, for one store. */
 export class DerivedSecrets {
   readonly #store: Store;
   readonly #followers: ReadonlyMap<string, Kind>;
-  /** By source; found out when it is first asked. */
+  /** Derived keys by source; built on first use. */
   #index: Map<string, Map<string, ObjectKey>> | undefined;
 
   constructor({ kinds }: KindTable, store: Store) {
@@ -132,14 +132,14 @@ export class DerivedSecrets {
   }
 
   /**
-   * The changes with what is copied in them, and with changes of whatever copies from what they
-   * change. To be applied in one step.
+   * Adds derived data to the changes, and changes of the objects derived from them. Must be applied
+   * in one step.
    */
   complete(changes: readonly Change[], time: number): Change[] {
     return runAtOnce(this.#complete(changes, time));
   }
 
-  /** The same in slices. */
+  /** The same, yielding to the event loop. */
   completeInSlices(changes: readonly Change[], time: number): Promise<Change[]> {
     return runYielding(this.#complete(changes, time));
   }
@@ -159,7 +159,10 @@ export class DerivedSecrets {
     return step.changes;
   }
 
-  /** What is to be put so that every copy is as its source: nothing, unless another version made them. */
+  /**
+   * Changes that bring every derived secret up to date. Empty unless another version of gitplane
+   * made them.
+   */
   stale(time: number): Change[] {
     const step = new Step(this.#store, time);
     for (const followers of this.#known().values()) {
@@ -212,7 +215,7 @@ function note(
   else known.set(keyString(follower), follower);
 }
 
-/** Changes in their order, each seen on top of those before it. */
+/** Changes in order; each sees the result of those before it. */
 class Step {
   readonly changes: Change[] = [];
   readonly #store: Pick<Store, 'get'>;
@@ -226,7 +229,7 @@ class Step {
     this.#time = time;
   }
 
-  /** `kind`: of objects that may follow others. */
+  /** `kind`: of objects that may have derived data. */
   add(change: Change, kind: Kind | undefined): void {
     const { key } = change;
     if (change.type === 'remove') {
@@ -243,7 +246,7 @@ class Step {
     return this.#added.get(keyString(source)) ?? [];
   }
 
-  /** Brings a follower up to date with its source. */
+  /** Updates a derived secret from its source. */
   follow(id: string, key: ObjectKey, kind: Kind | undefined): void {
     const current = this.#object(id, key);
     if (current === undefined || kind === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * States that the commits of a push give to objects with secrets, the tip or not: reads of the past show
- * them later. A state that the same life of the object had before the push is none of it: a merge
- * brings such states along.
+ * States that objects with secrets have within a push, at the tip or before: reads of the past show
+ * them later. A state that the same incarnation of the object had before the push does not count,
+ * since a merge repeats such states.
  */
 import { keyString } from '../../apimachinery/index.ts';
 import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';

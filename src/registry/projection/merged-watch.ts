@@ -1,9 +1,9 @@
-/** Watches of several collections as one, in the order of the journal. */
+/** Several watches merged into one, in the order of the journal. */
 import type { JournalEvent, Watch } from '../../state/index.ts';
 
 export interface WatchSource {
   readonly watch: Watch;
-  /** What an event is for the reader; none for most of what a source tells. */
+  /** Events for the reader; empty for most events of the source. */
   translate(event: JournalEvent): readonly JournalEvent[];
 }
 
@@ -15,9 +15,9 @@ interface Slot {
 }
 
 /**
- * The journal is written in one piece, so that whatever is earlier than an event that is here is
- * here as well: the earliest of the events at hand is the next one. Waits take no longer than a turn
- * of the microtask queue, so that timers still see everything delivered that happened before them.
+ * The journal is a single sequence: all events before a received event were received too. So the
+ * earliest received event is the next one. Waits take at most one tick of the microtask queue, so
+ * that timers still see every event that happened before them.
  */
 export function mergeWatches(sources: readonly WatchSource[]): Watch {
   const close = (): void => {

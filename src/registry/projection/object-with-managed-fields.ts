@@ -1,27 +1,33 @@
 /**
- * Objects as readers see them: with the record of who owns which field. One that only git has changed has none in the
- * store, and gets it here (decision 29).
+ * Objects as readers see them, with `managedFields`. An object that only git changed has no such
+ * record in the store; it is added here (ADR 29).
  */
 import { type KubeObject, Yielding } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { gitRecord, gitRecordText } from '../writes/field-managers.ts';
 
-/** An object that may be one of the store. What is made for an answer has its record, if any. */
+/**
+ * An object that may be stored. An object that was built for an answer already has its record, if
+ * any.
+ */
 export interface MaybeStored {
   readonly object: KubeObject;
   json(): Buffer;
-  /** The catalog keeps one beside what git has. */
+  /** Present if the catalog persists provenance of the object. */
   provenance?(): unknown;
 }
 
-/** Without a schema nothing is known of the fields. */
+/** Without a schema, the fields are unknown. */
 type RecordedKind = Partial<Kind>;
 
-/** Of each of two generations. */
+/** Per generation. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Bytes of versions that were asked for last. What is not asked for in two generations goes. */
+/**
+ * Bytes of recently requested versions. Two generations: an entry that is requested in neither is
+ * dropped.
+ */
 class Recent {
   #young = new WeakMap<MaybeStored, Buffer>();
   #old = new WeakMap<MaybeStored, Buffer>();
@@ -48,7 +54,7 @@ class Recent {
 
 const recent = new Recent();
 
-/** A string has its quotes escaped, so this is a field of that name. */
+/** JSON escapes quotes within strings, so this matches only a field name. */
 const RECORD_NAME = '"managedFields":';
 const RECORD = `${RECORD_NAME}[`;
 
@@ -67,7 +73,7 @@ export function shownBytes(kind: RecordedKind, ready: MaybeStored): Buffer {
 
 const METADATA = '"metadata":{';
 
-/** Undefined: more stands before the metadata than `apiVersion` and `kind`. */
+/** Undefined: `apiVersion` and `kind` are not all that precedes the metadata. */
 function withText(object: Buffer, record: string | undefined): Buffer | undefined {
   if (record === undefined) return object;
   const at = object.indexOf(METADATA);
@@ -87,7 +93,7 @@ export function shownObject(kind: RecordedKind, ready: MaybeStored): KubeObject 
     : { ...object, metadata: { ...object.metadata, managedFields: record } };
 }
 
-/** The bytes of many objects. Others have their turn meanwhile. */
+/** The bytes of many objects. Yields to the event loop. */
 export async function shownYielding(
   kind: RecordedKind,
   items: readonly MaybeStored[],
@@ -101,7 +107,7 @@ export async function shownYielding(
   return parts;
 }
 
-/** The same version, with its record. */
+/** The same version, with its record of managed fields. */
 export function withRecord(kind: Kind, stored: StoredObject): StoredObject {
   const object = shownObject(kind, stored);
   if (object === stored.object) return stored;

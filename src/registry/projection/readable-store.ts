@@ -1,4 +1,4 @@
-/** A store as readers of the API see it; every change goes to the store below. */
+/** A store as readers of the API see it; changes go to the underlying store. */
 import type { JsonObject } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Store } from '../../state/index.ts';

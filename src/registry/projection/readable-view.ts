@@ -1,6 +1,6 @@
 /**
- * A store as readers of the API see it: with the roles and bindings that follow from owners and
- * access rules.
+ * A store as readers of the API see it: with the roles and bindings derived from owners and access
+ * rules.
  */
 import { LRUCache } from 'lru-cache';
 import type { ObjectKey } from '../../apimachinery/index.ts';
@@ -17,13 +17,13 @@ import {
 import { isAccessRole, ownerKey, ownerKinds, shownEvents, shownOf } from './derived-roles.ts';
 import { mergeWatches } from './merged-watch.ts';
 
-/** What reading takes. */
+/** Methods of the store that reading needs. */
 export type ReadStore = Pick<
   Store,
   'resourceVersion' | 'get' | 'list' | 'listAt' | 'watch' | 'observe'
 >;
 
-/** Lists that were put together, so that the pages of one are not made again and again. */
+/** Cached lists, so that pages of one list are not built repeatedly. */
 const KEPT_LISTS = 4;
 
 export class ReadableView implements ReadStore {

@@ -1,6 +1,6 @@
 /**
- * From the catalog to what readers see. An object is served from its last good manifest, its
- * identity from history, and what only the state store knows (status, managedFields, deletion).
+ * Projection of the catalog to what readers see: the last good manifest, the identity from history,
+ * and the facts that only the state store has (status, managedFields, deletion).
  */
 import {
   type Condition,
@@ -27,31 +27,31 @@ import type { Change, Store, StoredObject } from '../../state/index.ts';
 import { type FieldWrite, recordAfter } from '../writes/field-managers.ts';
 import { shownObject } from './object-with-managed-fields.ts';
 
-/** The condition of an object whose newest manifest is not served (invariant 5). */
+/** Condition of an object whose newest manifest is not served (invariant 5). */
 export const DEGRADED = 'Degraded';
-/** The condition of an object whose secrets git holds in the clear. */
+/** Condition of an object with plaintext secrets in git. */
 const SEALED = 'Sealed';
 
-/** Graceful deletion, where a client asked for it (spec section 3). */
+/** Graceful deletion that a client asked for (spec section 3). */
 export interface Deletion {
-  /** Seconds the object stays readable; 0 when only finalizers hold it. */
+  /** Seconds that the object stays readable; 0 if only finalizers delay the removal. */
   readonly gracePeriodSeconds: number;
-  /** What the object is held by from then on; absent: what it is held by already. */
+  /** New finalizers of the object; absent: they stay. */
   readonly finalizers?: readonly string[] | undefined;
 }
 
-/** When a change happened, and how deletions are to be done. */
+/** Time of a change, and options of its deletions. */
 export interface ProjectionContext {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly deletion?: Deletion | undefined;
-  /** What an API write does to the record of who owns which field. */
+  /** The write's effect on `managedFields`. */
   readonly fields?: FieldWrite | undefined;
 }
 
-/** What the state store has to do so that readers see what the catalog says. */
+/** Changes of the state store that show the catalog to readers. */
 export function projectChanges(
   context: ProjectionContext,
   changes: readonly ObjectChange[],
@@ -89,7 +89,7 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
   return previous === undefined || sameLife ? [put] : [{ type: 'remove', key }, put];
 }
 
-/** What readers saw before the key was lost is all that is left of it. */
+/** The key is lost; the last served values are all that is left. */
 function withValues(
   served: Pick<StoredObject, 'object' | 'hidden'>,
   { object: before, hidden }: StoredObject,
@@ -102,7 +102,7 @@ function removal(context: ProjectionContext, previous: StoredObject): Change {
   const { key, hidden } = previous;
   const deletion = context.deletion ?? { gracePeriodSeconds: 0 };
   const kind = context.kinds.byKind(previous.object.apiVersion, key.kind);
-  // Git has it no more, and nothing else would tell whose it was.
+  // The manifest is gone from git, so its managers are recorded now.
   const recorded = kind === undefined ? previous.object : shownObject(kind, previous);
   const object = withFinalizers(recorded, deletion.finalizers);
   if (!isHeld(object, deletion)) return { type: 'remove', key };
@@ -115,12 +115,12 @@ function removal(context: ProjectionContext, previous: StoredObject): Change {
   };
 }
 
-/** Whether an object stays readable when its manifest is gone. */
+/** True if an object stays readable after its manifest is gone. */
 export function isHeld({ metadata }: KubeObject, { gracePeriodSeconds }: Deletion): boolean {
   return gracePeriodSeconds > 0 || (metadata.finalizers ?? []).length > 0;
 }
 
-/** The same object where nothing changes. */
+/** Returns the same object if nothing changes. */
 export function withFinalizers(
   object: KubeObject,
   finalizers: readonly string[] | undefined,
@@ -132,7 +132,7 @@ export function withFinalizers(
   return { ...object, metadata: { ...metadata, ...held } };
 }
 
-/** The object with its deletion noted; a deletion that already runs is only ever shortened. */
+/** Marks the object as terminating. A running grace period can only be shortened. */
 export function terminating(object: KubeObject, grace: number, time: number): KubeObject {
   const meta = object.metadata;
   const first = meta.deletionTimestamp === undefined;
@@ -143,7 +143,7 @@ export function terminating(object: KubeObject, grace: number, time: number): Ku
     ...object,
     metadata: {
       ...meta,
-      // As in Kubernetes: it counts where somebody counts.
+      // As in Kubernetes: only kinds that count generations get a new one.
       ...(meta.generation === undefined ? {} : { generation: meta.generation + (first ? 1 : 0) }),
       deletionTimestamp: rfc3339(deadline),
       deletionGracePeriodSeconds: grace,
@@ -151,7 +151,7 @@ export function terminating(object: KubeObject, grace: number, time: number): Ku
   };
 }
 
-/** Whether nothing holds a terminating object any more. */
+/** True if neither finalizers nor a grace period delay the removal of a terminating object. */
 export function isFinished(object: KubeObject, time: number): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   return (
@@ -161,19 +161,19 @@ export function isFinished(object: KubeObject, time: number): boolean {
   );
 }
 
-/** What an object is served from. */
+/** Sources of a served object. */
 export interface ServedSource extends Pick<CatalogObject, 'manifest' | 'problems'> {
   readonly identity: Pick<Identity, 'uid' | 'generation' | 'creationTimestamp'>;
-  /** Secrets that its file holds in the clear. */
+  /** Plaintext secrets in its file. */
   readonly clear?: readonly Problem[] | undefined;
-  /** Of an access key: the owner that it was made for. */
+  /** Of an access key: uid of the owner that it was made for. */
   readonly ownerUid?: string | undefined;
 }
 
-/** Beside an access key, out of sight: the uid of the User or Team that it was made for. */
+/** Hidden field of an access key: uid of the User or Team that it was made for. */
 export const OWNER_UID = 'owner uid';
 
-/** Builds the served form and what is kept beside it. */
+/** Builds the served object and its hidden fields. */
 export function serveObject(
   kind: Kind,
   source: ServedSource,
@@ -233,7 +233,7 @@ function servedStatus(
   const derived = kind.deriveStatus(object);
   const base = derived ?? kept;
   const old = conditionsOf(kept);
-  // What a controller said of the object stays until that controller says otherwise.
+  // Conditions of a controller stay until that controller changes them.
   const said = derived?.['conditions'] === undefined ? kept : derived;
   const others = conditionsOf(said).filter(({ type }) => type !== DEGRADED && type !== SEALED);
   const found = [degradedCondition(context, old), sealedCondition(context, old)];
@@ -267,7 +267,7 @@ function degradedCondition(
   };
 }
 
-/** Only of an object whose secrets are in git in the clear; its message is no secret. */
+/** Present only if the object has plaintext secrets in git. The message contains no secret. */
 function sealedCondition(
   context: { source: ServedSource; time: number },
   old: readonly Condition[],

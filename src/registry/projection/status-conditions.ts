@@ -1,4 +1,4 @@
-/** Conditions that tell what is wrong with an object; a condition of a type that is fine is absent. */
+/** Status conditions that report problems of an object. A condition without a problem is absent. */
 import {
   type Clock,
   type Condition,
@@ -15,7 +15,7 @@ export interface ConditionProblem {
   readonly message: string;
 }
 
-/** By type: why the condition does not hold; undefined: it does. Other types stay as they are. */
+/** Problem by condition type; undefined: the condition is removed. Other types stay. */
 export type ConditionProblems = Readonly<Record<string, ConditionProblem | undefined>>;
 
 export interface ConditionParts {
@@ -25,7 +25,10 @@ export interface ConditionParts {
   onError(error: unknown): void;
 }
 
-/** Resolves when readers see it. Level-triggered: what is so already is not written again. */
+/**
+ * Resolves when readers see the conditions. Level-triggered: present conditions are not written
+ * again.
+ */
 export async function reportProblems(
   parts: ConditionParts,
   stored: StoredObject,
@@ -55,7 +58,7 @@ function changeNow(
   return stored && changeOf(stored, wanted, rfc3339(clock.now()));
 }
 
-/** Undefined: it says so already. */
+/** Undefined: nothing changes. */
 function changeOf(
   { key, object, hidden }: StoredObject,
   wanted: ConditionProblems,

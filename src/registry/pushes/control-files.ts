@@ -1,6 +1,6 @@
 /**
- * Files that steer the daemon, in a push: which of them its commits touch, and what is wrong with
- * what they come to. Whether the pusher may touch them is for `push-objections.ts`.
+ * Control files in a push: those that its commits touch, and the problems of their contents. The
+ * pusher's right to change them is checked in `push-objections.ts`.
  */
 import type { TreeView } from '../../catalog/index.ts';
 import {
@@ -25,7 +25,9 @@ import {
 import { sopsConfigProblems } from '../../sealing/index.ts';
 import type { Sealer } from '../writes/sealer.ts';
 
-/** Control files that a commit itself changes; a merge is not blamed for what its sides did. */
+/**
+ * Control files that a commit itself changes. A merge does not count the changes of its parents.
+ */
 export async function controlFilesOf(
   source: MergeSource,
   commit: HistoryCommit,
@@ -42,7 +44,7 @@ export interface ControlFileContext {
   readonly sealer?: Sealer | undefined;
 }
 
-/** Problems of the `.sops.yaml` files and the ignore file among the paths, as a tree has them. */
+/** Problems of the `.sops.yaml` files and the ignore file among the paths, in one tree. */
 export async function configProblems(
   context: ControlFileContext,
   view: TreeView,
@@ -85,7 +87,10 @@ function ignorePathOf({ under }: ControlFileContext): string {
   return under === '' ? IGNORE_FILE : `${under}/${IGNORE_FILE}`;
 }
 
-/** Places of new objects that an ignore file among the paths covers: the API cannot create there. */
+/**
+ * Default paths of new objects that a changed ignore file covers: the API cannot create objects
+ * there.
+ */
 export async function ignoreWarnings(
   context: ControlFileContext,
   view: TreeView,

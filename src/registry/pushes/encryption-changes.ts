@@ -1,6 +1,6 @@
 /**
- * Encryption of objects by a push, as far as it decides who reads them: it leaves an object as it is and
- * encrypts it for others, or gives an object the encrypted values of another one.
+ * Changes of encryption by a push that affect who can read an object: the push encrypts an
+ * unchanged object for others, or gives an object the encrypted values of another one.
  */
 import {
   flatMapYielding,
@@ -21,12 +21,12 @@ interface Versions {
   readonly after: Buffer | undefined;
 }
 
-/** Bound what a push of many files takes in memory. */
+/** Bounds the memory of a push of many files. */
 const OBJECTS_IN_LOT = 64;
 
 /**
- * Those of the changes that change nothing but how the object is encrypted: with another data key,
- * for other recipients or by another rule. It takes the right to update the object.
+ * Changes that affect only the encryption of an object: another data key, other recipients or
+ * another rule. They need the right to update the object.
  */
 export async function encryptionChanges(
   source: Pick<Repository, 'readBlobs'>,
@@ -43,16 +43,16 @@ export async function encryptionChanges(
 }
 
 /**
- * Those of the changes that bring values which may have been encrypted for something else: with a data
- * key that this platform generated, and not for this object or not in its present state, or those of its
- * neighbour in the file. A copied file opens for the daemon, so that a reader of the copy would read the
- * original. A holder of a key of the original can encrypt the copy anew.
+ * Changes that bring values which may have been encrypted for another object: values with a data
+ * key that this platform generated, but not for this object or not for its present state, or values
+ * of its neighbour in the file. The daemon can decrypt a copied file, so a reader of the copy would
+ * read the original. A holder of a key of the original can encrypt the copy again.
  */
 export async function copiedValues(
   { source, sealer }: { source: Pick<Repository, 'readBlobs'>; sealer: Sealer },
   changes: readonly ObjectChange[],
 ): Promise<ObjectChange[]> {
-  // An object that begins anew is another one, also where its file ends up as it was.
+  // A recreated object is another object, even if its file ends up the same.
   const candidates = changes.filter(
     (change) =>
       change.after !== undefined &&
@@ -69,14 +69,14 @@ export async function copiedValues(
     }
     const values = encryptedValues(after, change.after);
     const had = encryptedValues(before, change.before);
-    // History has values of neighbours too, and of objects that are gone, with the same data key.
+    // History has values of neighbours and of removed objects with the same data key.
     if (brought.isGenerated) return [...values].some((value) => !had.has(value));
     const inFile = encryptedValues(before);
     return [...values].some((value) => inFile.has(value) && !had.has(value));
   });
 }
 
-/** Encrypted values in a file, of one object where it is given. */
+/** Encrypted values in a file, or of one object in it. */
 function encryptedValues(content: Buffer, object?: CatalogObject): ReadonlySet<string> {
   const file = readManifests(content);
   const documents = 'documents' in file ? file.documents : [];
@@ -116,7 +116,7 @@ function blobsOf(...objects: readonly (CatalogObject | undefined)[]): string[] {
   return objects.flatMap((object) => object?.source.blob ?? []);
 }
 
-/** Encryption facts in the document of an object; null: it is not encrypted. */
+/** SOPS metadata in the document of an object; null: it is not encrypted. */
 function blockOf(content: Buffer | undefined, object: CatalogObject | undefined): JsonValue {
   if (content?.includes(SOPS) !== true) return null;
   const file = readManifests(content);
@@ -124,7 +124,8 @@ function blockOf(content: Buffer | undefined, object: CatalogObject | undefined)
   const value = documents.find(({ index }) => index === object?.place.index)?.value;
   const block = isRecord(value) ? (value as JsonObject)[SOPS] : undefined;
   if (!isRecord(block)) return block ?? null;
-  // They follow from the values of every document of the file, and do not say who reads it.
+  // These fields follow from the values of every document of the file, and do not affect who reads
+  // it.
   const { mac: _mac, lastmodified: _time, version: _version, ...rest } = block as JsonObject;
   return rest;
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets in the clear that a push brings to branches and tags which are not served. A clone has
- * those too, and history keeps them.
+ * Plaintext secrets that a push brings to branches and tags which are not served. Clones contain
+ * them, and history preserves them.
  */
 import {
   type FileReader,
@@ -19,15 +19,15 @@ export interface LeakSource extends Pick<Repository, 'readBlobs' | 'listFiles' |
 export interface LeakContext {
   readonly source: LeakSource;
   readonly reader: FileReader;
-  /** Of the served branch: which paths are manifests. */
+  /** Of the served branch: decides which paths are manifests. */
   readonly view: Pick<TreeView, 'includes'>;
 }
 
-/** Files that are read at a time. */
+/** Files per read. */
 const WINDOW = 1_024;
-/** Versions of manifests in the new commits of one push. */
+/** Limit of manifest versions in the new commits of one push. */
 const MAX_VERSIONS = 100_000;
-/** Problems that are listed; the rest is listed once these are mended. */
+/** Limit of listed problems. The rest is listed after these are fixed. */
 const MOST_LEAKS = 100;
 
 interface Version extends SeenPath {
@@ -35,8 +35,8 @@ interface Version extends SeenPath {
 }
 
 /**
- * Secrets in the clear in commits that `tips` reach and no ref does, with the commit and the place.
- * Each version of a file is read once. A merge is judged by what none of its parents has.
+ * Plaintext secrets in commits that `tips` reach and no ref does, with commit and place. Each
+ * version of a file is read once. A merge is judged by the changes that none of its parents has.
  */
 export async function leaksOf(context: LeakContext, tips: readonly string[]): Promise<Problem[]> {
   const { source, view } = context;
@@ -89,7 +89,7 @@ async function leaksIn(
   return leaks;
 }
 
-/** The message of a leak that a later commit does not take out of history. */
+/** Message about a leak that a later commit does not remove from history. */
 export function leakInCommit(id: string, message: string): string {
   return `in commit ${id.slice(0, 12)}: ${message}. Later commits do not take it out of history: rewrite this one (git rebase -i)`;
 }

@@ -1,6 +1,6 @@
 /**
- * Consent to moves of the branch that remove much or that rewrite history (invariant 6): who gave
- * it, what is held for want of it. Approvals outlive a restart; what is held is found out again.
+ * Approvals of branch moves that remove many objects or rewrite history (invariant 6), and the
+ * present hold. Approvals survive a restart; the hold is computed again.
  */
 import {
   type Clock,
@@ -29,28 +29,28 @@ import {
 } from './prune-budget.ts';
 
 export interface Approval {
-  /** A whole commit id; the commit need not be here yet. */
+  /** A full commit id; the commit may still be missing here. */
   readonly revision: string;
-  /** Who, and why. */
+  /** The approver, and the reason. */
   readonly user: string;
   readonly reason: string;
-  /** Whether the verdict on a push gave it, and not a person. */
+  /** True if the verdict on a push approved it, and not a person. */
   readonly byVerdict?: boolean;
 }
 
-/** A move of the branch that was worked out and not shown to readers yet. */
+/** A branch move that was computed and that readers do not see yet. */
 export interface Move {
-  /** Where the branch is; `to` may be on the way to it. */
+  /** Head of the branch; `to` may be an ancestor of it. */
   readonly head: string;
-  /** What readers see; undefined where nothing was ever served. */
+  /** The revision that readers see; undefined if nothing was ever served. */
   readonly from: string | undefined;
   readonly to: string;
-  /** Known to go on from `from`, without a look at the history. */
+  /** True if `to` is known to descend from `from` without reading the history. */
   readonly follows: boolean;
   readonly prunes: readonly Prune[];
   readonly before: number;
   readonly after: number;
-  /** The commit that removed an object, where that is known. */
+  /** Commits that removed the objects, if known. */
   readonly removals?: Removals;
 }
 
@@ -58,17 +58,17 @@ export interface PruneApprovalsOptions {
   readonly repository: Pick<Repository, 'ref' | 'noteOf' | 'isAncestor' | 'history'>;
   readonly store: Pick<Store, 'apply' | 'document' | 'flush'>;
   readonly clock: Clock;
-  /** Undefined: whatever the branch does is agreed to. */
+  /** Undefined: every move is allowed. */
   readonly budget: PruneBudget | undefined;
 }
 
-/** Notes of the state store, beside those of the catalog. */
+/** Metadata keys of the state store, next to those of the catalog. */
 const APPROVALS = 'consent:approvals';
 const BASE = 'consent:base';
 const MOST_APPROVALS = 64;
-/** Pushes that were accepted and did not move the branch yet, or never will. */
+/** Accepted pushes that have not moved the branch yet, or never will. */
 const MOST_VERDICTS = 16;
-/** Commits on the way to a held one that are looked through for a consent of their own. */
+/** Limit of commits before a held one that are searched for an approval. */
 const MOST_STOPS = 32;
 const MOST_LOOKED_AT = 1000;
 
@@ -80,7 +80,7 @@ export class PruneApprovals {
     this.#options = options;
   }
 
-  /** What is held now. */
+  /** The present hold. */
   get hold(): Hold | undefined {
     return this.#hold;
   }
@@ -89,12 +89,15 @@ export class PruneApprovals {
     return this.#options.budget;
   }
 
-  /** What an earlier run served under other rules; there is no catalog of it to compare with. */
+  /**
+   * The revision that an earlier run served under other rules. There is no catalog of it to compare
+   * with.
+   */
   get base(): string | undefined {
     return this.#options.store.document(BASE)?.['revision'] as string | undefined;
   }
 
-  /** Keeps in mind what was served last, for when its catalog cannot be used any more. */
+  /** Metadata with the last served revision, for when its catalog cannot be used any more. */
   static baseNote(revision: string | undefined): Record<string, JsonObject | undefined> {
     return revision === undefined || revision === '' ? {} : { [BASE]: { revision } };
   }
@@ -115,7 +118,7 @@ export class PruneApprovals {
     await store.flush();
   }
 
-  /** Notes to keep with a revision that readers now see: its approval is used up. */
+  /** Metadata that removes the approval of a revision which readers now see. */
   passedNotes(revision: string): Record<string, JsonObject | undefined> {
     const notes: Record<string, JsonObject | undefined> = {};
     if (this.base !== undefined) notes[BASE] = undefined;
@@ -126,37 +129,37 @@ export class PruneApprovals {
     return notes;
   }
 
-  /** False: the branch stands where it was held before, and nobody agreed meanwhile. */
+  /** False if the branch is still at the held commit and no approval was added. */
   isNews(head: string, served: string | undefined): boolean {
     const held = this.#hold;
     if (held?.revision === undefined || this.isApproved(held.revision)) return true;
     return held.head !== head || held.served !== served;
   }
 
-  /** The branch is where readers are. */
+  /** Ends the hold: readers see the head of the branch. */
   release(): void {
     this.#hold = undefined;
   }
 
-  /** The branch is gone; what was served stays. */
+  /** Holds because the branch is gone. The served revision stays. */
   missing(served: string | undefined): void {
     const { repository, budget } = this.#options;
     const agreed = served === undefined || budget === undefined;
     this.#hold = agreed ? undefined : missingHold(repository.ref, served);
   }
 
-  /** The branch is at a commit that is beyond the limits; what was served stays. */
+  /** Holds because the head exceeds the limits. The served revision stays. */
   tooLarge(head: string, served: string | undefined, problem: string): void {
     this.#hold = tooLargeHold({ head, served, problem });
   }
 
-  /** Whether a move may be shown to readers; when it may not, `hold` says why. */
+  /** True if readers may see the move; otherwise `hold` gives the reason. */
   async admits(move: Move): Promise<boolean> {
     this.#hold = await this.#objection(move);
     return this.#hold === undefined;
   }
 
-  /** What a pusher is told who needs consent to removals and has none; undefined: go ahead. */
+  /** Message for a pusher whose removals need an approval; undefined: the push may go on. */
   async objectionToPush(
     source: Pick<Repository, 'noteOf'>,
     revision: string,
@@ -172,8 +175,8 @@ export class PruneApprovals {
   }
 
   /**
-   * Commits between what is served and a held one that somebody agreed to, oldest first: what came
-   * later must not undo their consent.
+   * Approved commits between the served revision and a held one, oldest first. Each is shown on its
+   * own, so that later commits do not invalidate its approval.
    */
   async stops(from: string | undefined, to: string): Promise<string[]> {
     const { repository } = this.#options;
@@ -198,7 +201,7 @@ export class PruneApprovals {
     const isTooMuch = (prunes: number): boolean => exceeds(budget, { prunes, before, after });
     if (!isTooMuch(move.prunes.length)) return undefined;
     const prunes = await this.#withoutOwn(move);
-    // What a commit agreed to was done when readers came to it: other rules are another matter.
+    // The trailer of a commit covers the removals of the commit itself, not those by changed rules.
     const allowed = from === to ? 0 : await this.#allowedBy(to);
     if (!isTooMuch(prunes.length) || prunes.length <= allowed) return undefined;
     const excess = describeExcess({ prunes: prunes.length, before, after }, budget);
@@ -216,8 +219,8 @@ export class PruneApprovals {
   }
 
   /**
-   * Removals that came through the API were asked for one by one and acknowledged. They are met
-   * here when the daemon ended before readers saw them.
+   * Removals through the API were requested and acknowledged one by one. They appear here if the
+   * daemon ended before readers saw them.
    */
   async #withoutOwn({ prunes, removals }: Move): Promise<readonly Prune[]> {
     const left: Prune[] = [];
@@ -239,7 +242,7 @@ export class PruneApprovals {
   }
 }
 
-/** Which commit removed which object, as history is folded. */
+/** Maps removed objects to the commit that removed them, while history is replayed. */
 export class Removals {
   readonly #commits = new Map<string, string>();
   readonly #counts = new Map<string, number>();
@@ -260,8 +263,8 @@ export class Removals {
 }
 
 /**
- * A commit cannot go on top of a revision that nobody agreed to. Throws 503, without a time to try
- * again: it takes a person to release the branch.
+ * No commit may go on top of an unapproved revision. Throws 503 without a retry time: an operator
+ * has to release the branch.
  */
 export function refuseWhileHeld(hold: Hold | undefined): void {
   if (hold === undefined) return;
@@ -270,7 +273,7 @@ export function refuseWhileHeld(hold: Hold | undefined): void {
   throw new StatusError(503, 'ServiceUnavailable', text);
 }
 
-/** The objects that changes remove. */
+/** Objects that the changes remove. */
 export function prunesOf(changes: readonly ObjectChange[]): Prune[] {
   return changes
     .filter(({ before, after }) => before !== undefined && after === undefined)

@@ -1,22 +1,21 @@
 /**
- * When a move of the branch needs consent (invariant 6), and in which words it is asked for: one
- * rule and one wording for pushes, which are refused, and for moves that nobody judged, which are
- * held.
+ * Rule for branch moves that need approval (invariant 6), and its messages. It applies to pushes,
+ * which are refused, and to moves without a verdict, which are held.
  */
 import { describeKey, type ObjectKey, shownPath } from '../../apimachinery/index.ts';
 
-/** What may go in one move without anybody's consent. */
+/** Limits of removals in one move without approval. */
 export interface PruneBudget {
-  /** More objects than these, */
+  /** A move that removes more objects than this, */
   readonly objects: number;
-  /** and more than these per cent of what is served, is too much. */
+  /** and more than this percentage of the served objects, needs approval. */
   readonly percent: number;
 }
 
-/** An object that a move of the branch would remove. */
+/** An object that a branch move would remove. */
 export interface Prune {
   readonly key: ObjectKey;
-  /** Where its manifest was; undefined when no manifest of this run's rules told of it. */
+  /** Path of its manifest; undefined if this run has read no manifest of it. */
   readonly path: string | undefined;
 }
 
@@ -27,35 +26,37 @@ export type HoldReason =
   | 'TreeTooLarge'
   | 'SignatureRequired';
 
-/** Why readers do not see where the branch is. */
+/** Reason why readers do not see the head of the branch. */
 export interface Hold {
   readonly reason: HoldReason;
-  /** Where the branch is; undefined: it is gone. */
+  /** Head of the branch; undefined: the branch is gone. */
   readonly head: string | undefined;
-  /** What is held: where the branch is, or a commit on the way to it. */
+  /** The held revision: the head of the branch, or an ancestor of it. */
   readonly revision: string | undefined;
-  /** What readers see instead. */
+  /** The revision that readers see instead. */
   readonly served: string | undefined;
   readonly message: string;
   readonly prunes: readonly Prune[];
   readonly remedy: string;
 }
 
-/** Git reads it with `interpret-trailers`; the number is the most objects that may go. */
+/**
+ * Trailer that `git interpret-trailers` reads; its number is the most objects that may be removed.
+ */
 export const TRAILER = 'Gitplane-Allow-Prune';
 
-/** A move, counted. */
+/** Counts of a branch move. */
 export interface PruneCount {
   readonly prunes: number;
-  /** Objects before it. */
+  /** Number of objects before it. */
   readonly before: number;
-  /** Objects after it. */
+  /** Number of objects after it. */
   readonly after: number;
 }
 
 /**
- * Whether a move takes too much. Taking everything always is: an empty checkout and a wrong folder
- * look like that. A platform of one object may have it replaced by another.
+ * True if a move removes too much. Removing everything always does: an empty checkout or a wrong
+ * folder looks like that. A platform with one object may have it replaced by another.
  */
 export function exceeds(budget: PruneBudget, { prunes, before, after }: PruneCount): boolean {
   if (prunes === 0) return false;
@@ -66,32 +67,34 @@ export function exceeds(budget: PruneBudget, { prunes, before, after }: PruneCou
 const TRAILER_LINE = new RegExp(`^${TRAILER}[ \\t]*:[ \\t]*(\\d{1,9})[ \\t]*$`, 'i');
 const ANY_TRAILER = /^[A-Za-z0-9][A-Za-z0-9-]*[ \t]*:|^[ \t]|^\(cherry picked from /;
 
-/** How many removals a commit message agrees to: the last trailer of its last paragraph counts. */
+/**
+ * Number of removals that a commit message allows: the last trailer of its last paragraph counts.
+ */
 export function allowedPrunes(message: string): number {
   const paragraphs = message
     .replace(/\r\n?/g, '\n')
     .trimEnd()
     .split(/\n[ \t]*\n/);
-  // The first paragraph is the subject, whatever it looks like.
+  // The first paragraph is the subject, even if it looks like a trailer.
   const lines = paragraphs.length < 2 ? [] : (paragraphs.at(-1)?.split('\n') ?? []);
   if (!lines.every((line) => ANY_TRAILER.test(line))) return 0;
   const found = lines.map((line) => TRAILER_LINE.exec(line)?.[1]).filter((n) => n !== undefined);
   return Number(found.at(-1) ?? 0);
 }
 
-/** `would remove 12 of the 40 objects`, and why that is not done without asking. */
+/** `would remove 12 of the 40 objects`, and the limit that it exceeds. */
 export function describeExcess({ prunes, before }: PruneCount, budget: PruneBudget): string {
   const objects = before === 1 ? 'the only object' : `${prunes} of the ${before} objects`;
   if (prunes >= before) return `would remove ${before === 1 ? objects : `all ${before} objects`}`;
   return `would remove ${objects}, more than the prune budget allows (${budget.objects} objects or ${budget.percent}%)`;
 }
 
-/** What somebody may do who wants the removals. */
+/** Remedy for a pusher who wants the removals. */
 export function trailerRemedy(prunes: number): string {
   return `the trailer "${TRAILER}: ${prunes}" on the last commit`;
 }
 
-/** The last lines of a push that is refused for what it removes. */
+/** Last lines of a push that is refused because of its removals. */
 export function pushRefusal(of: {
   revision: string;
   count: PruneCount;
@@ -142,7 +145,7 @@ export function missingHold(ref: string, served: string): Hold {
   };
 }
 
-/** A commit that is not read: nobody can agree to it. */
+/** Hold at a commit that is too large to read. It cannot be approved. */
 export function tooLargeHold(at: {
   readonly head: string;
   readonly served: string | undefined;
@@ -161,7 +164,7 @@ export function tooLargeHold(at: {
   };
 }
 
-/** Commits of a followed branch that the signature policy keeps out. */
+/** Hold at commits of a followed branch that the signature policy rejects. */
 export function unsignedHold(at: {
   readonly head: string;
   readonly served: string | undefined;

@@ -1,8 +1,7 @@
 /**
- * What a push would make of the platform, worked out before anything moves. It is what following
- * the branch will come to: the same fold over the same commits, and not what the last of them looks
- * like beside the branch. Otherwise two commits could do together what neither may, such as making
- * an object anew.
+ * Dry run of a push. It folds the same commits in the same way as following the branch does later,
+ * instead of comparing only the last commit with the branch. Otherwise two commits could do
+ * together what neither may do alone, such as recreating an object.
  */
 
 import { ownText, Yielding } from '../../apimachinery/index.ts';
@@ -35,12 +34,12 @@ import type { Sealer } from '../writes/sealer.ts';
 import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';
 import { leakInCommit } from './plaintext-secrets.ts';
 
-/** What is ready for when the branch gets to where a push leads. */
+/** Prepared result for when the branch reaches the pushed commit. */
 export type PreparedMove = PreparedCatalog | PreparedStep;
 
-/** One commit that was read and tried, to be taken when the branch gets there. */
+/** One commit that was read and tried, to be used when the branch reaches it. */
 export interface PreparedStep {
-  /** What it was tried on, and what it came to there. */
+  /** Catalog that the step was tried on, and its result there. */
   readonly catalog: Catalog;
   readonly trial: Trial;
   readonly from: string | undefined;
@@ -50,29 +49,29 @@ export interface PreparedStep {
   readonly view: TreeView;
 }
 
-/** A catalog that is there already. */
+/** A complete catalog at the pushed commit. */
 export interface PreparedCatalog {
   readonly from: string | undefined;
   readonly folded: Folded;
   readonly changes: readonly ObjectChange[];
-  /** Files whose notes may change. */
+  /** Files whose provenance may change. */
   readonly paths: readonly string[];
-  /** Whether it goes on from `from`. */
+  /** True if it descends from `from`. */
   readonly follows: boolean;
 }
 
 export interface Outcome {
   readonly changes: readonly ObjectChange[];
-  /** Of the files that the push changes, duplicates included. */
+  /** Problems of the files that the push changes, duplicates included. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** What a commit on the way holds that no commit may, even if its tip does not. */
+  /** Plaintext secrets in any commit of the push, even if its tip does not have them. */
   readonly leaks: readonly Problem[];
-  /** Objects more than before. */
+  /** Number of added objects. */
   readonly growth: number;
   /** Control files that a commit of the push touches, even where its tip does not. */
   readonly controlFiles: readonly string[];
-  /** States that objects have on the way, which reads of the past show. */
+  /** Intermediate states of objects, which reads of the past show. */
   readonly passing: readonly ObjectChange[];
   readonly prepared: PreparedMove;
 }
@@ -83,8 +82,10 @@ export interface DryRunContext extends ReplayContext {
   readonly sealer?: Sealer | undefined;
 }
 
-/** Looks ahead of a catalog that is where the push begins, and leaves it as it is. For whoever has
- * the turn. */
+/**
+ * Computes the outcome on a catalog that is at the start of the push, without changing it. Callers
+ * hold the mutex.
+ */
 export type PushDryRun = (now: Catalog) => Promise<Outcome>;
 
 export interface PushedRange {
@@ -93,9 +94,9 @@ export interface PushedRange {
 }
 
 /**
- * Reads what a range of commits brings, from `context`, which sees more than the branch. The
- * outcome is asked for later, in the turn. Undefined: `now` is not, or does not stay, where the
- * range begins.
+ * Reads a range of commits from `context`, which has the quarantined objects. The outcome is
+ * computed later, under the mutex. Undefined: `now` is not, or does not stay, at the start of the
+ * range.
  */
 export async function dryRunPush(
   context: DryRunContext,
@@ -113,10 +114,10 @@ export async function dryRunPush(
 }
 
 interface Survey {
-  /** Set where the range is one commit, and no merge. */
+  /** Set if the range is one commit, and that is not a merge. */
   readonly only: HistoryCommit | undefined;
   readonly controlFiles: readonly string[];
-  /** Of every commit in the range. */
+  /** Ids of every commit in the range. */
   readonly ids: ReadonlySet<string>;
 }
 
@@ -185,7 +186,7 @@ async function foreseeOne(
   };
 }
 
-/** What the step will ask about each object, found out while others can have the processor. */
+/** Compares the manifests of each object in advance, yielding to the event loop. */
 async function compareManifests(
   catalog: Catalog,
   files: Iterable<FileEntry | undefined>,
@@ -201,7 +202,7 @@ async function compareManifests(
   }
 }
 
-/** Several commits, or a merge: folded on a copy, which is kept for when the branch follows. */
+/** Several commits, or a merge: folded on a copy, which is used when the branch follows. */
 async function foreseeMany(
   outer: DryRunContext,
   now: Folded,
@@ -248,7 +249,7 @@ function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {
   return sortProblems(documents.flatMap(({ warnings }) => warnings));
 }
 
-/** Problems of files that are none of a push's last commit, by the commit that has them. */
+/** Problems of files in commits before the tip of a push, by commit. */
 class Leaks {
   readonly #found = new Map<string, Problem[]>();
 
@@ -258,7 +259,7 @@ class Leaks {
     if (leaks.length > 0) this.#found.set(commit.id, leaks);
   };
 
-  /** A replay goes through all of history; what is older than the push is not its fault. */
+  /** A replay reads the whole history. Commits older than the push do not count. */
   async within(
     repository: Pick<Repository, 'history'>,
     { from, to }: PushedRange,

@@ -1,6 +1,6 @@
 /**
- * What stands against one change of a push: rights, and the rules that API writes pass too. Both judge
- * it as if it had come through the API.
+ * Objections to one change of a push: missing rights, and the rules of API writes. Both treat it as
+ * if it had come through the API.
  */
 import { objectProblems } from '../../admission/index.ts';
 import {
@@ -30,7 +30,7 @@ export class PushObjections {
     this.#options = options;
   }
 
-  /** A line each, with the place; none: the change may be made. */
+  /** One line per objection, with the place; empty: the change is allowed. */
   of(change: ObjectChange, user: User): string[] {
     const place = shownPath((change.after ?? change.before)?.place.path ?? '');
     const kind = kindOf(this.#options, change);
@@ -53,7 +53,7 @@ export class PushObjections {
     return kind !== undefined && secretKeys(kind).length > 0;
   }
 
-  /** A line for each object with the encrypted values of another one, which the user may not read. */
+  /** One line per object with the encrypted values of another one that the user may not read. */
   ofCopies(copies: readonly ObjectChange[], user: User): string[] {
     return copies.flatMap((change) => {
       const kind = kindOf(this.#options, change);
@@ -67,7 +67,7 @@ export class PushObjections {
     });
   }
 
-  /** A line for each control file that the user may not touch. */
+  /** One line per control file that the user may not change. */
   ofControlFiles(paths: readonly string[], user: User): string[] {
     const { kinds, authorizer } = this.#options;
     const [group = ''] = kinds.groups;
@@ -80,7 +80,7 @@ export class PushObjections {
     );
   }
 
-  /** What the object alone does not tell: what it replaces, and who writes it. */
+  /** Checks that need the former object and the user. */
   #ruledOut(planned: PlannedChange): string[] {
     const { kinds, guards } = this.#options;
     const { kind, object, old } = planned;
@@ -104,7 +104,7 @@ export class PushObjections {
     const { namespace, name } = change.key;
     const resource = { group: kind.group, resource: kind.plural, namespace, name };
     return verbsOf(change).flatMap((verb) => {
-      // As for a create through the API: rights on single names are rights on what is there.
+      // As for a create through the API: rights to single names apply only to existing objects.
       const of = verb === 'create' ? { ...resource, name: '' } : resource;
       const { allowed, reason } = this.#options.authorizer.authorize(user, { verb, ...of });
       const why = reason === '' ? '' : `: ${reason}`;

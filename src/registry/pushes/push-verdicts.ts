@@ -1,4 +1,4 @@
-/** The last pushes that were refused, for those who ask later what became of a commit. */
+/** Recently refused pushes, for later questions about a commit. */
 import { LRUCache } from 'lru-cache';
 import type { Verdict } from './verdict.ts';
 
@@ -8,12 +8,12 @@ export class PushVerdicts {
   readonly #refused = new LRUCache<string, Verdict>({ max: MOST });
   #count = 0;
 
-  /** Verdicts so far. */
+  /** Number of verdicts. */
   get count(): number {
     return this.#count;
   }
 
-  /** Why a push of this commit was refused, unless one was accepted since. */
+  /** The refusal of this commit, unless a later push of it was accepted. */
   refusalOf(revision: string): Verdict | undefined {
     return this.#refused.get(revision);
   }

@@ -1,6 +1,6 @@
 /**
- * The verdict on a push, before the ref moves: every problem with its place, every objection of
- * the rules that API writes pass too, and what would be pruned.
+ * Verdict on a push, before the ref moves: every problem with its place, every objection of the
+ * rules for API writes, and the objects that would be removed.
  */
 
 import {
@@ -35,17 +35,17 @@ export interface Push {
   readonly updates: readonly RefMove[];
   /** Undefined: the operator, who pushes by path. */
   readonly user: User | undefined;
-  /** Reads what is in quarantine too. */
+  /** Reads quarantined objects too. */
   readonly source: PushSource;
-  /** Absent: git moves the branch when the verdict says so. */
+  /** Absent: git moves the branch after the verdict. */
   readonly admission?: PushAdmission | undefined;
 }
 
-/** Who has to have the commits before the branch moves. */
+/** Replicas that need the commits before the branch moves. */
 export interface PushAdmission {
-  /** Why it cannot have them, a line each; none when it has. */
+  /** Reasons why the commits cannot be admitted, one per line; empty: they are. */
   admit(range: PushedRange): Promise<readonly string[]>;
-  /** Resolves when the branch has moved, by git or in its place. */
+  /** Resolves when git, or the admission itself, has moved the branch. */
   arrived(to: string): Promise<void>;
 }
 
@@ -62,16 +62,16 @@ export type PushSource = DryRunContext['repository'] &
     | 'newHistory'
   >;
 
-/** What following the branch to a commit would come to, and what a push of it would be told. */
+/** Result of following the branch to a commit, and the verdict on a push of it. */
 export interface DryRunReport {
-  /** What readers see; undefined before the first commit. */
+  /** The revision that readers see; undefined before the first commit. */
   readonly from: string | undefined;
   readonly changes: readonly ObjectChange[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Why it would be refused, beside the problems. */
+  /** Reasons for a refusal, beside the problems. */
   readonly objections: readonly string[];
-  /** Set where so many removals take consent: the words that ask for it. */
+  /** Set if the removals need approval: the message that asks for it. */
   readonly excess: readonly string[] | undefined;
   readonly prunes: readonly Prune[];
 }
@@ -80,23 +80,23 @@ export interface PushJudgeOptions extends WriteParts {
   readonly branch: Branch;
   readonly repository: Pick<Repository, 'ref' | 'head'>;
   readonly authorizer: Authorizer;
-  /** Refs on which secrets in the clear are refused. Default: every branch and tag. */
+  /** Refs on which plaintext secrets are refused. Default: every branch and tag. */
   readonly refusePlaintext?: 'all' | 'branch' | undefined;
-  /** Absent: nobody has to sign. */
+  /** Absent: signatures are not required. */
   readonly signatures?: SignatureVerdict | undefined;
 }
 
 export interface SignatureVerdict {
-  /** Why the signatures of the commits are not enough, a line each. */
+  /** Signature problems of the commits, one per line. */
   judge(source: PushSource, range: PushedRange): Promise<readonly string[]>;
 }
 
-/** A pusher who can write to the repository's folder can change everything in it anyway. */
+/** A pusher with write access to the repository's folder can change everything in it anyway. */
 const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
 
 const REWRITES =
   'This push would rewrite history that the platform was built from; rebase on the branch and push again';
-/** How long API writes wait for a push that was accepted to move the branch. */
+/** Time that API writes wait for an accepted push to move the branch. */
 const PATIENCE_MS = 300;
 const POLL_MS = 2;
 
@@ -111,8 +111,8 @@ export class PushJudge {
   }
 
   /**
-   * Of other branches and tags the limits of size, names, and secrets in the clear are judged. Never
-   * rejects for what a push contains.
+   * On other branches and tags only the limits of size, names, and plaintext secrets apply. Never
+   * rejects because of the contents of a push.
    */
   async judge(push: Push): Promise<Verdict> {
     const update = push.updates.find(({ ref }) => ref === this.#options.repository.ref);
@@ -163,7 +163,7 @@ export class PushJudge {
     return await branch.inTurn(async (state) => {
       await state.recover();
       const range = { from: state.revision, to };
-      // The branch moved meanwhile; it does not move again before the turn ends.
+      // The branch moved meanwhile; it does not move again while the mutex is held.
       const foresight =
         ahead !== undefined && range.from === from ? ahead : await branch.foresee(source, range);
       if (foresight === undefined) throw unavailable('The branch keeps moving; please try again');
@@ -197,23 +197,23 @@ export class PushJudge {
       return refusal([REWRITES]);
     }
     const { branch, signatures } = this.#options;
-    // What nobody vouches for is not read any further.
+    // Commits without a valid signature are not read any further.
     const unsigned = (await signatures?.judge(push.source, { from: oldId, to: newId })) ?? [];
     if (unsigned.length > 0) return refusal([...unsigned, 'nothing was changed']);
-    // Who pushes may have seen a move of the branch before we did.
+    // The pusher may have seen a move of the branch before the daemon did.
     if (branch.state.revision !== oldId) await branch.sync();
     const { hold } = branch;
     const onHeld = hold !== undefined && hold.head === oldId;
     if (onHeld && !(await goesOnFrom(push.source, hold.served, newId))) {
       return refusal([`The branch is held: ${hold.message}. ${hold.remedy}`]);
     }
-    // What readers are to come to begins where they are, not where the branch is held.
+    // During a hold the range starts at the served revision, not at the head of the branch.
     const range = { from: onHeld ? hold.served : oldId, to: newId };
     const foresight = await branch.foresee(push.source, range);
     return await this.#inTurn({ ...push, oldId, range, foresight });
   }
 
-  /** Answers as soon as the verdict is known, and keeps the turn until the branch has moved. */
+  /** Answers when the verdict is known, and holds the mutex until the branch has moved. */
   #inTurn(pushed: ForeseenPush): Promise<Verdict> {
     const { branch } = this.#options;
     const { range, source, user = OPERATOR } = pushed;
@@ -245,7 +245,7 @@ export class PushJudge {
     });
   }
 
-  /** Asks for consent to what a push without problems would remove. */
+  /** Checks that the removals of a push without problems are approved. */
   async #consented(judged: {
     verdict: Verdict;
     pushed: ForeseenPush;
@@ -262,7 +262,8 @@ export class PushJudge {
     if (refused !== undefined) {
       return { ok: false, lines: [...capped(prunes.map(describePrune)), ...refused], prunes };
     }
-    // Should the daemon end before readers see it, or see it late, it is still agreed to.
+    // The approval is recorded first, so that it is found if the daemon ends before readers see the
+    // push.
     const who = pushed.user ?? OPERATOR;
     await consent.approve({
       revision: to,
@@ -305,7 +306,7 @@ export class PushJudge {
     };
   }
 
-  /** The turn is kept meanwhile: what it is judged against does not change. */
+  /** The mutex is held, so that the catalog does not change meanwhile. */
   async #verdict(outcome: Outcome, source: PushSource, user: User): Promise<Verdict> {
     const { warnings } = outcome;
     const problems = [...outcome.problems, ...outcome.leaks];
@@ -330,7 +331,7 @@ interface ForeseenPush extends Push {
   readonly foresight: PushDryRun | undefined;
 }
 
-/** From where the branch is, which a hold does not move. */
+/** The range starts at the head of the branch, which a hold does not change. */
 async function admitted(
   verdict: Verdict,
   { admission, oldId, range }: ForeseenPush,
@@ -360,7 +361,7 @@ function beyondLimits(objections: readonly PushObjection[]): Verdict {
   return refusal([...capped(objections.map(formatObjection)), 'nothing was changed']);
 }
 
-/** Git takes an annotated tag for a branch until the ref is written. */
+/** Git treats an annotated tag as a branch until the ref is written. */
 async function otherThanCommit(source: PushSource, id: string): Promise<Verdict | undefined> {
   try {
     await source.readCommits([id]);
@@ -376,6 +377,6 @@ async function goesOnFrom(
   served: string | undefined,
   to: string,
 ): Promise<boolean> {
-  // Readers have nothing yet where the first commit is held: whatever releases it goes on.
+  // If the first commit is held, readers have nothing yet and every descendant may release it.
   return served === undefined || (await source.isAncestor(served, to));
 }

@@ -1,4 +1,4 @@
-/** What a pusher is told: whether the push is accepted, and in which words. */
+/** Verdict on a push: accepted or not, and the messages for the pusher. */
 import type { ObjectChange } from '../../catalog/index.ts';
 import type { Problem } from '../../manifests/index.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
@@ -6,9 +6,9 @@ import type { Prune } from './prune-budget.ts';
 
 export interface Verdict {
   readonly ok: boolean;
-  /** What the pusher reads, a line each. */
+  /** Lines that git prints to the pusher. */
   readonly lines: readonly string[];
-  /** What is wrong with the files of the push, for those who want it by place. */
+  /** Problems in the files of the push, by place. */
   readonly problems?: readonly Problem[];
   readonly prunes?: readonly Prune[];
 }
@@ -19,7 +19,7 @@ export function refusal(lines: readonly string[]): Verdict {
   return { ok: false, lines };
 }
 
-/** What an accepted push did. */
+/** Summary of an accepted push. */
 export function summary(changes: readonly ObjectChange[]): string {
   const count = { create: 0, update: 0, delete: 0 };
   const anew = changes.filter(isAnew).length;
@@ -28,7 +28,7 @@ export function summary(changes: readonly ObjectChange[]): string {
   return `accepted: ${created}, ${count.update} changed, ${count.delete - anew} removed`;
 }
 
-/** As many as somebody may want to read. */
+/** Cuts the list to a readable length. */
 export function capped(lines: readonly string[]): string[] {
   if (lines.length <= MOST_LINES) return [...lines];
   return [...lines.slice(0, MOST_LINES), `… and ${lines.length - MOST_LINES} more`];

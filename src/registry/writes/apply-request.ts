@@ -1,4 +1,4 @@
-/** An apply as a write: an update of what is there, or a create of what is not. */
+/** An apply as a write: an update of an existing object, or a create. */
 import { conflict, StatusError, valueAt } from '../../apimachinery/index.ts';
 import type { Managers } from '../../field-management/index.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
@@ -6,7 +6,7 @@ import type { CreateRequest } from './create.ts';
 import type { UpdateRequest } from './update.ts';
 import type { WriteResult } from './write-context.ts';
 
-/** How often an apply looks again at whether the object is there. */
+/** Attempts, if the object is created or deleted meanwhile. */
 const APPLY_TRIES = 4;
 
 interface ApplyThrough {
@@ -16,7 +16,7 @@ interface ApplyThrough {
   now(): number;
 }
 
-/** `created`: nothing was there. */
+/** `created`: the object did not exist. */
 export async function applyThrough(
   through: ApplyThrough,
   request: ApplyRequest,
@@ -27,7 +27,7 @@ export async function applyThrough(
       const result = await (isThere ? change(through, request) : create(through, request));
       return { ...result, created: !isThere };
     } catch (error) {
-      // It came or went meanwhile.
+      // The object was created or deleted meanwhile.
       const reason = error instanceof StatusError ? error.reason : '';
       if (tries >= APPLY_TRIES || reason !== (isThere ? 'NotFound' : 'AlreadyExists')) throw error;
     }

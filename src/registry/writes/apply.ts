@@ -1,4 +1,7 @@
-/** Server-side apply: what a manager wants becomes an update, or a create where nothing is there. */
+/**
+ * Server-side apply: the applied configuration becomes an update, or a create if the object does
+ * not exist.
+ */
 
 import {
   applyConflict,
@@ -27,13 +30,13 @@ import { applierOf, managedPart, managersBeforeApply } from './field-managers.ts
 import type { Target, WriteOptions } from './write-context.ts';
 
 export interface ApplyRequest extends Target {
-  /** The decoded body: all that the manager wants. */
+  /** The decoded body: the full applied configuration. */
   readonly body: unknown;
   readonly duplicates: readonly string[];
-  /** Takes over what others own. */
+  /** Takes over fields of other managers. */
   readonly force: boolean;
   readonly options: WriteOptions;
-  /** Throws when what is not there must not be made. */
+  /** Throws if the object must not be created. */
   beforeCreate(): void;
 }
 
@@ -42,7 +45,7 @@ export interface Applied {
   readonly managers: Managers;
 }
 
-/** The object as it is to be, from the one that is there. Throws 409 with who owns what. */
+/** The merged object. Throws 409 with the conflicting managers. */
 export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now: number): Applied {
   const { kind, force, options } = request;
   const time = rfc3339(now);
@@ -63,7 +66,7 @@ export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now
   }
 }
 
-/** Who lets go of all metadata that it ever applied does not let go of the name. */
+/** An apply that removes all metadata of its manager does not remove the name. */
 function withIdentity(object: JsonObject, { metadata: live }: JsonObject): JsonObject {
   const { metadata } = object;
   if (!isRecord(live) || (isRecord(metadata) && metadata['name'] !== undefined)) return object;
@@ -77,7 +80,7 @@ function withIdentity(object: JsonObject, { metadata: live }: JsonObject): JsonO
 
 const KUBECTL = 'kubectl';
 
-/** What kubectl applied on its side of the wire it may change here, as if it had been applied here. */
+/** Fields that kubectl applied on the client side may be changed here without a conflict. */
 function applyByKubectl(apply: ApplyOfFields): ReturnType<typeof applyManagers> {
   const { object: shared, managers } = withoutOwnConflicts(apply);
   const object = cloneJson(shared);
@@ -102,7 +105,7 @@ function withoutOwnConflicts(apply: ApplyOfFields): ReturnType<typeof applyManag
   }
 }
 
-/** The fields that are as kubectl left them when it last applied on its side. */
+/** Fields that still have the values of the last client-side apply. */
 function stillAsLastApplied({ shape, live }: ApplyOfFields): FieldSet {
   const text = valueAt(live, [...ANNOTATIONS, LAST_APPLIED]);
   const last = typeof text === 'string' ? parsed(text) : undefined;
@@ -120,7 +123,7 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** As kubectl writes it: the object without the annotation itself. */
+/** The format of kubectl: the object without the annotation itself. */
 function lastAppliedText(applied: JsonObject): string {
   const copy = cloneJson(applied);
   const annotations = valueAt(copy, ANNOTATIONS);
@@ -131,7 +134,7 @@ function lastAppliedText(applied: JsonObject): string {
 const ANNOTATIONS = ['metadata', 'annotations'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Throws 400 for what an apply must not say. */
+/** Throws 400 for fields that an apply must not have. */
 function wantedBy({ kind, body, name, namespace }: ApplyRequest, isNew: boolean): JsonObject {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('an apply patch must be a map');

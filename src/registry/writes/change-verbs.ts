@@ -1,21 +1,21 @@
-/** What a step of the catalog does to an object, in the verbs of the API. */
+/** Changes of the catalog as API verbs. */
 import { jsonEqual } from '../../apimachinery/index.ts';
 import { isTiedAnew, type ObjectChange, sameSources } from '../../catalog/index.ts';
 
 /**
- * Moves of a file are no change of the object. A key that changes owners is changed, even where two
- * commits of one push change its text and change it back.
+ * A move of a file does not change the object. A change of the key's owner is a change, even if two
+ * commits of one push change the text and revert it.
  */
 export function isVisible(change: ObjectChange): boolean {
   const { before, after } = change;
   if (before === undefined || after === undefined || isAnew(change)) return true;
   if (isTiedAnew(change)) return true;
-  // Known by now, where the manifests would have to be parsed.
+  // The sources are known; comparing manifests would have to parse them.
   if (!sameSources(before.source, after.source)) return true;
   return !jsonEqual(before.manifest, after.manifest);
 }
 
-/** Whether the object ends and another one of its name begins. */
+/** True if the object ends and another one with its name begins. */
 export function isAnew({ before, after }: ObjectChange): boolean {
   if (before === undefined || after === undefined || before.identity === after.identity)
     return false;

@@ -5,17 +5,17 @@ import type { Person } from '../../git/index.ts';
 /** The daemon itself: committer of every commit that comes through the API. */
 export const COMMITTER: Person = { name: 'gitplane', email: 'gitplane@noreply.gitplane.dev' };
 
-/** Where a write comes from; becomes trailers. */
+/** Origin of a write; becomes trailers. */
 export interface WriteOrigin {
   readonly user: User;
   readonly requestId?: string | undefined;
   readonly fieldManager?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** `requestDigest`, where everybody who reads the commit may know it. */
+  /** `requestDigest`, if every reader of the commit may know it. */
   readonly idempotencyDigest?: string | undefined;
-  /** Why, in the caller's words: the body of the message. */
+  /** Reason in the caller's words: the body of the message. */
   readonly reason?: string | undefined;
-  /** The commit whose version of the object is brought back. */
+  /** The commit whose version of the object is restored. */
   readonly rollbackTo?: string | undefined;
   /** Further trailers, by name. */
   readonly trailers?: Readonly<Record<string, string>> | undefined;
@@ -57,7 +57,7 @@ function trailer(name: string, value: string | undefined): string {
   return text === undefined || text === '' ? '' : `${name}: ${text}`;
 }
 
-/** The message with one more paragraph behind its subject; trailers stay last. */
+/** Inserts a paragraph after the subject; trailers stay last. */
 export function withParagraph(message: string, paragraph: string): string {
   const [subject = '', ...rest] = message.split('\n\n');
   return [subject, paragraph, ...rest].join('\n\n');

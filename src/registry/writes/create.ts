@@ -38,22 +38,22 @@ export interface CreateRequest {
   readonly body: unknown;
   readonly duplicates: readonly string[];
   readonly options: WriteOptions;
-  /** Where the manifest goes; where the layout says when absent. */
+  /** Path of the manifest; default: from the layout. */
   readonly path?: string | undefined;
-  /** A past file of the object that comes back, whose bytes its manifest takes over. */
+  /** A past file of the restored object, whose bytes the manifest takes over. */
   readonly former?: FormerFile | undefined;
-  /** Who owns its fields, where an apply creates it. */
+  /** Managers of its fields, if an apply creates it. */
   readonly managers?: Managers | undefined;
-  /** It is kept beside git, in the state alone: see `state-objects.ts`. */
+  /** The object is stored in the state alone: see `state-objects.ts`. */
   readonly inState?: true;
 }
 
-/** A create that was found valid, ready to take its turn. */
+/** A valid create, ready to be decided under the mutex. */
 export interface PreparedCreate extends Write {
   readonly warnings: readonly string[];
-  /** The object as it would be served, with an identity still to come; for dry runs. */
+  /** The object as it would be served, with a provisional identity; for dry runs. */
   preview(): KubeObject;
-  /** What the answer shows once: values the server made. */
+  /** Values that the server generated; shown once, in the answer. */
   readonly generated: ReadonlyMap<readonly (string | number)[], string>;
 }
 
@@ -178,7 +178,7 @@ function preview(
   of: { key: ObjectKey; manifest: JsonObject; now: number; fields: FieldWrite },
 ): KubeObject {
   const identity = {
-    // Nothing is committed by a dry run: no object will ever have this.
+    // A dry run commits nothing, so no object will ever have this uid.
     uid: randomUUID(),
     creationTimestamp: rfc3339(of.now),
     generation: 1,

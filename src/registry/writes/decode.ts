@@ -1,4 +1,4 @@
-/** From the body of a request to an object of the right kind in the right place. */
+/** Decodes the body of a request to an object of the right kind and namespace. */
 import {
   badRequest,
   cloneJson,
@@ -16,16 +16,16 @@ import {
 } from '../../apimachinery/index.ts';
 import { apiVersionOf, type CompiledSchema, type Kind } from '../../kinds/index.ts';
 
-/** What to do about fields that no schema knows. */
+/** Handling of fields that the schema does not have. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 export interface Decoding {
   readonly kind: Kind;
   readonly schema: CompiledSchema;
   readonly fieldValidation: FieldValidation;
-  /** From the URL; empty where the kind has no namespace. */
+  /** From the URL; empty for kinds without a namespace. */
   readonly namespace: string;
-  /** Keys that the body has twice, as the parser words them. */
+  /** Duplicate keys of the body, in the words of the parser. */
   readonly duplicates: readonly string[];
   /** A patch that fails strict decoding is 422, a whole object 400, as in Kubernetes. */
   readonly isPatch: boolean;
@@ -62,7 +62,7 @@ export function decodeObject(
   return { object, warnings: [...warnings, ...withoutDoubleOwners(object)] };
 }
 
-/** An owner that is named twice in the same words is named once. */
+/** Removes repeated, equal owner references. */
 function withoutDoubleOwners({ metadata }: KubeObject): string[] {
   const all = metadata.ownerReferences ?? [];
   const isDouble = (one: OwnerReference, index: number): boolean =>
@@ -76,7 +76,7 @@ function withoutDoubleOwners({ metadata }: KubeObject): string[] {
   ];
 }
 
-/** Removes what a client cannot set (spec section 2.2). */
+/** Removes fields that clients cannot set (spec section 2.2). */
 export function stripServerFields(object: KubeObject): void {
   for (const field of SERVER_POPULATED_META) delete object.metadata[field];
   delete object.status;
@@ -125,7 +125,10 @@ function requireTexts(sent: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Kubernetes reads metadata and kinds of its own into types of Go: a wrong shape is no object at all. */
+/**
+ * Kubernetes decodes metadata and its own kinds into Go types: a wrong type there makes the whole
+ * body undecodable.
+ */
 function isNoObject({ strategicMerge }: Kind, { type, path }: FieldError): boolean {
   return type === 'FieldValueTypeInvalid' && (strategicMerge || path[0] === 'metadata');
 }

@@ -1,4 +1,7 @@
-/** DELETE: the manifest goes at once; the object when nothing holds it (spec section 3). */
+/**
+ * DELETE: the manifest is removed at once; the object when no finalizer or grace period delays it
+ * (spec section 3).
+ */
 import { conflict, forbiddenError, type KubeObject, notFound } from '../../apimachinery/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
@@ -10,13 +13,13 @@ import { isStateObject } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 
-/** What becomes of the objects that name this one as their owner. */
+/** Handling of the dependents of a deleted object. */
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';
 
 export interface DeleteOptions {
   /** Seconds; absent or 0 removes at once. */
   readonly gracePeriodSeconds?: number | undefined;
-  /** Absent: what the finalizers of the object say, and else `Background`. */
+  /** Absent: the finalizers of the object decide, otherwise `Background`. */
   readonly propagationPolicy?: PropagationPolicy | undefined;
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
@@ -27,11 +30,11 @@ export interface DeleteRequest extends Target {
   readonly options: WriteOptions;
 }
 
-/** An object with this annotation is refused by every deletion through the API. */
+/** An object with this annotation cannot be deleted through the API. */
 const NON_DELETABLE = 'gitplane.dev/non-deletable';
 
 export interface PreparedDelete extends Write {
-  /** The object as it was found in the write's turn. */
+  /** The object that `prepare` found. */
   found(): StoredObject | undefined;
 }
 
@@ -57,7 +60,7 @@ export function prepareDelete(parts: DecisionParts, request: DeleteRequest): Pre
 function checkPreconditions(request: DeleteRequest, found: StoredObject): void {
   const { kind, name } = request;
   const { uid, resourceVersion } = request.delete;
-  // Kubernetes names the kind here, where all other conflicts name the resource.
+  // Kubernetes uses the kind here; all other conflicts use the resource.
   const byKind = { ...kind, plural: kind.kind };
   const meta = found.object.metadata;
   if (uid !== undefined && uid !== meta.uid) {
@@ -107,7 +110,7 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
   return { do: 'state', changes: [{ type: 'put', key, object: next, hidden }], durable: true };
 }
 
-/** The object as a deletion leaves it; for dry runs. `gone`: nothing holds it. */
+/** The object after the deletion; for dry runs. `gone`: it is removed at once. */
 export function afterDeletion(
   prepared: Prepared,
   object: KubeObject,
@@ -126,8 +129,8 @@ export function afterDeletion(
 }
 
 /**
- * The finalizers of the garbage collector are changed by what a deletion asks for, the first and
- * any later one. Orphaning needs none here: dependents are released before the owner goes.
+ * Each deletion sets the finalizers of the garbage collector from its propagation policy. Orphaning
+ * needs no finalizer: dependents are released before the owner is removed.
  */
 function finalizersFor(
   policy: PropagationPolicy | undefined,

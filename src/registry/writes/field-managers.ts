@@ -1,7 +1,7 @@
 /**
- * Field management of served objects: `metadata.managedFields` follows every change, whoever made
- * it. An object that only git has changed is git's: its record follows from it, and is kept from the first
- * change by the API on. What the API creates has one from the start.
+ * Field management of served objects: `metadata.managedFields` follows every change. An object that
+ * only git changed belongs to the manager `git`: its record is computed from it, and is stored from
+ * the first API change on. An object that the API creates has a stored record from the start.
  */
 import {
   isRecord,
@@ -24,16 +24,18 @@ import {
 } from '../../field-management/index.ts';
 import { apiVersionOf, type Kind, ownPart, schemaTree } from '../../kinds/index.ts';
 
-/** What a write does to the record of an object. */
+/** Effect of a write on the managed fields. */
 export type FieldWrite =
-  /** The manager takes what the write changes; `base`: of the record that the client sent. */
+  /**
+   * The manager takes the fields that the write changes. `base`: the record that the client sent.
+   */
   | { readonly do: 'update'; readonly manager: Manager; readonly base?: Managers | undefined }
-  /** The record was worked out with the object, or is to be this. */
+  /** The record was computed with the object, or is replaced by this one. */
   | { readonly do: 'replace'; readonly managers: Managers };
 
-/** Who changes objects by pushing commits. */
+/** Manager of fields that pushed commits change. */
 const GIT = 'git';
-/** Owner of what was there before anybody applied, of objects that git does not have. */
+/** Manager of fields that existed before the first apply, for objects that are not in git. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
 export function updaterOf(kind: Kind, fieldManager: string | undefined): Manager {
@@ -52,15 +54,15 @@ export interface FieldChange {
   /** Undefined: the object is new. */
   readonly before: KubeObject | undefined;
   readonly after: KubeObject;
-  /** Undefined: the change came by git. */
+  /** Undefined: the change came from git. */
   readonly write: FieldWrite | undefined;
-  /** Git has the object: without a record, all that was there before is git's. */
+  /** Git has the object: without a record, all earlier fields belong to git. */
   readonly isInGit: boolean;
   /** RFC 3339. */
   readonly time: string;
 }
 
-/** The record after a change; undefined where none is kept. */
+/** The record after a change; undefined: none is stored. */
 export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry[] | undefined {
   const { before, after, write, time } = change;
   if (write?.do === 'replace') return recordOf(write.managers);
@@ -81,7 +83,7 @@ export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry
   return recordOf(capUpdaters(managers));
 }
 
-/** `isGits`: without a record, the object is git's. */
+/** `isGits`: without a record, git manages all fields. */
 function recorded(
   kind: Kind,
   { before }: FieldChange,
@@ -96,13 +98,16 @@ export function gitManager(kind: Kind): Manager {
   return managerOf(kind, GIT, 'Update');
 }
 
-/** The record of an object that is git's: it follows from the object. Its time is when the object came. */
+/**
+ * The record of an object that git alone manages, computed from the object. Its time is the
+ * creation time.
+ */
 export function gitRecord(kind: Kind, object: KubeObject): ManagedFieldsEntry[] {
   const text = gitRecordText(kind, object);
   return text === undefined ? [] : (JSON.parse(text) as ManagedFieldsEntry[]);
 }
 
-/** The same as JSON; undefined where nothing of the object is managed. */
+/** The same as JSON; undefined if the object has no managed fields. */
 export function gitRecordText(kind: Kind, object: KubeObject): string | undefined {
   const fields = fieldsText(
     schemaTree(kind.schema),
@@ -120,7 +125,7 @@ function recordOf(managers: Managers): ManagedFieldsEntry[] | undefined {
   return managers.size === 0 ? undefined : writeManagers(managers);
 }
 
-/** Who owns what of an object that is about to be applied to. */
+/** Managers of an object before an apply. */
 export function managersBeforeApply(kind: Kind, live: KubeObject, time: string): Managers {
   const known = readManagers(live.metadata.managedFields);
   if (known !== undefined && known.size > 0) return known;
@@ -134,7 +139,10 @@ export function managersBeforeApply(kind: Kind, live: KubeObject, time: string):
   });
 }
 
-/** What of an object is managed: not its status, which the server writes, and not the record itself. */
+/**
+ * The managed part of an object: without the status, which the server writes, and without the
+ * record itself.
+ */
 export function managedPart(object: KubeObject): JsonObject {
   const { status: _status, metadata, ...rest } = object;
   const { managedFields: _record, ...meta } = metadata;
@@ -142,8 +150,8 @@ export function managedPart(object: KubeObject): JsonObject {
 }
 
 /**
- * The record that an update sends along, if it means to change it: an empty one forgets everything;
- * one that cannot be read is ignored, as that of a client which does not know it.
+ * The record that an update sends to change it. An empty one resets the record. An unreadable one
+ * is ignored, as from a client that does not know the field.
  */
 export function recordSent(sent: unknown, live: KubeObject): Managers | 'forget' | undefined {
   if (!Array.isArray(sent)) return undefined;
@@ -156,7 +164,7 @@ export function recordSent(sent: unknown, live: KubeObject): Managers | 'forget'
   return managers === undefined || managers.size === 0 ? undefined : managers;
 }
 
-/** Whether two records say the same but for their times. */
+/** True if two records differ at most in their times. */
 export function sameRecord(
   one: readonly ManagedFieldsEntry[] | undefined,
   other: readonly ManagedFieldsEntry[] | undefined,

@@ -1,6 +1,6 @@
 /**
- * Turns changes of objects into changes of files: finds the document, splices it, and reads the
- * result back with the same reader that a push goes through, before anything is committed.
+ * Turns object changes into file changes: finds the document, splices it, and reads the result with
+ * the reader that pushes go through, before anything is committed.
  */
 import type { LRUCache } from 'lru-cache';
 import {
@@ -35,31 +35,31 @@ import { SealingError, SOPS } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument, withoutNamespace } from './former-document.ts';
 import type { OpenFile, Sealer } from './sealer.ts';
 
-/** One object as a write wants it. */
+/** The requested change of one object. */
 export interface ObjectEdit {
   readonly key: ObjectKey;
-  /** Where a new object goes. */
+  /** Path for a new object. */
   readonly newPath: string;
-  /** A file that an object which is gone was in, whose bytes a new one takes over. */
+  /** A past file of a removed object, whose bytes the new one takes over. */
   readonly former?: FormerFile | undefined;
-  /** It will be removed: what is in it does not matter. */
+  /** The object will be removed: the contents of its manifest do not matter. */
   readonly removes?: true;
-  /** Goes on from the last good version where the manifest in git is not valid. */
+  /** Continues from the last good version if the manifest in git is not valid. */
   readonly force?: boolean | undefined;
   /**
-   * The manifest to write, given the one that is there (undefined: the object is new); null
-   * removes it.
+   * Returns the manifest to write from the present one (undefined: the object is new); null removes
+   * it.
    */
   manifest(current: JsonObject | undefined): JsonObject | null;
 }
 
-/** A file with the edits of one commit in it. */
+/** A file with the edits of one commit. */
 export interface EditedFile {
   readonly path: string;
-  /** null: the file is to be removed. */
+  /** null: the file is removed. */
   readonly content: Buffer | null;
   readonly entry: FileEntry | undefined;
-  /** Problems of the manifest that the edit dropped to go on from the last good version. */
+  /** Problems of the invalid manifest that the edit replaced by the last good version. */
   readonly dropped?: string | undefined;
 }
 
@@ -68,13 +68,13 @@ export interface EditContext {
   readonly reader: FileReader;
   readonly catalog: Catalog;
   readonly view: TreeView;
-  /** By blob. */
+  /** Text by blob. */
   readonly texts: LRUCache<string, string>;
-  /** Absent: secrets are written as they are. */
+  /** Absent: secrets are written in plaintext. */
   readonly sealer?: Sealer | undefined;
 }
 
-/** Throws StatusError when the repository is in a state that the edit cannot be made in. */
+/** Throws StatusError if the state of the repository does not allow the edit. */
 export async function editFile(context: EditContext, asked: ObjectEdit): Promise<EditedFile> {
   const edit = { ...asked, newPath: context.catalog.placeOf(asked.newPath) };
   const current = context.catalog.object(edit.key);
@@ -95,7 +95,7 @@ export async function editFile(context: EditContext, asked: ObjectEdit): Promise
   return { path, content, entry, dropped };
 }
 
-/** A manifest that is not valid makes no object, and still there must not be a second one. */
+/** An invalid manifest makes no object, but still reserves the key. */
 function refuseIfTaken({ catalog, view }: EditContext, key: ObjectKey, path: string): void {
   if (!view.includes(path)) {
     throw conflictWithRepository(key, `.gitplaneignore covers ${path}, where it would go`);
@@ -116,14 +116,16 @@ async function fileText(context: EditContext, key: ObjectKey, file: FileEntry): 
     .catch((error: unknown) => {
       throw error instanceof GitError && isUnreadable(file) ? conflictIn(key, file) : error;
     });
-  // Bytes that are no text would come back as others.
+  // Bytes that are not UTF-8 would be changed by a write.
   const decoded = decodeUtf8(content);
   if ('problem' in decoded) throw conflictIn(key, file);
   context.texts.set(file.blob, decoded.text);
   return decoded.text;
 }
 
-/** Too large, or no file at all, as a submodule is none: the catalog has a problem in its place. */
+/**
+ * Too large, or not a file, such as a submodule: the catalog has a problem instead of documents.
+ */
 function isUnreadable(file: FileEntry): boolean {
   return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
 }
@@ -170,7 +172,7 @@ async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
   return { edited: await without(context, { ...of, text, index }), removed: true };
 }
 
-/** The text of the file, with the document in it and sealed where it has to be. */
+/** The text of the file with the document in it, encrypted if required. */
 async function written(
   context: EditContext,
   of: Splicing & { open: OpenFile | undefined; index: number | undefined; manifest: JsonObject },
@@ -186,13 +188,16 @@ async function written(
     return await sealing(edit.key, () => sealer.write(write));
   }
   if (index !== undefined && text !== undefined) return editDocument(text, index, manifest);
-  // Comments that were encrypted with the values must not come back in the clear.
+  // Comments that were encrypted with the values must not come back in plaintext.
   const clear = former?.text.includes(SOPS) === true ? undefined : former;
   if (text !== undefined) return appendDocument(text, manifest, clear);
   return (clear && formatLike(clear, manifest)) ?? formatManifest(manifest);
 }
 
-/** The file without a document; that takes its key only where others are left to be covered. */
+/**
+ * The file without a document. That needs its data key only if other documents have to stay
+ * encrypted.
+ */
 async function without(
   context: EditContext,
   { edit, current, text, index }: Splicing & { text: string; index: number },
@@ -224,8 +229,8 @@ async function sealing<T>(key: ObjectKey, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Problems of the manifest that the edit drops; undefined where the manifest is valid. Throws 409
- * unless the edit is forced: the manifest is somebody's newest intent (invariant 18).
+ * Problems of the manifest that the edit drops; undefined if the manifest is valid. Throws 409
+ * unless the edit is forced: the manifest is its author's newest intent (invariant 18).
  */
 function droppedBy(
   { key, force, removes }: ObjectEdit,
@@ -247,7 +252,7 @@ function droppedBy(
 const SHOWN_PROBLEMS = 3;
 const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side --force-conflicts';
 
-/** The document as it is in the file, or the last good one where it parses but is not valid. */
+/** The document in the file, or the last good one if the document parses but is not valid. */
 function currentManifest(
   key: ObjectKey,
   current: CatalogObject,
@@ -269,7 +274,7 @@ function currentManifest(
   return (entry.manifest === undefined ? current.manifest : raw.value) as unknown as JsonObject;
 }
 
-/** The last check before a commit: what was written reads back, and without a problem. */
+/** Last check before a commit: the written text parses back without problems. */
 function refuseIfBroken(key: ObjectKey, entry: FileEntry, removed: boolean): void {
   const id = keyString(key);
   const mine = entry.documents.filter((document) => document.key && keyString(document.key) === id);
@@ -286,7 +291,7 @@ function conflictIn(key: ObjectKey, file: FileEntry): StatusError {
   return conflictWithRepository(key, problem === undefined ? file.path : formatProblem(problem));
 }
 
-/** What the writer of an object reads when something in the repository is in the file's way. */
+/** Error for the writer of an object if another part of the repository blocks the file. */
 export function asConflict(key: ObjectKey, error: unknown): unknown {
   return error instanceof PathError ? conflictWithRepository(key, error.message) : error;
 }

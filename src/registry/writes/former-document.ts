@@ -1,4 +1,4 @@
-/** The bytes that an object had in a past commit, for a manifest that brings it back. */
+/** The bytes of an object in a past commit, for a manifest that restores it. */
 import { isRecord, type JsonObject, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { FileReader } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
@@ -22,11 +22,11 @@ interface Return {
 }
 
 interface StatedDocument extends FormerDocument {
-  /** False: the folder that it goes to says the namespace. */
+  /** False: its new folder implies the namespace. */
   readonly saysNamespace: boolean;
 }
 
-/** The document that the object had in a past file; undefined where that cannot be read. */
+/** The document of the object in a past file; undefined if it cannot be read. */
 export async function formerDocument(
   { repository, reader }: Reading,
   { key, newPath, former }: Return,
@@ -44,7 +44,7 @@ export async function formerDocument(
   const { index } = own;
   const raw = parseDocument(decoded.text, index);
   const metadata = isRecord(raw?.value) ? raw.value['metadata'] : undefined;
-  // In the same folder it has the same namespace without saying so.
+  // In the same folder the namespace stays implied.
   const saysNamespace = path !== newPath || (isRecord(metadata) && 'namespace' in metadata);
   return { text: decoded.text, index, saysNamespace };
 }

@@ -1,9 +1,9 @@
-/** Runs the rules that a change has to pass beyond validation. */
+/** Runs the guards: rules for a change beyond validation. */
 import { conflict } from '../../apimachinery/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import type { Guard, PlannedChange, Target } from './write-context.ts';
 
-/** Throws what the first guard that objects says. */
+/** Throws the objection of the first guard that has one. */
 export function applyGuards(guards: readonly Guard[], change: PlannedChange): void {
   for (const guard of guards) {
     const objection = guard(change);
@@ -16,7 +16,7 @@ export function guardObjections(guards: readonly Guard[], change: PlannedChange)
   return guards.flatMap((guard) => guard(change)?.message.replaceAll('\n', ' ') ?? []);
 }
 
-/** Throws 409 when the object is not the one that the right to the write was found on. */
+/** Throws 409 if the object is not the one that was authorized. */
 export function refuseAnother({ kind, name, rightOn }: Target, { object }: StoredObject): void {
   if (rightOn === undefined || rightOn === object.metadata.uid) return;
   throw conflict(kind, name, 'the object was deleted, and another one has its name; try again');

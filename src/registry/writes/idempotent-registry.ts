@@ -1,7 +1,7 @@
 /**
- * The door for writes that may come twice: a request that a front sends again, because it does not
- * know what became of it, has the key of the first. It is answered with what the first one made, and
- * makes no second commit. A key that comes with a request for something else is refused.
+ * Registry for writes that may be repeated. A proxy that does not know the outcome of a request
+ * sends it again with the same idempotency key. The repetition gets the result of the first request
+ * and makes no second commit. A key with a different request is refused.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -27,23 +27,23 @@ import type { DeleteResult, Target, WriteOptions, WriteResult } from './write-co
 export interface IdempotentParts {
   readonly registry: Required<ObjectRegistry>;
   readonly repository: { readonly gitDir: string; head(): Promise<string | undefined> };
-  /** What a commit of the branch made of an object, once readers see the commit. */
+  /** Reads an object from a commit of the branch, once readers see the commit. */
   readonly committed: (kind: Kind, key: ObjectKey, commit: string) => Promise<Committed>;
 }
 
 export interface Committed {
-  /** As the commit has it, without a resourceVersion; undefined where it has none. */
+  /** The object in the commit, without a resourceVersion; undefined: it is not in the commit. */
   readonly object: KubeObject | undefined;
-  /** No commit before has it: it is the making of this one. */
+  /** No earlier commit has the object: this one created it. */
   readonly isFirst: boolean;
-  /** No commit after has changed it: readers see what the commit made. */
+  /** No later commit changed the object: readers see this version. */
   readonly isNewest: boolean;
 }
 
-/** Results that are at hand for who asks again; some show what is shown only once. */
+/** Cached results for repetitions; some contain values that are shown only once. */
 const KEPT_RESULTS = 256;
 
-/** Reads which writes were made lately, by whoever led then. */
+/** Reads recent writes from the branch, including those of former leaders. */
 export async function openIdempotentRegistry(
   parts: IdempotentParts,
 ): Promise<Required<ObjectRegistry>> {
@@ -60,11 +60,11 @@ interface Wanted extends Target {
 
 interface Work<R extends WriteResult> {
   run(): Promise<R>;
-  /** What a write of that verb made before. */
+  /** The result of an earlier write with that verb. */
   again(made: WriteResult, verb: string): R;
 }
 
-/** A result at hand, or on its way. */
+/** A cached result, or one in progress. */
 interface Kept {
   readonly user: string;
   readonly idempotencyKey: string;
@@ -156,7 +156,9 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     return result;
   }
 
-  /** Known for as long as its commit is recent, when its result is not at hand any more. */
+  /**
+   * Records the write for as long as its commit is recent, when its result is not cached any more.
+   */
   #note({ options, kind, namespace, verbs }: Wanted, made: WriteResult): void {
     const { idempotencyKey, user, requestDigest: digest } = options;
     const { commit, object } = made;
@@ -177,7 +179,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     return made === undefined ? await work.run() : work.again(made, found.verb);
   }
 
-  /** What failed may be tried again, once it is known that nothing of it was done. */
+  /** A failed write may be repeated once it is certain that nothing of it was committed. */
   #keep(id: string, kept: Kept): void {
     this.#results.set(id, kept);
     kept.result.catch((error: unknown) => {
@@ -186,7 +188,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     });
   }
 
-  /** Also of a request that is under way, or that changed nothing. */
+  /** Covers requests in progress, and those that changed nothing. */
   #isOfAnother({ user, idempotencyKey = '', requestDigest }: WriteOptions): boolean {
     if (requestDigest === undefined) return false;
     if (this.#recent.isOfAnother(user.name, idempotencyKey, requestDigest)) return true;
@@ -200,9 +202,10 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   }
 
   /**
-   * What the write made, which others may have changed since: as its commit has it, then, and without
-   * a resourceVersion, since nobody knows any more which one it had. Undefined: the commit says that
-   * it made the object, and did not. Whoever pushes may say so, and the maker is shown all of it.
+   * The result of an earlier write. Later writes may have changed the object, so it is read from
+   * the write's commit, without a resourceVersion: that one is not known any more. Undefined: the
+   * commit claims to have created the object and did not. A pusher can claim that, and the creator
+   * is shown all fields.
    */
   async #made(kind: Kind, { key, verb, commit }: RecentWrite): Promise<WriteResult | undefined> {
     const { group } = kind;
@@ -219,7 +222,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     if (CREATES.includes(verb) && !isFirst) return undefined;
     const stored = isNewest ? this.#find({ kind, namespace, name }) : undefined;
     const made = { object: stored?.object ?? object ?? bare, stored, warnings: [], commit };
-    // A pushed commit may call itself an update of what others made.
+    // A pushed commit may claim to be an update of another user's object.
     return CREATES.includes(verb) ? made : { ...made, isReplayed: true };
   }
 
@@ -232,7 +235,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   }
 }
 
-/** What was refused was not done; of what broke off behind the commit nobody said that. */
+/** A refused write was not committed. A write that failed after its commit may have been. */
 function mayHaveHappened(error: unknown): boolean {
   if (error instanceof StorageError) return error.moved;
   return !(error instanceof StatusError);

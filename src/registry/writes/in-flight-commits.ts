@@ -1,6 +1,6 @@
 /**
- * Groups of writes on their way to the disk, in the order of their commits. Readers are shown each
- * when it is durable and all before it are; where one fails, none that was built on it is shown.
+ * Groups of writes that are being written to disk, in commit order. Readers see a group when it and
+ * all earlier groups are durable. If a group fails, no later group is shown.
  */
 import { keyString } from '../../apimachinery/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
@@ -11,16 +11,16 @@ import type { Staged } from './staging.ts';
 /** Writes that were built together. */
 export interface Group<S extends Staged> {
   readonly staged: readonly S[];
-  /** Of the objects that are written. */
+  /** Keys of the written objects. */
   readonly keys: ReadonlySet<string>;
   readonly sealed: SealedGroup;
   readonly commits: number;
-  /** The last commit; where the branch was when there is none. */
+  /** The last commit; without one, the former head of the branch. */
   readonly tip: string | undefined;
   readonly started: number;
-  /** Never rejects: `outcome` says how it ended. */
+  /** Never rejects: `outcome` has the result. */
   settled: Promise<void>;
-  /** What showing it comes to, once that was worked out. */
+  /** Planned changes of the store, once computed. */
   foreseen: PlannedStep | undefined;
   outcome: 'published' | 'on its way' | { readonly error: unknown };
 }
@@ -32,7 +32,7 @@ export interface InFlightCommitsOptions<S extends Staged> {
   onShown(staged: readonly S[]): void;
   /** The writes are durable, but showing them failed. */
   onFailed(staged: readonly S[], error: unknown): void;
-  /** A group has ended, one way or the other. */
+  /** A group has succeeded or failed. */
   onEnded(): void;
 }
 
@@ -40,24 +40,24 @@ export class InFlightCommits<S extends Staged> {
   readonly #options: InFlightCommitsOptions<S>;
   #groups: Group<S>[] = [];
   #broken = false;
-  /** Where the last group that readers see left the branch. */
+  /** Branch head after the last group that readers see. */
   #reached: string | undefined;
 
   constructor(options: InFlightCommitsOptions<S>) {
     this.#options = options;
   }
 
-  /** Groups that readers do not see yet. */
+  /** Number of groups that readers do not see yet. */
   get size(): number {
     return this.#groups.length;
   }
 
-  /** Writes that readers do not see yet. */
+  /** Number of writes that readers do not see yet. */
   get writes(): number {
     return this.#groups.reduce((sum, { staged }) => sum + staged.length, 0);
   }
 
-  /** A group failed: it and what was built on it has to be undone before anything else. */
+  /** True if a group failed: it and all later groups have to be undone first. */
   get broken(): boolean {
     return this.#broken;
   }
@@ -74,7 +74,7 @@ export class InFlightCommits<S extends Staged> {
     return this.#groups.some(({ tip }) => tip === head);
   }
 
-  /** Sends a group on its way, unless one that it is built on has failed meanwhile. */
+  /** Publishes a group, unless an earlier group has failed meanwhile. */
   launch(batch: CommitBatch, staged: readonly S[], sealed: SealedGroup): void {
     const commits = staged.filter(({ commit }) => commit !== undefined).length;
     const { tip } = batch;
@@ -101,7 +101,7 @@ export class InFlightCommits<S extends Staged> {
     }
   }
 
-  /** The first group, when it is on its way: only what comes before it is known. */
+  /** Plans only the first group: the state before the others is not known yet. */
   #foreseeSoon(): void {
     setImmediate(() => {
       const [first] = this.#groups;
@@ -109,12 +109,12 @@ export class InFlightCommits<S extends Staged> {
       try {
         first.foreseen = this.#options.state.foresee(first.sealed);
       } catch {
-        // Showing it will fail the same way, and say so.
+        // Showing the group will throw the same error.
       }
     });
   }
 
-  /** Shows readers every group that is published, up to the first that is not. */
+  /** Shows every published group, up to the first that is not published. */
   land(): void {
     for (let [first] = this.#groups; first !== undefined && !this.#broken; [first] = this.#groups) {
       if (first.outcome === 'on its way') break;
@@ -127,13 +127,16 @@ export class InFlightCommits<S extends Staged> {
     }
   }
 
-  /** Resolves when all that is on its way has ended, one way or the other. */
+  /** Resolves when every group in flight has succeeded or failed. */
   async ended(): Promise<void> {
     await Promise.all(this.#groups.map(({ settled }) => settled));
     this.land();
   }
 
-  /** After a failure, when all has ended: the groups that nobody was shown, for repair. */
+  /**
+   * Removes and returns the groups that readers did not see, for repair. Call it after a failure,
+   * when all have ended.
+   */
   takeBack(): readonly Group<S>[] {
     const groups = this.#groups;
     this.#groups = [];
@@ -155,7 +158,7 @@ export class InFlightCommits<S extends Staged> {
     try {
       state.show(sealed, foreseen);
     } catch (error) {
-      // The commits are there. What readers see is mended before anything more is built on it.
+      // The commits exist. The state is repaired before anything more is built on it.
       this.#broken = true;
       this.#options.onFailed(staged, error);
       return;

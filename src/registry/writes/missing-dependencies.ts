@@ -1,6 +1,6 @@
 /**
- * Warnings about objects that name others which are not there. They are taken, since the others may
- * come later: manifests of one folder are applied in any order.
+ * Warnings about references to missing objects. Such objects are accepted, since the others may
+ * come later: the manifests of one folder are applied in any order.
  */
 import {
   describeKey,
@@ -27,7 +27,10 @@ export function missingDependencies(
   return missing(parts, { kind, object, exists, user });
 }
 
-/** The same for every change of a push, a line each with its place; judged by what the push leaves. */
+/**
+ * The same for every change of a push, one line each with its place, judged on the result of the
+ * push.
+ */
 export function missingAfterPush(
   parts: Parts,
   changes: readonly ObjectChange[],
@@ -74,7 +77,7 @@ function missing(
       }
       const key = { group, kind: wanted.kind, namespace: namespace ?? '', name };
       const asked = { verb: 'get', group, resource: wanted.plural, namespace: key.namespace, name };
-      // The warning is the same for a secret that is there and that the writer may not see.
+      // A secret that the writer may not see gets the same warning as a missing one.
       const isShown = named === undefined || authorizer?.authorize(user, asked).allowed !== false;
       if (isShown && exists(key)) return [];
       const where = namespace === undefined ? '' : ` in the namespace ${JSON.stringify(namespace)}`;

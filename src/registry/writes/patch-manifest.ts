@@ -1,7 +1,7 @@
 /**
- * Carries a change of a served object over to its manifest. Readers see defaults and server
- * metadata that no manifest holds; only what the caller changed may reach the file, or a one-line
- * patch would write the defaults of every field (invariant 3).
+ * Applies a change of a served object to its manifest. Readers see defaults and server metadata
+ * that no manifest holds. Only the caller's changes may reach the file; otherwise a one-line patch
+ * would write the default of every field (invariant 3).
  */
 import {
   isRecord,
@@ -22,7 +22,7 @@ export function patchManifest(
   return rebaseMap(manifest, desiredPart(before), desiredPart(after)) as JsonObject;
 }
 
-/** The object without what only the server writes: what a new manifest holds. */
+/** The object without server-populated fields: the contents of a new manifest. */
 export function desiredPart(object: KubeObject): JsonObject {
   const { status: _status, ...rest } = object;
   const metadata: Record<string, unknown> = { ...object.metadata };
@@ -62,7 +62,7 @@ function rebaseMap(
   return result;
 }
 
-/** Items that stayed keep their form in the manifest, wherever they moved to. */
+/** Unchanged items keep their form in the manifest, also at another index. */
 function rebaseList(
   manifest: readonly unknown[],
   before: readonly unknown[],

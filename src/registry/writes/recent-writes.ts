@@ -1,6 +1,5 @@
 /**
- * Which recent writes carried which idempotency key: known from the commits that they became, so that
- * whoever takes over knows it as well.
+ * Idempotency keys of recent writes, read from their commits, so that a new leader knows them too.
  */
 import type { ObjectKey } from '../../apimachinery/index.ts';
 import { runGit } from '../../git/index.ts';
@@ -12,9 +11,9 @@ export interface RecentWrite {
   readonly idempotencyKey: string;
   /** `create`, `update`, … */
   readonly verb: string;
-  /** A commit does not tell the group. */
+  /** Commits do not record the group. */
   readonly key: Omit<ObjectKey, 'group'> & { readonly group?: string };
-  /** Of the request; older commits and those that are about secrets have none. */
+  /** Of the request. Older commits and those of secrets have none. */
   readonly digest?: string | undefined;
   readonly commit: string;
 }
@@ -25,7 +24,7 @@ export class RecentWrites {
   readonly #writes = new Map<string, RecentWrite[]>();
   #count = 0;
 
-  /** Takes what the newest commits of a branch say, whatever the clocks were of those who made them. */
+  /** Reads the newest commits of a branch. Their order counts, not the clocks of their authors. */
   async read(repository: { readonly gitDir: string }, head: string | undefined): Promise<void> {
     if (head === undefined) return;
     const args = ['log', `--max-count=${MOST_COMMITS}`, FORMAT, head];
@@ -40,7 +39,7 @@ export class RecentWrites {
     const id = idOf(write.user, write.idempotencyKey);
     const before = this.#writes.get(id) ?? [];
     if (before.some((known) => isSame(known, write))) return;
-    // Moves it to the end: what is oldest goes first.
+    // Moves the entry to the end: the oldest entries are evicted first.
     this.#writes.delete(id);
     this.#writes.set(id, [...before, write]);
     this.#count++;
@@ -52,13 +51,13 @@ export class RecentWrites {
     }
   }
 
-  /** Whether the key came with a request for something else. */
+  /** True if the key came with a different request. */
   isOfAnother(user: string, idempotencyKey: string, digest: string): boolean {
     const writes = this.#writes.get(idOf(user, idempotencyKey)) ?? [];
     return writes.some((write) => write.digest !== undefined && write.digest !== digest);
   }
 
-  /** A name of '' is any: the server may have chosen it. */
+  /** An empty name matches any: the server may have generated it. */
   find(
     user: string,
     idempotencyKey: string,
@@ -83,7 +82,7 @@ function isSame(one: RecentWrite, other: RecentWrite): boolean {
 }
 
 function idOf(user: string, idempotencyKey: string): string {
-  // As it stands in a trailer.
+  // As written in the trailer.
   return `${user}\0${idempotencyKey.replace(/[\p{Cc}\s]+/gu, ' ').trim()}`;
 }
 
@@ -92,7 +91,7 @@ const trailer = (name: string): string => `%(trailers:key=${name},valueonly)`;
 const FORMAT = `--format=%H%x00%an%x00%cn%x00%s%x00${trailer('Idempotency-Key')}%x00${trailer('Idempotency-Digest')}%x1e`;
 const SUBJECT = /^(\S+) (\S+) "(?:([^"/]+)\/)?([^"/]+)"/;
 
-/** Former versions wrote 64 bits, too few to tell two requests apart: as if there were none. */
+/** Former versions wrote 64 bits, too few to distinguish requests: treated as absent. */
 const FORMER = /^([0-9a-f]{16})?$/;
 
 function readEntry(entry: string): RecentWrite | undefined {

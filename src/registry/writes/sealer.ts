@@ -1,7 +1,7 @@
 /**
- * Encrypts what API writes bring, on the way to the commit, for the recipients that `.sops.yaml`
- * names at that commit. A file keeps its data key and the bytes of every value that stays only while
- * that key was generated here for those recipients; otherwise the write re-keys the whole file.
+ * Encrypts API writes on the way to the commit, for the recipients that `.sops.yaml` names at that
+ * commit. A file keeps its data key and the bytes of unchanged values only while that key was
+ * generated here for those recipients. Otherwise the write re-keys the whole file.
  */
 import { type Clock, formatPath, isRecord, type JsonObject } from '../../apimachinery/index.ts';
 import type { Sealing } from '../../catalog/index.ts';
@@ -49,66 +49,66 @@ export interface SealerOptions {
   readonly keyring: Keyring;
   readonly kinds: KindTable;
   readonly clock: Clock;
-  /** Whether it may seal what it could not open again. */
+  /** Allows encryption that the daemon cannot decrypt again. */
   readonly forOthers?: true;
   /** Public keys of PGP recipients; absent: none. */
   readonly pgpKeys?: PgpKeys | undefined;
 }
 
-/** A file that is sealed and open. */
+/** A decrypted file. */
 export interface OpenFile {
   readonly file: OpenedFile;
   readonly key: FileKey;
-  /** True if this platform generated the data key, and no other key is stated in any document. */
+  /** True if this platform generated the data key, and no document states another key. */
   readonly isOwn: boolean;
 }
 
-/** Facts about the data key of an encrypted file, once it is open. */
+/** Facts about the data key of a decrypted file. */
 interface StatedKey {
   readonly dataKey: Buffer;
   readonly isGenerated: boolean;
 }
 
-/** Where a file is, and what the repository says of sealing it. */
+/** Location of a file, and the encryption rules for it. */
 interface Place {
   readonly path: string;
   readonly sealing: Sealing | undefined;
   readonly repository: Pick<Repository, 'readBlobs'>;
 }
 
-/** A document to be removed from a file. */
+/** A document to remove from a file. */
 export interface SealedRemoval extends Place {
   readonly text: string;
   readonly index: number;
   readonly open: OpenFile;
 }
 
-/** For whom a file is encrypted: recipients of age, and fingerprints of PGP keys. */
+/** Recipients of a file: age keys and PGP fingerprints. */
 export interface Recipients {
   readonly age: readonly string[];
   readonly pgp: readonly string[];
 }
 
-/** A file that takes a document: with the key and the rule that its values are encrypted by. */
+/** A file ready for a document, with its data key and encryption rule. */
 interface ReadyFile {
   readonly text: string | undefined;
   readonly key: FileKey;
   readonly rule: Rule;
-  /** Encrypted values that may stay as they are. */
+  /** Encrypted values that may stay unchanged. */
   readonly reuse: Reuse;
 }
 
-/** A document to be written in a file. */
+/** A document to write to a file. */
 export interface SealedWrite extends Place {
   /** Absent: the file is new. */
   readonly text: string | undefined;
-  /** Absent: the document is. */
+  /** Absent: the document is new. */
   readonly index: number | undefined;
-  /** In the clear. */
+  /** In plaintext. */
   readonly manifest: JsonObject;
-  /** Absent: the file is not sealed. */
+  /** Absent: the file is not encrypted. */
   readonly open: OpenFile | undefined;
-  /** A past document of the object whose bytes a new one takes over, sealed or not. */
+  /** A past document of the object whose bytes the new one takes over, encrypted or not. */
   readonly former?: FormerDocument | undefined;
 }
 
@@ -120,17 +120,17 @@ export class Sealer {
     this.#options = options;
   }
 
-  /** For whom we seal where nobody says, ours first. */
+  /** Default recipients, the daemon's own first. */
   recipients(): Promise<readonly string[]> {
     return this.#options.keyring.recipients();
   }
 
-  /** Public keys of PGP recipients; undefined: none is here. */
+  /** Public keys of PGP recipients; undefined: there are none. */
   get pgpKeys(): PgpKeys | undefined {
     return this.#options.pgpKeys;
   }
 
-  /** The data key of a file that opens here, and whether this platform generated it. */
+  /** The data key of a file that the daemon can decrypt, and whether this platform generated it. */
   async dataKeyOf(content: Buffer): Promise<StatedKey | undefined> {
     const { keyring } = this.#options;
     if (!content.includes(SOPS)) return undefined;
@@ -140,24 +140,24 @@ export class Sealer {
     return dataKey && { dataKey, isGenerated: keyring.isGenerated(dataKey) };
   }
 
-  /** A file of clear manifests with every secret sealed. Throws SealingError. */
+  /** A plaintext manifest file with every secret encrypted. Throws SealingError. */
   async sealFile(place: Place, text: string): Promise<string> {
     const manifests = documentsOf(text).map(({ value }) => value as JsonObject);
     const { key, rule } = await this.#newFile(place, manifests);
     return sealText(text, { key, rule, now: this.#options.clock.now() });
   }
 
-  /** Undefined where the text is not sealed. Throws SealingError when it does not open. */
+  /** Undefined if the text is not encrypted. Throws SealingError if it cannot be decrypted. */
   async open(text: string): Promise<OpenFile | undefined> {
     const open = await this.reopen(text);
-    // To seal it again would vouch for what somebody else may have put there.
+    // Encrypting it again would vouch for contents that another party may have put there.
     const [problem] = open?.file.documents.flatMap(({ problems }) => problems) ?? [];
     if (problem === undefined) return open;
     const place = formatPath(problem.path);
     throw new SealingError(`the file has to be mended in git first: ${place}: ${problem.message}`);
   }
 
-  /** As `open`, for who stands up for whatever is in the file. */
+  /** Like `open`, for callers that vouch for the contents of the file. */
   async reopen(text: string): Promise<OpenFile | undefined> {
     if (!text.includes(SOPS)) return undefined;
     const documents = documentsOf(text);
@@ -175,7 +175,7 @@ export class Sealer {
     return { file, key, isOwn: isAlone && this.#options.keyring.isOwn(key) };
   }
 
-  /** Whether a manifest must be sealed to be written. */
+  /** True if a manifest must be encrypted. */
   isSecret(manifest: JsonObject): boolean {
     const kind = this.#kindOf(manifest);
     return kind !== undefined && secretPlaces(kind, manifest).length > 0;
@@ -196,7 +196,7 @@ export class Sealer {
     return sealText(added(text, document, former), sealing);
   }
 
-  /** Undefined where it does not open: its bytes are not used. */
+  /** Undefined if it cannot be decrypted: its bytes are not used. */
   async #inTheClear(former: FormerDocument): Promise<FormerDocument | undefined> {
     try {
       const open = await this.open(former.text);
@@ -215,7 +215,7 @@ export class Sealer {
     return sealText(edited, { ...ready, now: this.#options.clock.now() });
   }
 
-  /** The file as it is, or in the clear and with a fresh key where the one it has cannot stay. */
+  /** The file unchanged, or decrypted with a new data key if the present one cannot stay. */
   async #ready(
     of: Place & Pick<SealedWrite, 'text' | 'index' | 'open'>,
     added: readonly JsonObject[],
@@ -240,8 +240,8 @@ export class Sealer {
   }
 
   /**
-   * Without `.sops.yaml` nothing says whether other recipients of a file were put there by a person
-   * who may. Throws SealingError.
+   * Without `.sops.yaml` it is unknown whether an authorized person added the other recipients of a
+   * file. Throws SealingError.
    */
   async #refuseUnnamed({ path, sealing }: Place, { key }: OpenFile): Promise<void> {
     if (sealing !== undefined || this.#options.forOthers === true) return;
@@ -260,7 +260,7 @@ export class Sealer {
     );
   }
 
-  /** A rule that encrypts what `rule` does, and every secret. Throws SealingError. */
+  /** A rule that encrypts the values of `rule` and every secret. Throws SealingError. */
   #widened(rule: Rule, manifests: readonly JsonObject[]): Rule {
     const secrets = ruleOfKeys(this.#secretKeysOf(manifests));
     const both = { name: rule.name, text: `${rule.text}|${secrets.text}` };
@@ -280,7 +280,7 @@ export class Sealer {
     return [...new Set(keys)];
   }
 
-  /** A sealed file that a document was taken from. */
+  /** An encrypted file after a document was removed. */
   rest(text: string, { key, file }: OpenFile): string {
     const { metadata } = file;
     if (metadata === undefined) return text;
@@ -306,7 +306,7 @@ export class Sealer {
     return await keyring.make(age, (dataKey) => wrapForPgp(dataKey, pgp, pgpKeys));
   }
 
-  /** Those that `.sops.yaml` gives to a path; ours where it names none. Throws SealingError. */
+  /** Recipients in `.sops.yaml` for a path; default: the daemon's own. Throws SealingError. */
   async #recipientsOf(place: Place): Promise<Recipients> {
     const { recipients = [], pgp = [] } = (await this.#creationRule(place)) ?? {};
     const mine = await this.recipients();
@@ -320,7 +320,7 @@ export class Sealer {
     return { age: recipients.length > 0 ? recipients : mine, pgp };
   }
 
-  /** True if a rule encrypts every secret, and leaves what tells which object it is. */
+  /** True if a rule encrypts every secret, and leaves the identifying fields in plaintext. */
   #covers(rule: Rule, manifest: JsonObject): boolean {
     const head = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
     return this.#hidesSecrets(rule, manifest) && !head.some(selectionOf(rule));
@@ -375,7 +375,7 @@ export class Sealer {
   }
 }
 
-/** Undefined also where it is broken, which is told of where the file is read. */
+/** Undefined if the metadata is broken as well, which is reported where the file is read. */
 function readableMetadata({ documents }: ManifestFile): SealMetadata | undefined {
   try {
     return metadataOf(documents);

@@ -1,6 +1,6 @@
 /**
- * One write, done in memory: decided, spliced into its file, committed to a batch, folded into the
- * catalog. Nothing of it is on the disk or visible, and all of it can be undone.
+ * One write, staged in memory: decided, spliced into its file, added to a commit batch, applied to
+ * the catalog. Nothing of it is on disk or visible, and all of it can be undone.
  */
 import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../../apimachinery/index.ts';
@@ -18,7 +18,7 @@ export interface Staged extends StagedWrite {
   readonly write: Write;
   readonly commit?: string;
   readonly undo?: () => void;
-  /** What the state says of it is nowhere else, and must be durable before the answer. */
+  /** The write exists only in the state, which must be durable before the answer. */
   readonly inState?: boolean;
 }
 
@@ -28,23 +28,24 @@ export interface StagingOptions {
   readonly store: Store;
   readonly reader: FileReader;
   readonly clock: Clock;
-  /** Absent: secrets are written as they are. */
+  /** Absent: secrets are written in plaintext. */
   readonly sealer?: Sealer | undefined;
 }
 
-/** Throws StatusError, with nothing done, when the write is refused. */
+/** Throws StatusError and changes nothing if the write is refused. */
 export async function stage(
   options: StagingOptions & { readonly texts: LRUCache<string, string> },
   batch: CommitBatch,
   write: Write,
 ): Promise<Staged> {
-  // Before anything is done that could not be shown soon.
+  // Refuses early if the state store could not show the write.
   const { trouble } = options.store;
   if (trouble !== undefined) throw trouble;
   const prepared = write.prepare();
   if (prepared.do === 'nothing') return { write, changes: [], state: [], paths: [] };
   const inState = keepsInState(prepared);
-  // Refused while the state cannot be written; and what is about to leave git must be in there.
+  // Refuses while the state cannot be written. An object that leaves git must be durable in the
+  // state first.
   if (inState) await options.store.flush();
   if (prepared.do === 'state') {
     return { write, changes: [], state: prepared.changes, paths: [], inState };
@@ -76,7 +77,7 @@ export async function stage(
   return { write, commit: id, changes, undo, state: [], paths, deletion, fields, inState };
 }
 
-/** The newest step first. */
+/** Newest step first. */
 export function undoAll(staged: readonly Staged[]): void {
   for (const { undo } of staged.toReversed()) undo?.();
 }

@@ -1,9 +1,8 @@
 /**
- * Objects that are no desired state: they are made by the server, kept in the state alone, and gone
- * when that is lost. Everything else about them is as with any other object: they are validated,
- * guarded, read, watched, changed and deleted; only no commit is made of it. Keys of logins are such
- * objects: a log of who signed in when, with the tokens of providers, is nothing to review, and
- * people sign in while no commit can be made.
+ * Objects that are not desired state: the server makes them, and they exist in the state alone.
+ * They are validated, guarded, read, watched, changed and deleted like any other object, but make
+ * no commits. Login keys are such objects: a log of sign-ins with provider tokens is not for
+ * review, and people sign in even while no commit can be made.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -18,20 +17,20 @@ import { serveObject } from '../projection/served-object.ts';
 import type { Prepared } from './write.ts';
 import type { DecisionParts } from './write-context.ts';
 
-/** Beside the object, out of sight. */
+/** Hidden field of such an object. */
 const MARK = 'kept in state';
 
 export function isStateObject({ hidden }: Pick<StoredObject, 'hidden'>): boolean {
   return hidden?.[MARK] === true;
 }
 
-/** `manifest` with its concealed values, as git would have it. */
+/** `manifest` with its concealed values, in the form for git. */
 export function createdInState(
   { kind, key, manifest }: { kind: Kind; key: ObjectKey; manifest: JsonObject },
   { store, clock }: Pick<DecisionParts, 'store' | 'clock'>,
 ): Prepared {
   const now = clock.now();
-  // No history tells these: they are what they are for as long as the state is.
+  // There is no history: the identity lasts as long as the state.
   const identity = { uid: randomUUID(), creationTimestamp: rfc3339(now), generation: 1 };
   const written = manifest as unknown as KubeObject;
   const owner = keyOwnership(key, written)?.owner;

@@ -1,6 +1,6 @@
 /**
- * Writes that no request asked for: the platform makes them itself, mostly in its own name. Their
- * bodies were never text, so nothing in them can be there twice.
+ * Writes of the platform itself, mostly under its own name. Their bodies were never text, so they
+ * have no duplicate keys.
  */
 import { SUPERUSER_GROUP, type User } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
@@ -9,7 +9,7 @@ import type { CreateRequest } from './create.ts';
 import type { UpdateRequest } from './update.ts';
 import type { Target, WriteOptions } from './write-context.ts';
 
-/** The platform itself: author of what it writes, with all rights. */
+/** The platform itself: author of its own writes, with all rights. */
 export const GITPLANE: User = { ...COMMITTER, groups: [SUPERUSER_GROUP] };
 
 export function ownOptions(
@@ -18,7 +18,7 @@ export function ownOptions(
   return { user: GITPLANE, dryRun: false, fieldValidation: 'Strict', ...more };
 }
 
-/** Of a kind without namespaces. */
+/** For a kind without namespaces. */
 export function ownCreate(kind: Kind, body: unknown, options: WriteOptions): CreateRequest {
   return { kind, namespace: '', body, duplicates: [], options };
 }

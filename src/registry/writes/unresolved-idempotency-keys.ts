@@ -1,19 +1,19 @@
 /**
- * Idempotency keys of writes that failed and may be in history all the same: before such a key counts
- * for new, history is read again, once for all who wait.
+ * Idempotency keys of writes that failed and may still be in history. Before such a key counts as
+ * new, history is read again, once for all waiting requests.
  */
 import { SingleFlight } from '../../state/index.ts';
 
-/** Of more than so many no list is kept: all are unsure then. */
+/** Above this limit all keys count as unresolved. */
 const MOST_KEYS = 1_000;
 
 export class UnresolvedIdempotencyKeys {
-  /** Those that the read under way is for, and those that came since. */
+  /** Keys that the present read covers, and keys added since. */
   #asked = new Keys();
   #added = new Keys();
   readonly #looks: SingleFlight<void>;
 
-  /** `read` rejects where history cannot be read. */
+  /** `read` rejects if history cannot be read. */
   constructor(read: () => Promise<void>) {
     this.#looks = new SingleFlight(() => this.#look(read));
   }
@@ -27,7 +27,7 @@ export class UnresolvedIdempotencyKeys {
     this.#added.add(idOf(user, idempotencyKey));
   }
 
-  /** Resolves when it is known what became of those that were added before. */
+  /** Resolves when the outcome of every key added before is known. */
   async settle(): Promise<void> {
     await this.#looks.look();
   }

@@ -54,23 +54,25 @@ import {
 } from './write-only.ts';
 
 export interface UpdateRequest extends Target {
-  /** A rollback also takes back write-only values, which no body shows. */
+  /** A rollback also restores write-only values, which no body contains. */
   readonly verb: 'update' | 'patch' | 'rollback';
-  /** The wanted object, from the one that is there now; called once a try. */
+  /** Returns the wanted object from the present one; called once per attempt. */
   change(current: KubeObject): unknown;
-  /** Where what is not there is to be made: checks the right to that, and returns what. */
+  /**
+   * Set if a missing object may be created: checks the right to create, and returns the new object.
+   */
   create?: (() => unknown) | undefined;
-  /** Who owns its fields, where an apply has worked that out; asked after `change`. */
+  /** Field managers computed by an apply; called after `change`. */
   managers?(): Managers;
   readonly duplicates: readonly string[];
   readonly options: WriteOptions;
 }
 
-/** An update ready to take its turn; the rest is known only once it had it. */
+/** An update, ready to be decided under the mutex; the accessors are valid after that. */
 export interface PreparedUpdate extends Write {
-  /** Warnings of the last try. */
+  /** Warnings of the last attempt. */
   warnings(): readonly string[];
-  /** The object as the last try wants it; for dry runs. */
+  /** The object wanted by the last attempt; for dry runs. */
   preview(): KubeObject | undefined;
 }
 
@@ -101,7 +103,7 @@ interface Wanted {
   readonly warnings: readonly string[];
 }
 
-/** `current` is what is stored without what it copies, and `shown` with it. */
+/** `current` is stored without derived data, `shown` with it. */
 function wanted(
   parts: DecisionParts,
   request: UpdateRequest,
@@ -143,7 +145,7 @@ function wantedOf(
   if (errors.length > 0) throw invalidObject(kind, request.name, errors);
   const change = { user: options.user, kind, object, old: current.object };
   applyGuards(parts.guards, { ...change, brings: byPath(concealed) });
-  // Of a real write history tells the generation; a dry run has no history.
+  // A committed write gets its generation from history; a dry run has none.
   if (countsGenerations(kind) && !sameDesiredState(object, current.object)) {
     object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
   }
@@ -161,7 +163,7 @@ function fieldWrite(request: UpdateRequest, sent: unknown, live: KubeObject): Fi
   return { do: 'update', manager: updaterOf(request.kind, request.options.fieldManager), base };
 }
 
-/** The object as it would be served says who owns what of it. */
+/** Adds the managed fields to the object. */
 function noteRecord(
   parts: DecisionParts,
   of: { kind: Kind; object: KubeObject; fields: FieldWrite; current: StoredObject },
@@ -175,23 +177,23 @@ function noteRecord(
   if (record !== undefined) object.metadata.managedFields = record;
 }
 
-/** Nothing in git could be brought back: the manifest is gone, and the object will be. */
+/** Nothing in git can be restored: the manifest is gone, and the object soon too. */
 function refuseTerminating({ kind, name }: UpdateRequest, current: StoredObject): void {
   if (current.object.metadata.deletionTimestamp === undefined) return;
   throw conflict(kind, name, 'the object is being deleted; roll it back when it is gone');
 }
 
-/** A key that somebody replaced may have been replaced for a reason. */
+/** A replaced key may have been replaced for a reason. */
 function restoredValues(current: StoredObject, concealed: Concealed): string[] {
   return [...concealed]
     .filter(([path, value]) => current.hidden?.[path.join('.')] !== value)
     .map(([path]) => `${formatPath(path)}: the value of that commit is in force again`);
 }
 
-/** The body must say which object it is: the one of the URL. */
+/** The body must name the object of the URL. */
 export function identified(body: unknown, request: Pick<UpdateRequest, 'name'>): unknown {
   const metadata = isRecord(body) ? (body['metadata'] ?? {}) : {};
-  // The schema names the type of anything else, here and below.
+  // The schema reports any other type, here and below.
   if (!isRecord(metadata)) return body;
   const own = metadata['name'];
   if (own === undefined || own === null || own === '') {
@@ -218,7 +220,7 @@ function checkPreconditions(
   if (anyVersion && !kind.allowUnconditionalUpdate) {
     const path = ['metadata', 'resourceVersion'];
     const message = 'Invalid value: 0: must be specified for an update';
-    // Named by its resource, as Kubernetes does here alone.
+    // Kubernetes uses the resource name here only.
     throw invalidObject({ ...kind, kind: kind.plural }, name, [
       { type: 'FieldValueInvalid', path, message },
     ]);
@@ -236,7 +238,10 @@ function checkPreconditions(
 
 const DELETION = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
-/** What only a deletion sets, and in a patch the identity: a PUT with another uid is a conflict. */
+/**
+ * Fields that only a deletion sets, and in a patch the identity: a PUT with another uid is a
+ * conflict.
+ */
 function refuseImmutable(request: UpdateRequest, sent: KubeObject, live: KubeObject): void {
   const fields = request.verb === 'patch' ? (['uid', ...DELETION] as const) : DELETION;
   const errors = fields
@@ -298,7 +303,10 @@ function plan(
   };
 }
 
-/** Who owns what is no part of the desired state, and no commit; times alone are no change. */
+/**
+ * Managed fields are not part of the desired state and make no commit. A change of times alone is
+ * not a change.
+ */
 function ofRecordAlone(current: StoredObject, wanted: KubeObject): Prepared {
   const { managedFields } = wanted.metadata;
   if (sameRecord(managedFields, current.object.metadata.managedFields)) return { do: 'nothing' };
@@ -309,7 +317,10 @@ function ofRecordAlone(current: StoredObject, wanted: KubeObject): Prepared {
   return { do: 'state', changes: [{ type: 'put', key, object, hidden }] };
 }
 
-/** A terminating object is in no manifest any more; it goes when nothing holds it. */
+/**
+ * A terminating object has no manifest any more; it is removed when no finalizer or grace period
+ * delays that.
+ */
 function finishing(parts: DecisionParts, current: StoredObject, object: KubeObject): Prepared {
   const key: ObjectKey = current.key;
   const change: Change = isFinished(object, parts.clock.now())

@@ -1,4 +1,4 @@
-/** What every write needs: the parts it works with, who asks how, and what is answered. */
+/** Context of every write: dependencies, options, and results. */
 
 import type { Authorizer, Clock, KubeObject, StatusError, User } from '../../apimachinery/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
@@ -10,43 +10,43 @@ import type { FieldValidation } from './decode.ts';
 export interface WriteOptions extends WriteOrigin {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
-  /** Goes on from the last good version of an object whose manifest in git is not valid. */
+  /** Continues from the last good version of an object whose manifest in git is not valid. */
   readonly force?: boolean | undefined;
-  /** Differs between requests that have one idempotency key and do not ask for the same. */
+  /** Differs between requests with the same idempotency key and different contents. */
   readonly requestDigest?: string | undefined;
 }
 
-/** Which object a request is about. */
+/** The object of a request. */
 export interface Target {
   readonly kind: Kind;
-  /** Empty where the kind has no namespace. */
+  /** Empty for kinds without a namespace. */
   readonly namespace: string;
   readonly name: string;
-  /** The uid of the object that the right to the write was found on; absent: a right on every name. */
+  /** Uid of the authorized object; absent: the right covers every name. */
   readonly rightOn?: string | undefined;
 }
 
-/** A change that is about to be made, by the API or by a push. */
+/** A planned change, by the API or by a push. */
 export interface PlannedChange {
   readonly user: User;
   readonly kind: Kind;
-  /** Absent: the object is to be removed. */
+  /** Absent: the object is removed. */
   readonly object: KubeObject | undefined;
   /** Absent: the object is new. */
   readonly old: KubeObject | undefined;
-  /** Write-only values that the change brings, concealed, by path with dots. */
+  /** Write-only values of the change, concealed, by path with dots. */
   readonly brings?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * A rule about who may make a change that validation of the object alone does not tell, such as
- * granting permissions. Returns why not: 403, or 422 with the fields.
+ * A rule for changes beyond validation, such as granting permissions. Returns the refusal: 403, or
+ * 422 with the fields.
  */
 export type Guard = (change: PlannedChange) => StatusError | undefined;
 
 /**
- * Warnings about an object that its kind alone does not tell, such as one that names what is not configured.
- * `pushed`: all changes of the push that the object comes with.
+ * Warnings about an object beyond those of its kind, such as a reference to something that is not
+ * configured. `pushed`: all changes of the push that contains the object.
  */
 export type Advice = (
   kind: Kind,
@@ -54,16 +54,16 @@ export type Advice = (
   pushed?: readonly ObjectChange[],
 ) => readonly string[];
 
-/** What deciding about a write takes. */
+/** Dependencies for deciding a write. */
 export interface DecisionParts {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
   readonly clock: Clock;
-  /** The folder that holds manifests; '' is the whole tree. */
+  /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
   readonly guards: readonly Guard[];
   readonly advice?: Advice | undefined;
-  /** Decides whose secrets a warning tells of. Absent: everybody may see all of them. */
+  /** Decides which secrets a warning may reveal. Absent: all of them. */
   readonly authorizer?: Authorizer | undefined;
 }
 
@@ -73,14 +73,14 @@ export interface WriteParts extends DecisionParts {
 
 export interface WriteResult {
   readonly object: KubeObject;
-  /** Set when `object` is exactly what is stored, so that its encoded form can be used. */
+  /** Set if `object` is exactly the stored one, so that its encoded form can be used. */
   readonly stored?: StoredObject | undefined;
   readonly warnings: readonly string[];
-  /** Whether an update made the object. */
+  /** True if an update created the object. */
   readonly created?: boolean | undefined;
-  /** A write of before, found by its key in the history of the branch; its object may be gone. */
+  /** An earlier write, found by its idempotency key in the history; its object may be gone. */
   readonly isReplayed?: true | undefined;
-  /** The commit that holds the write; absent for dry runs and writes that changed nothing. */
+  /** The commit of the write; absent for dry runs and writes that changed nothing. */
   readonly commit?: string | undefined;
 }
 

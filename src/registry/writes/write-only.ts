@@ -1,4 +1,4 @@
-/** Values that enter with a write and are never served again, such as the text of a key. */
+/** Write-only values, which are never served again, such as the text of a key. */
 import {
   cloneJson,
   type FieldError,
@@ -11,17 +11,17 @@ import {
 } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 
-/** What git is to hold, by path of the field. */
+/** Values for git, by path of the field. */
 export type Concealed = ReadonlyMap<readonly (string | number)[], string>;
 
 export interface TakenValues {
   readonly concealed: Concealed;
-  /** Values the server made, to be shown in the answer to this create and never again. */
+  /** Values that the server generated, shown only in the answer to this create. */
   readonly generated: ReadonlyMap<readonly (string | number)[], string>;
   readonly problems: readonly FieldError[];
 }
 
-/** Takes the values out of `object`; with `generate`, makes those that are absent. */
+/** Takes the values out of `object`; with `generate`, generates absent ones. */
 export function takeWriteOnly(kind: Kind, object: KubeObject, generate: boolean): TakenValues {
   const concealed = new Map<readonly (string | number)[], string>();
   const generated = new Map<readonly (string | number)[], string>();
@@ -29,7 +29,7 @@ export function takeWriteOnly(kind: Kind, object: KubeObject, generate: boolean)
   scrubLastApplied(kind, object);
   for (const field of kind.writeOnly) {
     const written = valueAt(object, field.path);
-    // Clients that want a key made send the field empty as well as not at all.
+    // Clients that want a generated key send an empty field or none.
     const given = written === '' ? undefined : written;
     const made = given === undefined && generate ? field.generate?.(object) : undefined;
     const value = given ?? made;
@@ -44,10 +44,10 @@ export function takeWriteOnly(kind: Kind, object: KubeObject, generate: boolean)
   return { concealed, generated, problems };
 }
 
-/** Where kubectl keeps a copy of the whole object as it was applied, write-only values included. */
+/** Annotation in which kubectl stores the whole applied object, write-only values included. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Removes write-only values from the copy that `kubectl apply` keeps in an annotation. */
+/** Removes write-only values from the annotation of `kubectl apply`. */
 function scrubLastApplied(kind: Kind, object: KubeObject): void {
   const text = object.metadata.annotations?.[LAST_APPLIED];
   if (text === undefined || kind.writeOnly.length === 0) return;
@@ -68,12 +68,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The values as they are kept beside an object: `spec.key`. */
+/** Values in the form stored with an object: `spec.key`. */
 export function byPath(values: Concealed): JsonObject {
   return Object.fromEntries([...values].map(([path, value]) => [path.join('.'), value]));
 }
 
-/** A copy of the manifest that holds the concealed values. */
+/** A copy of the manifest with the concealed values. */
 export function withConcealed(manifest: JsonObject, values: Concealed): JsonObject {
   if (values.size === 0) return manifest;
   const copy = cloneJson(manifest);
@@ -81,12 +81,12 @@ export function withConcealed(manifest: JsonObject, values: Concealed): JsonObje
   return copy;
 }
 
-/** A copy of the object that shows values the server just made. */
+/** A copy of the object with values that the server just generated. */
 export function withShown(object: KubeObject, values: Concealed): KubeObject {
   return withConcealed(object as unknown as JsonObject, values) as unknown as KubeObject;
 }
 
-/** A copy of the manifest that lacks the fields. */
+/** A copy of the manifest without the fields. */
 export function withoutFields(manifest: JsonObject, paths: readonly FieldPath[]): JsonObject {
   if (paths.length === 0) return manifest;
   const copy = cloneJson(manifest);

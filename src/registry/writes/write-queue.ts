@@ -1,10 +1,9 @@
 /**
- * API writes, in the order they came. Many become one commit each and share one flush, and while one
- * group is on its way to the disk the next one is built on top of it (invariants 1 and 2).
- *
- * What readers see and who is answered follows the order of the commits. When a group cannot be
- * published, those that were built on it cannot either: all of them are undone, newest first, and
- * their writes are decided anew on what the branch then is.
+ * Queue of API writes. Several writes share one flush, with one commit each. While one group is
+ * being written to disk, the next one is built on top of it (invariants 1 and 2).
+ * Visibility and answers follow the order of the commits. If a group cannot be published, later
+ * groups cannot either. All of them are undone, newest first, and their writes are decided again on
+ * the present branch.
  */
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -27,13 +26,13 @@ interface StagedInQueue extends Staged {
   readonly queued: QueuedWrite;
 }
 
-/** Commits that share one flush; more would only make the first ones wait. */
+/** Commits per flush; more would only delay the first ones. */
 const LARGEST_BATCH = 256;
-/** Groups that may be on their way to the disk at once, beside the one that is being built. */
+/** Groups in flight at once, beside the one that is being built. */
 const MOST_FLYING = 2;
-/** A smaller group is not built ahead: each costs a flush, whatever is in it. */
+/** A smaller group waits: each group costs a flush, whatever its size. */
 const SMALLEST_AHEAD = 8;
-/** So often the groups that are on their way get on while one is built. */
+/** Interval at which building a group yields to the groups in flight. */
 const LONGEST_HOLD_MS = 2;
 const MOST_ATTEMPTS = 8;
 const MOST_QUEUED = 10_000;
@@ -45,13 +44,13 @@ export interface WriteQueueOptions extends StagingOptions {
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  /** Holds at least what the groups under way have written: that cannot be read back yet. */
-  /** Texts of files by blob: spares a read for files that are written again. */
+  /** Holds at least the files of all groups in flight: those cannot be read back yet. */
+  /** Text of files by blob: saves a read if a file is written again. */
   readonly #texts = new LRUCache<string, string>({ max: 4 * MOST_FLYING * LARGEST_BATCH });
   readonly #flight: InFlightCommits<StagedInQueue>;
   #waiting: QueuedWrite[] = [];
   #building = false;
-  /** Writes that were outstanding at once, lately. */
+  /** Recent number of concurrent writes. */
   #usual = 0;
   readonly #answering = new Set<Promise<void>>();
   #scheduled = false;
@@ -73,7 +72,7 @@ export class WriteQueue {
     return this.#waiting.length;
   }
 
-  /** Resolves when the write is durable and visible; rejects with the reason it was refused. */
+  /** Resolves when the write is durable and visible; rejects with the refusal. */
   submit(write: Write): Promise<Written> {
     if (this.#closed) return Promise.reject(unavailable('The server is shutting down'));
     if (this.#waiting.length >= MOST_QUEUED) {
@@ -85,15 +84,15 @@ export class WriteQueue {
     });
   }
 
-  /** Whether the branch was moved there by groups that readers do not see, or have just seen. */
+  /** True if API writes moved the branch there: groups in flight, or the last visible one. */
   isOwn(head: string): boolean {
     if (this.#flight.endsAt(head)) return true;
     return (this.#building || this.#flight.size > 0) && head === this.#flight.reached;
   }
 
   /**
-   * For whoever has the turn: resolves when nothing is on its way any more, and catalog and state
-   * are where the branch is, as far as writes of ours are concerned.
+   * Resolves when nothing is in flight and catalog and state are at the head of the branch, as far
+   * as API writes are concerned. Callers hold the mutex.
    */
   async settle(): Promise<void> {
     while (this.#flight.broken || this.#flight.size > 0) {
@@ -117,7 +116,7 @@ export class WriteQueue {
     this.#scheduled = true;
     void this.#options.turns.run(async () => {
       try {
-        // What arrived together is read first, so that it goes together.
+        // Requests that arrived together are read first, so that they share a group.
         if (this.#usual > 1) await setImmediate();
         await this.#turn();
       } finally {
@@ -134,7 +133,7 @@ export class WriteQueue {
     const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
     if (size >= MOST_FLYING || this.#waiting.length < enough) return false;
     let ready = 0;
-    // However long the queue is, deciding must cost little: it is asked for each write.
+    // Bounded, since this runs for each write, however long the queue is.
     for (const { write } of this.#waiting.slice(0, 2 * LARGEST_BATCH)) {
       if (!this.#flight.isBusy(keyString(write.key))) ready += 1;
       if (ready >= enough) return true;
@@ -156,7 +155,7 @@ export class WriteQueue {
     this.#flight.land();
   }
 
-  /** The next writes, each to an object of its own: a second one must see how the first ended. */
+  /** The next writes, at most one per object: a second one depends on the result of the first. */
   #take(): QueuedWrite[] {
     const batch: QueuedWrite[] = [];
     const later: QueuedWrite[] = [];
@@ -221,7 +220,7 @@ export class WriteQueue {
     }
   }
 
-  /** Goes back to before the group that failed, then to where the branch is. */
+  /** Returns to the state before the failed group, then follows the branch. */
   async #repair(): Promise<void> {
     const groups = this.#flight.takeBack();
     for (const { staged } of groups.toReversed()) undoAll(staged);
@@ -232,12 +231,12 @@ export class WriteQueue {
       for (const { staged } of groups) for (const { queued } of staged) queued.reject(error);
       return;
     }
-    // It was published all the same where the branch had moved before its predecessor failed.
+    // A group was published even so if the branch had moved before its predecessor failed.
     for (const { staged, outcome } of groups) if (outcome === 'published') this.#answer(staged);
     this.#again(failed);
   }
 
-  /** Someone else moved the branch first: every write is decided anew. */
+  /** Another writer moved the branch first: every write is decided again. */
   #again(failed: readonly Group<StagedInQueue>[]): void {
     const again: QueuedWrite[] = [];
     for (const { staged, outcome } of failed) {

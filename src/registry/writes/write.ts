@@ -1,4 +1,4 @@
-/** A write as the queue takes it: an object, and what is to become of it, decided in its turn. */
+/** A queued write: a key, and a function that decides the change. */
 import type { ObjectKey } from '../../apimachinery/index.ts';
 import type { Person } from '../../git/index.ts';
 import type { Change, StoredObject } from '../../state/index.ts';
@@ -6,7 +6,7 @@ import type { Deletion } from '../projection/served-object.ts';
 import type { FieldWrite } from './field-managers.ts';
 import type { ObjectEdit } from './file-edits.ts';
 
-/** What a write wants, decided in its turn on the newest state. */
+/** Result of deciding a write on the newest state. */
 export type Prepared =
   | { readonly do: 'nothing' }
   | {
@@ -14,26 +14,28 @@ export type Prepared =
       readonly edit: ObjectEdit;
       readonly author: Person;
       readonly message: string;
-      /** Of an object that something holds: from here on only the state knows it. */
+      /** Set if finalizers or a grace period keep the object: from now on only the state has it. */
       readonly deletion?: Deletion;
-      /** What it does to the record of who owns which field. */
+      /** Effect on the managed fields. */
       readonly fields?: FieldWrite;
     }
-  /** A change of what is not in git, such as finalizers of an object whose manifest is gone. */
+  /**
+   * A change of data that is not in git, such as finalizers of an object whose manifest is gone.
+   */
   | {
       readonly do: 'state';
       readonly changes: readonly Change[];
-      /** Whether it must outlive a crash; what is only observed comes back by itself. */
+      /** Set if the change must survive a crash. Observed state is observed again. */
       readonly durable?: true;
     };
 
 export interface Write {
   readonly key: ObjectKey;
-  /** Called in the write's turn, and again after the branch moved. Throws StatusError to refuse. */
+  /** Called under the mutex, and again after the branch moved. Throws StatusError to refuse. */
   prepare(): Prepared;
 }
 
-/** How a write ended: the object as it is now stored, if it still is, and the commit. */
+/** Result of a write: the stored object, if it still exists, and the commit. */
 export interface Written {
   readonly stored: StoredObject | undefined;
   readonly commit: string | undefined;
