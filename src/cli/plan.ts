@@ -92,7 +92,7 @@ async function planFor(
 ): Promise<Plan> {
   const kinds = buildKindTable(options.required('api-group'));
   const judge = await judgeOf(repository, kinds, options);
-  const foretold = await judge.foretell({ to, source: repository });
+  const foretold = await judge.dryRun({ to, source: repository });
   const made = planOf(kinds, to, foretold);
   return foresee === undefined ? made : await withEffects(made, { kinds, foretold, foresee });
 }

@@ -210,7 +210,7 @@ async function openBranch(
   const branch = await Branch.open({ ...parts, under, budget }).catch(async (error: unknown) => {
     throw await explainDamage(parts.repository, error);
   });
-  branch.inTurn(async (state) => state.repairCopies()).catch(parts.onError);
+  branch.runExclusive(async (state) => state.repairDerivedSecrets()).catch(parts.onError);
   return branch;
 }
 

@@ -21,7 +21,7 @@ import { isCurrent, momentAt, readTimeline, type Timeline } from './timeline.ts'
 
 export interface HistoryOptions {
   readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles' | 'noteOf'>;
-  readonly branch: Pick<Branch, 'state' | 'inTurn'>;
+  readonly branch: Pick<Branch, 'state' | 'runExclusive'>;
   readonly kinds: KindTable;
   readonly reader: FileReader;
   /** The folder that holds manifests; '' is the whole tree. */
@@ -128,7 +128,7 @@ export class History {
 
   /** The list of the present with the commit it is of: most of an old list is the same. */
   async #living(collection: Collection, index: CommitIndex): Promise<LivingList> {
-    const { revision, objects } = await this.#options.branch.inTurn(async (state) => {
+    const { revision, objects } = await this.#options.branch.runExclusive(async (state) => {
       await state.recover();
       const all = [...state.catalog.objects()];
       const own = all.filter(({ key }) => isIn(collection, key));

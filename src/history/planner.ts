@@ -31,7 +31,7 @@ export class Planner {
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
-    const foretold = await judge.foretell({ to, source, user });
+    const foretold = await judge.dryRun({ to, source, user });
     const plan = planOf(kinds, to, foretold);
     const foresee = this.#parts.effects?.(user);
     return foresee === undefined ? plan : await withEffects(plan, { kinds, foretold, foresee });

@@ -14,7 +14,7 @@ const SINCE = 'status.lastActivity since';
 const OF = 'status.lastActivity of';
 
 /** The change that records a use of an object. */
-export function noteActivity(stored: StoredObject, lastActivity: string): Change {
+export function recordActivity(stored: StoredObject, lastActivity: string): Change {
   const { key, object, hidden } = stored;
   const of = digest(object);
   const same = hidden?.[OF] === of;

@@ -27,16 +27,16 @@ const RETRY_REFUSED_SECONDS = 5;
 
 export class Branch {
   readonly #options: BranchOptions;
-  readonly #turns: Mutex;
+  readonly #mutex: Mutex;
   readonly #state: DesiredState;
   readonly #queue: WriteQueue;
   #refusal: string | undefined;
 
-  private constructor(options: BranchOptions, turns: Mutex, state: DesiredState) {
+  private constructor(options: BranchOptions, mutex: Mutex, state: DesiredState) {
     this.#options = options;
-    this.#turns = turns;
+    this.#mutex = mutex;
     this.#state = state;
-    this.#queue = new WriteQueue({ ...options, turns, state });
+    this.#queue = new WriteQueue({ ...options, mutex, state });
   }
 
   /**
@@ -60,7 +60,7 @@ export class Branch {
 
   /** The hold that stops readers from following the branch; undefined: readers follow it. */
   get hold(): Hold | undefined {
-    return this.#state.consent.hold;
+    return this.#state.approvals.hold;
   }
 
   /** Number of queued writes. */
@@ -97,20 +97,20 @@ export class Branch {
 
   /** Follows the branch to its present commit. */
   async sync(): Promise<void> {
-    await this.inTurn((state) => state.catchUp());
+    await this.runExclusive((state) => state.catchUp());
   }
 
   /** Approves a revision that is held, or that will be held when the branch reaches it. */
   async approve(approval: Approval): Promise<void> {
-    await this.inTurn(async (state) => {
-      await state.consent.approve(approval);
+    await this.runExclusive(async (state) => {
+      await state.approvals.approve(approval);
       await state.catchUp();
     });
   }
 
   /** Runs `work` while nothing else changes the branch, the catalog or the state. */
-  inTurn<T>(work: (state: DesiredState) => Promise<T>): Promise<T> {
-    return this.#turns.run(async () => {
+  runExclusive<T>(work: (state: DesiredState) => Promise<T>): Promise<T> {
+    return this.#mutex.run(async () => {
       await this.#queue.settle();
       return await work(this.#state);
     });
@@ -120,7 +120,7 @@ export class Branch {
    * Reads the result of commits in quarantine. Does not take the mutex, so that a large push delays
    * no other writer. Undefined: the branch is elsewhere, or moves meanwhile.
    */
-  async foresee(
+  async dryRun(
     repository: DryRunContext['repository'],
     range: PushedRange,
   ): Promise<PushDryRun | undefined> {
@@ -143,6 +143,6 @@ export class Branch {
   /** Refuses new writes and resolves when those in flight are answered. */
   async close(): Promise<void> {
     await this.#queue.close();
-    await this.#turns.idle();
+    await this.#mutex.idle();
   }
 }

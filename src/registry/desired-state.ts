@@ -39,7 +39,7 @@ export interface StagedWrite {
 }
 
 /** Changes of a group of staged writes. */
-export interface SealedGroup {
+export interface ClosedGroup {
   readonly staged: readonly StagedWrite[];
   readonly changes: readonly ObjectChange[];
   readonly notes: Notes;
@@ -48,43 +48,43 @@ export interface SealedGroup {
 }
 
 /** Changes that publishing a group makes, planned on a version of the store. */
-export interface PlannedStep {
+export interface StorePlan {
   readonly version: number;
   apply(): void;
 }
 
 export class DesiredState {
   /** Holds and approvals. */
-  readonly consent: PruneApprovals;
+  readonly approvals: PruneApprovals;
   readonly #options: BranchOptions;
-  readonly #moving: SpeculativeCatalog;
-  readonly #copies: DerivedSecrets;
+  readonly #speculative: SpeculativeCatalog;
+  readonly #derivedSecrets: DerivedSecrets;
   #shown: string | undefined;
   /** Paths of files with persisted provenance, now or earlier. Other paths need no removal. */
-  readonly #noted: Set<string>;
+  readonly #provenancePaths: Set<string>;
 
   private constructor(options: BranchOptions, folded: Folded) {
     this.#options = options;
-    this.#moving = new SpeculativeCatalog(options, folded);
-    this.consent = new PruneApprovals(options);
-    this.#copies = new DerivedSecrets(options.kinds, options.store);
+    this.#speculative = new SpeculativeCatalog(options, folded);
+    this.approvals = new PruneApprovals(options);
+    this.#derivedSecrets = new DerivedSecrets(options.kinds, options.store);
     this.#shown = folded.catalog.revision;
-    this.#noted = new Set(persistedPaths(options.store));
+    this.#provenancePaths = new Set(persistedPaths(options.store));
   }
 
   /** Continues from the persisted catalog if it still fits. */
   static async open(options: BranchOptions): Promise<DesiredState> {
     const { store } = options;
-    const kept = await persistedFold(options);
-    if (kept === undefined) {
-      const base = PruneApprovals.baseNote(persistedRevision(store));
+    const persisted = await persistedFold(options);
+    if (persisted === undefined) {
+      const base = PruneApprovals.baseMetadata(persistedRevision(store));
       store.apply([], { ...obsoleteNotes(store), ...base });
     }
-    return new DesiredState(options, kept ?? emptyFold(options));
+    return new DesiredState(options, persisted ?? emptyFold(options));
   }
 
   get revision(): string | undefined {
-    return this.#moving.revision;
+    return this.#speculative.revision;
   }
 
   /** The revision that readers see; the catalog may be ahead of it. */
@@ -93,27 +93,27 @@ export class DesiredState {
   }
 
   get catalog(): Catalog {
-    return this.#moving.catalog;
+    return this.#speculative.catalog;
   }
 
   get view(): TreeView {
-    return this.#moving.view;
+    return this.#speculative.view;
   }
 
   /** Moves the catalog past a commit that is being built. Readers do not see it yet. */
   stage(commit: { id: string; committerTime: number }, edited: EditedFile): StepResult {
-    return this.#moving.stage(commit, edited);
+    return this.#speculative.stage(commit, edited);
   }
 
   /** Uses the result of an accepted push when the branch reaches it. Another move discards it. */
   expect(prepared: PreparedMove): void {
-    this.#moving.expect(prepared);
+    this.#speculative.expect(prepared);
   }
 
   /**
    * Closes a group of staged writes. Must be called before any write of the next group is staged.
    */
-  seal(staged: readonly StagedWrite[]): SealedGroup {
+  closeGroup(staged: readonly StagedWrite[]): ClosedGroup {
     const changes = staged.flatMap((write) => write.changes);
     const paths = staged.flatMap((write) => write.paths);
     if (paths.length === 0) return { staged, changes, notes: {}, revision: undefined };
@@ -122,7 +122,7 @@ export class DesiredState {
   }
 
   /** Plans `show` without showing anything, while the group is still being written to disk. */
-  foresee({ staged, changes, notes }: SealedGroup): PlannedStep {
+  plan({ staged, changes, notes }: ClosedGroup): StorePlan {
     const { store, kinds, clock } = this.#options;
     const { resourceVersion: version } = store;
     const time = clock.now();
@@ -130,7 +130,7 @@ export class DesiredState {
       ...projectChanges({ kinds, store, time, deletion, fields }, moved),
       ...state,
     ]);
-    const projected = this.#copies.complete(own, time);
+    const projected = this.#derivedSecrets.complete(own, time);
     const apply = store.prepare(projected, notes, provenanceFor(store, projected, changes));
     return { version, apply };
   }
@@ -139,14 +139,14 @@ export class DesiredState {
    * Shows the staged writes to readers in one step. `plan` counts only if the store did not change
    * since.
    */
-  show(sealed: SealedGroup, foreseen?: PlannedStep): void {
+  show(group: ClosedGroup, plan?: StorePlan): void {
     const { store, observer } = this.#options;
-    const { changes, revision } = sealed;
+    const { changes, revision } = group;
     const started = performance.now();
-    this.#moving.doubt();
-    const isFresh = foreseen?.version === store.resourceVersion;
-    (isFresh ? foreseen : this.foresee(sealed)).apply();
-    this.#moving.settle();
+    this.#speculative.markUncertain();
+    const isFresh = plan?.version === store.resourceVersion;
+    (isFresh ? plan : this.plan(group)).apply();
+    this.#speculative.settle();
     if (revision === undefined) return;
     this.#shown = revision;
     const milliseconds = performance.now() - started;
@@ -154,26 +154,29 @@ export class DesiredState {
   }
 
   /** Adds derived secrets that an earlier version of gitplane did not make. */
-  repairCopies(): void {
+  repairDerivedSecrets(): void {
     const { store, clock } = this.#options;
-    const changes = this.#copies.stale(clock.now());
+    const changes = this.#derivedSecrets.stale(clock.now());
     if (changes.length > 0) store.apply(changes, {}, provenanceFor(store, changes, []));
   }
 
   /** Repairs the state after a step that failed half-way, before anything is built on it. */
   async recover(): Promise<void> {
-    if (this.#moving.isDoubtful) await this.catchUp();
+    if (this.#speculative.isUncertain) await this.catchUp();
   }
 
   /**
    * Follows the branch, unless the move needs approval. Returns true if readers see anything new.
    */
   async catchUp(): Promise<boolean> {
-    const { consent } = this;
+    const { approvals } = this;
     const head = await this.#options.repository.head();
-    if (head === undefined) consent.missing(this.revision ?? consent.base);
-    else if (head === this.revision && !this.#moving.isDoubtful) consent.release();
-    else if (this.#moving.isDoubtful || consent.isNews(head, this.revision ?? consent.base))
+    if (head === undefined) approvals.missing(this.revision ?? approvals.base);
+    else if (head === this.revision && !this.#speculative.isUncertain) approvals.release();
+    else if (
+      this.#speculative.isUncertain ||
+      approvals.isNews(head, this.revision ?? approvals.base)
+    )
       return await this.#moveWithinLimits(head);
     return false;
   }
@@ -183,28 +186,28 @@ export class DesiredState {
    * that commit.
    */
   async #moveWithinLimits(head: string): Promise<boolean> {
-    const { consent } = this;
+    const { approvals } = this;
     const { problem, standIn } = await this.#options.repository.boundsOf(head);
     if (problem === undefined) return await this.#moveTo(head);
     const isStart = this.revision === undefined && standIn !== undefined;
     const moved = isStart && (await this.#moveTo(standIn));
-    consent.tooLarge(head, this.revision ?? consent.base, problem);
+    approvals.tooLarge(head, this.revision ?? approvals.base, problem);
     return moved;
   }
 
   /** Moves by way of the persisted revision, and of approved commits. */
   async #moveTo(head: string): Promise<boolean> {
-    const { consent } = this;
+    const { approvals } = this;
     const { repository } = this.#options;
-    const { base } = consent;
+    const { base } = approvals;
     let moved = false;
     if (base !== undefined && base !== head && (await isHere(repository, base))) {
       moved = await this.#step(base, head);
       if (!moved) return false;
     }
     if (await this.#step(head, head)) return true;
-    if (consent.hold?.reason !== 'PruneBudgetExceeded') return moved;
-    const stops = await consent.stops(this.revision, head);
+    if (approvals.hold?.reason !== 'PruneBudgetExceeded') return moved;
+    const stops = await approvals.approvedCommits(this.revision, head);
     for (const stop of stops) moved = (await this.#step(stop, head)) || moved;
     return (stops.length > 0 && (await this.#step(head, head))) || moved;
   }
@@ -212,15 +215,15 @@ export class DesiredState {
   async #step(target: string, head: string): Promise<boolean> {
     const started = performance.now();
     const { store, kinds, clock, observer } = this.#options;
-    const { consent } = this;
+    const { approvals } = this;
     const isFirst = !isPersisted(store);
-    const served = await this.#moving.served();
-    const from = served.catalog.revision ?? consent.base;
+    const served = await this.#speculative.visible();
+    const from = served.catalog.revision ?? approvals.base;
     const before = isFirst ? this.#earlier().length : served.catalog.size;
     const removals = new Removals();
     // On a first start, or if only the rules changed, no commit removes anything.
-    const onStep = from === undefined || from === target ? undefined : removals.note;
-    const followed = await this.#moving.follow(target, { served, onStep });
+    const onStep = from === undefined || from === target ? undefined : removals.record;
+    const followed = await this.#speculative.follow(target, { served, onStep });
     const { changes, paths, follows } = followed;
     const leftovers = isFirst ? this.#leftovers() : [];
     const prunes = [
@@ -229,20 +232,23 @@ export class DesiredState {
     ];
     const after = this.catalog.size;
     const move = { head, from, to: target, follows, prunes, before, after, removals };
-    if (!(await consent.admits(move))) {
-      followed.back();
-      this.#moving.settle();
+    if (!(await approvals.admits(move))) {
+      followed.undo();
+      this.#speculative.settle();
       return false;
     }
     // A replay names every relevant path. Comparing each object would find no other.
-    const looked = store.pristine && !follows ? [] : changes;
+    const compared = store.pristine && !follows ? [] : changes;
     // There are no readers yet if the store is empty.
     const run = store.pristine ? runAtOnce<Notes> : runYielding<Notes>;
-    const notes = { ...(await run(this.#notes(looked, paths))), ...consent.passedNotes(target) };
+    const notes = {
+      ...(await run(this.#notes(compared, paths))),
+      ...approvals.withoutApproval(target),
+    };
     const context = { kinds, store, time: clock.now() };
     if (store.pristine) fillStore(context, this.catalog, notes);
     else await this.#apply(context, { changes, notes, leftovers, isFirst });
-    this.#moving.settle();
+    this.#speculative.settle();
     this.#shown = target;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: target, source: 'push', changes, milliseconds });
@@ -260,7 +266,7 @@ export class DesiredState {
     const { changes, notes, leftovers, isFirst } = of;
     const own = await flatMapYielding(changes, (change) => projectChange(context, change));
     if (isFirst) own.push(...leftovers);
-    const projected = await this.#copies.completeInSlices(own, context.time);
+    const projected = await this.#derivedSecrets.completeYielding(own, context.time);
     const remarks = await flatMapYielding(provenanceFor(store, projected, changes), (one) => [one]);
     await store.applyYielding(projected, notes, remarks);
   }
@@ -291,7 +297,7 @@ export class DesiredState {
       catalog: this.catalog,
       changes,
       paths,
-      noted: this.#noted,
+      noted: this.#provenancePaths,
       rules: this.#options.rules,
       ignoreBlob: this.view.ignoreBlob,
       sealing: this.view.sealing,

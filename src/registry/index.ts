@@ -1,5 +1,5 @@
 /** Door of `registry/`: other folders import this file alone. */
-export { noteActivity } from './activity.ts';
+export { recordActivity } from './activity.ts';
 export { Branch } from './branch.ts';
 export type { BranchObserver, BranchOptions } from './branch-options.ts';
 export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';

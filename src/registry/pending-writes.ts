@@ -39,7 +39,7 @@ export interface PendingWritesOptions {
     readonly name: string;
     readonly isStale: boolean;
     /** Asks the remote whether another process moved the branch, which makes this one stale. */
-    look(): Promise<void>;
+    checkRemote(): Promise<void>;
   };
   /** Opens the branch on top of a revision of the followed branch. */
   open(base: string): Promise<{ shadow: Shadow; conflicts: boolean }>;
@@ -136,7 +136,7 @@ export class PendingWrites implements ObjectRegistry {
   /** True if the remote branch moved. Throws if the remote cannot be reached. */
   async #hasMoved(): Promise<boolean> {
     const { pending } = this.#options;
-    await pending.look().catch(() => undefined);
+    await pending.checkRemote().catch(() => undefined);
     return pending.isStale;
   }
 

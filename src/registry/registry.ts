@@ -14,7 +14,7 @@ import {
 import type { Kind } from '../kinds/index.ts';
 import type { StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
-import { shownWithCopy } from './projection/derived-secrets.ts';
+import { shownWithDerivedData } from './projection/derived-secrets.ts';
 import type { ApplyRequest } from './writes/apply.ts';
 import { applyThrough } from './writes/apply-request.ts';
 import { type CreateRequest, prepareCreate } from './writes/create.ts';
@@ -76,7 +76,7 @@ export class Registry implements ObjectRegistry {
     const create = prepareCreate(this.#parts, request);
     const { warnings } = create;
     if (request.options.dryRun) {
-      await this.#parts.branch.inTurn(async () => create.prepare());
+      await this.#parts.branch.runExclusive(async () => create.prepare());
       return { object: this.#shown(request.kind, create.preview()), warnings };
     }
     const { stored, commit } = await this.#parts.branch.submit(create);
@@ -88,7 +88,7 @@ export class Registry implements ObjectRegistry {
   async update(request: UpdateRequest): Promise<WriteResult> {
     const update = prepareUpdate(this.#parts, request);
     if (request.options.dryRun) {
-      await this.#parts.branch.inTurn(async () => update.prepare());
+      await this.#parts.branch.runExclusive(async () => update.prepare());
       const object = update.preview() ?? this.get(request).object;
       return { object: this.#shown(request.kind, object), warnings: update.warnings() };
     }
@@ -118,7 +118,7 @@ export class Registry implements ObjectRegistry {
   async delete(request: DeleteRequest): Promise<DeleteResult> {
     const deletion = prepareDelete(this.#parts, request);
     if (request.options.dryRun) {
-      const prepared = await this.#parts.branch.inTurn(async () => deletion.prepare());
+      const prepared = await this.#parts.branch.runExclusive(async () => deletion.prepare());
       const { object } = this.get(request);
       return { ...afterDeletion(prepared, object, this.#parts.clock.now()), warnings: [] };
     }
@@ -137,7 +137,7 @@ export class Registry implements ObjectRegistry {
         'propagationPolicy Orphan cannot be used for writes that wait for a review: take the ownerReferences out of the dependents, and delete the owner when that is merged',
       );
     }
-    await branch.inTurn(async () => deletion.prepare());
+    await branch.runExclusive(async () => deletion.prepare());
     const owner = deletion.found()?.object;
     if (owner !== undefined) await release(owner);
   }
@@ -145,7 +145,7 @@ export class Registry implements ObjectRegistry {
   /** Answer to a dry run. */
   #shown(kind: Kind, object: KubeObject): KubeObject {
     const { store, clock } = this.#parts;
-    return shownWithCopy(kind, object, { store, time: clock.now() });
+    return shownWithDerivedData(kind, object, { store, time: clock.now() });
   }
 
   async #issue(request: CreateRequest): Promise<WriteResult> {

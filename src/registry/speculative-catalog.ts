@@ -21,13 +21,13 @@ import type { PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 
 /** A step to another revision, applied in memory, that readers do not see yet. */
-interface Followed {
+interface FollowedStep {
   readonly changes: readonly ObjectChange[];
   readonly paths: Iterable<string>;
   /** True if it descends from the served revision. */
   readonly follows: boolean;
   /** Undoes the step. */
-  back(): void;
+  undo(): void;
 }
 
 type Options = Pick<
@@ -40,7 +40,7 @@ export class SpeculativeCatalog {
   #folded: Folded;
   #expected: PreparedMove | undefined;
   /** A step is in progress or failed half-way: the catalog may be ahead of what readers see. */
-  #doubtful = false;
+  #uncertain = false;
 
   constructor(options: Options, folded: Folded) {
     this.#options = options;
@@ -59,26 +59,26 @@ export class SpeculativeCatalog {
     return this.#folded.view;
   }
 
-  get isDoubtful(): boolean {
-    return this.#doubtful;
+  get isUncertain(): boolean {
+    return this.#uncertain;
   }
 
   /** Marks the catalog as uncertain until `settle`. */
-  doubt(): void {
-    this.#doubtful = true;
+  markUncertain(): void {
+    this.#uncertain = true;
   }
 
   /** Readers see the state of the catalog. */
   settle(): void {
-    this.#doubtful = false;
+    this.#uncertain = false;
   }
 
   /**
    * The catalog that readers see. While uncertain it is read from the state store, whatever the
    * catalog in memory has.
    */
-  async served(): Promise<Folded> {
-    if (!this.#doubtful) return this.#folded;
+  async visible(): Promise<Folded> {
+    if (!this.#uncertain) return this.#folded;
     return (await persistedFold(this.#options)) ?? emptyFold(this.#options);
   }
 
@@ -114,50 +114,50 @@ export class SpeculativeCatalog {
   async follow(
     target: string,
     { served, onStep }: { served: Folded; onStep: ReplayContext['onStep'] },
-  ): Promise<Followed> {
+  ): Promise<FollowedStep> {
     const { repository, reader, under } = this.#options;
     const context = { repository, reader, under, ...(onStep && { onStep }) };
-    const wasDoubtful = this.#doubtful;
-    this.#doubtful = true;
+    const wasUncertain = this.#uncertain;
+    this.#uncertain = true;
     const from = served.catalog.revision;
     const expected = this.#expected;
     this.#expected = undefined;
-    if (!wasDoubtful && expected?.from === from && expected !== undefined) {
-      const foreseen = this.#foreseen(target, served, expected);
-      if (foreseen !== undefined) return foreseen;
+    if (!wasUncertain && expected?.from === from && expected !== undefined) {
+      const prepared = this.#takePrepared(target, served, expected);
+      if (prepared !== undefined) return prepared;
     }
-    if (from !== undefined && !wasDoubtful && (await repository.isAncestor(from, target))) {
+    if (from !== undefined && !wasUncertain && (await repository.isAncestor(from, target))) {
       const extended = await this.#extend(context, served, target);
       if (extended !== undefined) return extended;
     }
     // The catalog in memory stays unchanged if the replay fails.
-    this.#doubtful = wasDoubtful;
+    this.#uncertain = wasUncertain;
     return await this.#replay(context, served, target);
   }
 
   /** The result of a judged push, if the branch moved to it. */
-  #foreseen(target: string, served: Folded, expected: PreparedMove): Followed | undefined {
+  #takePrepared(target: string, served: Folded, expected: PreparedMove): FollowedStep | undefined {
     if ('commit' in expected) {
-      return expected.commit.id === target ? this.#take(served, expected) : undefined;
+      return expected.commit.id === target ? this.#takeStep(served, expected) : undefined;
     }
     if (expected.folded.catalog.revision !== target) return undefined;
     this.#folded = expected.folded;
-    const back = (): void => {
+    const undo = (): void => {
       this.#folded = served;
     };
-    return { ...expected, back };
+    return { ...expected, undo };
   }
 
   /** Applies the step that was tried when it was judged. */
-  #take(served: Folded, { catalog, trial, commit, files, view }: PreparedStep): Followed {
+  #takeStep(served: Folded, { catalog, trial, commit, files, view }: PreparedStep): FollowedStep {
     const isTried = catalog === served.catalog;
     const { changes, undo } = isTried ? trial.take() : served.catalog.advance({ commit, files });
     this.#folded = { catalog: served.catalog, view };
-    const back = (): void => {
+    const undoAll = (): void => {
       undo();
       this.#folded = served;
     };
-    return { changes, paths: files.keys(), follows: true, back };
+    return { changes, paths: files.keys(), follows: true, undo: undoAll };
   }
 
   /** Undefined: the history is not linear. */
@@ -165,34 +165,34 @@ export class SpeculativeCatalog {
     context: ReplayContext,
     served: Folded,
     target: string,
-  ): Promise<Followed | undefined> {
+  ): Promise<FollowedStep | undefined> {
     const view = served.view.clone();
     const extended = await extend(context, served, target);
     if (extended === undefined) return undefined;
     const { changes, paths, undo } = extended;
-    const back = (): void => {
+    const undoAll = (): void => {
       undo();
       this.#folded = { catalog: served.catalog, view };
     };
-    return { changes: netChanges(changes), paths, follows: true, back };
+    return { changes: netChanges(changes), paths, follows: true, undo: undoAll };
   }
 
-  async #replay(context: ReplayContext, served: Folded, target: string): Promise<Followed> {
+  async #replay(context: ReplayContext, served: Folded, target: string): Promise<FollowedStep> {
     const from = served.catalog.revision;
     const started = performance.now();
     const after = await replay(context, target);
-    this.#doubtful = true;
+    this.#uncertain = true;
     this.#folded = after;
     const reason = from === undefined ? 'first start' : 'history';
     this.#options.observer.replayed(reason, performance.now() - started);
     const changes = catalogDifference(served.catalog, after.catalog);
     const paths = [...notedPaths(served.catalog), ...notedPaths(after.catalog)];
-    const back = (): void => {
+    const undo = (): void => {
       this.#folded = served;
       // Another replay would give the same result.
       this.#expected = { from, folded: after, changes, paths, follows: false };
     };
-    return { changes, paths, follows: false, back };
+    return { changes, paths, follows: false, undo };
   }
 }
 
@@ -201,11 +201,11 @@ export async function persistedFold(
   options: Pick<Options, 'store' | 'rules' | 'under' | 'repository'>,
 ): Promise<Folded | undefined> {
   const { store, rules, under, repository } = options;
-  const kept = restore(store, rules);
-  if (kept === undefined) return undefined;
+  const persisted = restore(store, rules);
+  if (persisted === undefined) return undefined;
   const view = new TreeView(under);
-  await view.adopt(repository, kept.ignoreBlob, kept.sealing);
-  return { catalog: kept.catalog, view };
+  await view.adopt(repository, persisted.ignoreBlob, persisted.sealing);
+  return { catalog: persisted.catalog, view };
 }
 
 /** The catalog of an empty repository. */

@@ -51,7 +51,7 @@ export class SyncReport {
   /** The revision that readers see; undefined before the first commit. */
   get revision(): string | undefined {
     const { state } = this.#parts.branch;
-    return state.revision ?? state.consent.base;
+    return state.revision ?? state.approvals.base;
   }
 
   get hold(): Hold | undefined {

@@ -32,7 +32,7 @@ function commitOn(platform: TestPlatform, files: Files, parent = 'main'): string
 
 async function planned(platform: TestPlatform, to: string): Promise<Plan> {
   const { judge, repository } = platform;
-  return planOf(kinds, to, await judge.foretell({ to, source: repository, user: ann }));
+  return planOf(kinds, to, await judge.dryRun({ to, source: repository, user: ann }));
 }
 
 const secret = (value: string): string =>

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { rfc3339 } from '../../src/apimachinery/clock.ts';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
-import { isStale, noteActivity } from '../../src/registry/activity.ts';
+import { isStale, recordActivity } from '../../src/registry/activity.ts';
 import type { StoredObject } from '../../src/state/store.ts';
 import { openTestPlatform, type TestPlatform } from '../support/platform.ts';
 
@@ -24,7 +24,7 @@ async function use(of: TestPlatform, second: number): Promise<void> {
   const found = stored(of);
   const { key } = found;
   const prepare = () =>
-    ({ do: 'state', changes: [noteActivity(found, rfc3339(second * 1000))] }) as const;
+    ({ do: 'state', changes: [recordActivity(found, rfc3339(second * 1000))] }) as const;
   await of.branch.submit({ key, prepare });
 }
 

@@ -1,7 +1,7 @@
 /** Last uses of access keys: `status.lastActivity` in the state store, never in git. */
 import { type ObjectKey, rfc3339 } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
-import { type Branch, noteActivity } from '../../registry/index.ts';
+import { type Branch, recordActivity } from '../../registry/index.ts';
 import type { Store } from '../../state/index.ts';
 
 export interface UsesOptions {
@@ -38,7 +38,7 @@ async function saveUse(
     prepare: () => {
       const found = store.get(key);
       if (found === undefined) return { do: 'nothing' };
-      return { do: 'state', changes: [noteActivity(found, rfc3339(time))] };
+      return { do: 'state', changes: [recordActivity(found, rfc3339(time))] };
     },
   });
 }

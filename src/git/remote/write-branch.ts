@@ -58,7 +58,7 @@ export class WriteBranch {
   }
 
   /** Asks the remote whether somebody else moved the branch. Throws RemoteError. */
-  async look(): Promise<void> {
+  async checkRemote(): Promise<void> {
     const known = this.#remoteTip;
     const tip = await this.#options.remote.tip();
     if (tip !== known && known === this.#remoteTip) this.#isStale = true;

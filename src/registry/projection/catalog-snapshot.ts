@@ -22,7 +22,7 @@ import type {
   Store,
   StoredObject,
 } from '../../state/index.ts';
-import { withCopy } from './derived-secrets.ts';
+import { withDerivedData } from './derived-secrets.ts';
 import { serveObject } from './served-object.ts';
 
 /**
@@ -40,16 +40,16 @@ export function* provenanceFor(
     const id = keyString(key);
     const object = served.get(id)?.object ?? store.get(key)?.object;
     served.delete(id);
-    const kept = after !== undefined && object !== undefined;
+    const isServed = after !== undefined && object !== undefined;
     yield [
       key,
-      kept ? provenanceOf(after, { manifest: after.manifest, served: object }) : undefined,
+      isServed ? provenanceOf(after, { manifest: after.manifest, served: object }) : undefined,
     ];
   }
   for (const { key, object } of served.values()) {
     const stored = store.get(key);
-    const remark = stored && persistedProvenance(stored, object);
-    if (remark !== undefined) yield [key, remark];
+    const provenance = stored && persistedProvenance(stored, object);
+    if (provenance !== undefined) yield [key, provenance];
   }
 }
 
@@ -66,7 +66,7 @@ export function fillStore(context: FillingContext, catalog: Catalog, notes: Note
   const filling: ObjectFactory<CatalogObject> = {
     make: (object) => made(context, object, sources),
     settled: ({ source }, stored) => {
-      if (source instanceof ReadDocument) source.entrust(new Kept(stored));
+      if (source instanceof ReadDocument) source.entrust(new StoredManifest(stored));
     },
   };
   context.store.fill([...catalog.objects()], filling, notes);
@@ -100,7 +100,7 @@ function made(
   }
   const source = sources.get(object);
   const from = source && serve(context, source).object;
-  const copy = withCopy(kind, served, { object: from, time: context.time });
+  const copy = withDerivedData(kind, served, { object: from, time: context.time });
   return { object: copy, hidden, provenance: provenanceOf(object, { manifest, served: copy }) };
 }
 
@@ -116,7 +116,7 @@ function serve(
 }
 
 /** A manifest that only the store has. */
-class Kept {
+class StoredManifest {
   readonly #stored: StoredObject;
 
   constructor(stored: StoredObject) {

@@ -39,7 +39,7 @@ export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
 }
 
 /** Removes derived data from a body that was read, changed and sent back. */
-export function withoutSentCopy(kind: Kind, sent: KubeObject, served: KubeObject): KubeObject {
+export function withoutDerivedData(kind: Kind, sent: KubeObject, served: KubeObject): KubeObject {
   return jsonEqual(sent.spec?.['data'], served.spec?.['data']) ? ownPart(kind, sent) : sent;
 }
 
@@ -52,7 +52,11 @@ export interface DerivedSecretSource {
 }
 
 /** The served object with the data of its source, and the condition about it. */
-export function withCopy(kind: Kind, object: KubeObject, source: DerivedSecretSource): KubeObject {
+export function withDerivedData(
+  kind: Kind,
+  object: KubeObject,
+  source: DerivedSecretSource,
+): KubeObject {
   const key = kind.follows?.(object);
   if (key === undefined) {
     // With a secret store, the condition of this type is about that store.
@@ -108,14 +112,14 @@ function withCondition(object: KubeObject, condition: Condition | undefined): Ku
 }
 
 /** An object as readers would see it, with the present data of its source. */
-export function shownWithCopy(
+export function shownWithDerivedData(
   kind: Kind,
   object: KubeObject,
   { store, time }: { store: Pick<Store, 'get'>; time: number },
 ): KubeObject {
   const key = kind.follows?.(object);
   if (key === undefined) return object;
-  return withCopy(kind, object, { object: store.get(key)?.object, time });
+  return withDerivedData(kind, object, { object: store.get(key)?.object, time });
 }
 
 /** Index from sources to derived secrets, for one store. */
@@ -140,7 +144,7 @@ export class DerivedSecrets {
   }
 
   /** The same, yielding to the event loop. */
-  completeInSlices(changes: readonly Change[], time: number): Promise<Change[]> {
+  completeYielding(changes: readonly Change[], time: number): Promise<Change[]> {
     return runYielding(this.#complete(changes, time));
   }
 
@@ -259,7 +263,7 @@ class Step {
   #filled(kind: Kind, object: KubeObject): KubeObject {
     const source = kind.follows?.(object);
     const found = source && this.#object(keyString(source), source);
-    return withCopy(kind, object, { object: found, time: this.#time });
+    return withDerivedData(kind, object, { object: found, time: this.#time });
   }
 
   #object(id: string, key: ObjectKey): KubeObject | undefined {

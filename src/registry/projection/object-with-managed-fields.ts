@@ -22,7 +22,7 @@ export interface MaybeStored {
 type RecordedKind = Partial<Kind>;
 
 /** Per generation. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /**
  * Bytes of recently requested versions. Two generations: an entry that is requested in neither is
@@ -42,7 +42,7 @@ class Recent {
   }
 
   add(version: MaybeStored, bytes: Buffer): void {
-    if (this.#size + bytes.length > MOST_BYTES) {
+    if (this.#size + bytes.length > MAX_BYTES) {
       this.#old = this.#young;
       this.#young = new WeakMap();
       this.#size = 0;

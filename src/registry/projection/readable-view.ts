@@ -24,12 +24,12 @@ export type ReadStore = Pick<
 >;
 
 /** Cached lists, so that pages of one list are not built repeatedly. */
-const KEPT_LISTS = 4;
+const MAX_LISTS = 4;
 
 export class ReadableView implements ReadStore {
   readonly #store: ReadStore;
   readonly #kinds: KindTable;
-  readonly #lists = new LRUCache<string, ObjectList>({ max: KEPT_LISTS });
+  readonly #lists = new LRUCache<string, ObjectList>({ max: MAX_LISTS });
 
   constructor(store: ReadStore, kinds: KindTable) {
     this.#store = store;
@@ -102,8 +102,8 @@ export class ReadableView implements ReadStore {
     if (kinds.length === 0) return own;
     const { kind: rbacKind, namespace = '' } = collection;
     const id = [when, rbacKind, namespace, own.resourceVersion].join('\0');
-    const kept = this.#lists.get(id);
-    if (kept !== undefined) return kept;
+    const cached = this.#lists.get(id);
+    if (cached !== undefined) return cached;
     const shown = kinds.flatMap((kind) =>
       read(collectionOf(kind, collection)).items.flatMap((owner) => shownOf(kind, rbacKind, owner)),
     );

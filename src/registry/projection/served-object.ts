@@ -84,8 +84,12 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
   });
   delete served.object.metadata.managedFields;
   if (record !== undefined) served.object.metadata.managedFields = record;
-  const isKept = source.partial === true && sameLife;
-  const put: Change = { type: 'put', key, ...(isKept ? withValues(served, previous) : served) };
+  const keepsValues = source.partial === true && sameLife;
+  const put: Change = {
+    type: 'put',
+    key,
+    ...(keepsValues ? withValues(served, previous) : served),
+  };
   return previous === undefined || sameLife ? [put] : [{ type: 'remove', key }, put];
 }
 
@@ -229,13 +233,13 @@ function servedStatus(
   object: KubeObject,
   context: { previous: StoredObject | undefined; source: ServedSource; time: number },
 ): JsonObject | undefined {
-  const kept = context.previous?.object.status;
+  const previous = context.previous?.object.status;
   const derived = kind.deriveStatus(object);
-  const base = derived ?? kept;
-  const old = conditionsOf(kept);
+  const base = derived ?? previous;
+  const old = conditionsOf(previous);
   // Conditions of a controller stay until that controller changes them.
-  const said = derived?.['conditions'] === undefined ? kept : derived;
-  const others = conditionsOf(said).filter(({ type }) => type !== DEGRADED && type !== SEALED);
+  const reported = derived?.['conditions'] === undefined ? previous : derived;
+  const others = conditionsOf(reported).filter(({ type }) => type !== DEGRADED && type !== SEALED);
   const found = [degradedCondition(context, old), sealedCondition(context, old)];
   const conditions = [...others, ...found.filter((condition) => condition !== undefined)];
   const { conditions: _replaced, ...rest } = base ?? {};

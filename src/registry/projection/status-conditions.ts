@@ -68,8 +68,8 @@ function changeOf(
   const found = (name: string): Condition | undefined =>
     conditions.find(({ type }) => type === name);
   const isTold = Object.entries(wanted).every(([type, problem]) => {
-    const told = found(type);
-    return told?.reason === problem?.reason && told?.message === problem?.message;
+    const present = found(type);
+    return present?.reason === problem?.reason && present?.message === problem?.message;
   });
   if (isTold) return undefined;
   const others = conditions.filter(({ type }) => !(type in wanted));

@@ -28,7 +28,7 @@ const WINDOW = 1_024;
 /** Limit of manifest versions in the new commits of one push. */
 const MAX_VERSIONS = 100_000;
 /** Limit of listed problems. The rest is listed after these are fixed. */
-const MOST_LEAKS = 100;
+const MAX_LEAKS = 100;
 
 interface Version extends SeenPath {
   readonly commit: string;
@@ -53,11 +53,11 @@ export async function leaksOf(context: LeakContext, tips: readonly string[]): Pr
     }
     if (window.length < WINDOW) continue;
     leaks.push(...(await leaksIn(context, window)));
-    if (leaks.length >= MOST_LEAKS) return leaks.slice(0, MOST_LEAKS);
+    if (leaks.length >= MAX_LEAKS) return leaks.slice(0, MAX_LEAKS);
     window = [];
   }
   leaks.push(...(await leaksIn(context, window)));
-  return leaks.slice(0, MOST_LEAKS);
+  return leaks.slice(0, MAX_LEAKS);
 }
 
 function tooMany(path: string): Problem {

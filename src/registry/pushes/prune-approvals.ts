@@ -67,9 +67,9 @@ const APPROVALS = 'consent:approvals';
 const BASE = 'consent:base';
 const MOST_APPROVALS = 64;
 /** Accepted pushes that have not moved the branch yet, or never will. */
-const MOST_VERDICTS = 16;
+const MAX_VERDICTS = 16;
 /** Limit of commits before a held one that are searched for an approval. */
-const MOST_STOPS = 32;
+const MAX_SEARCHED_COMMITS = 32;
 const MOST_LOOKED_AT = 1000;
 
 export class PruneApprovals {
@@ -98,7 +98,7 @@ export class PruneApprovals {
   }
 
   /** Metadata with the last served revision, for when its catalog cannot be used any more. */
-  static baseNote(revision: string | undefined): Record<string, JsonObject | undefined> {
+  static baseMetadata(revision: string | undefined): Record<string, JsonObject | undefined> {
     return revision === undefined || revision === '' ? {} : { [BASE]: { revision } };
   }
 
@@ -113,13 +113,13 @@ export class PruneApprovals {
     const time = new Date(clock.now()).toISOString();
     const given = [...others, { revision, user, reason, byVerdict, time }];
     const of = (kind: boolean): JsonObject[] => given.filter((one) => one['byVerdict'] === kind);
-    const approvals = [...of(false).slice(-MOST_APPROVALS), ...of(true).slice(-MOST_VERDICTS)];
+    const approvals = [...of(false).slice(-MOST_APPROVALS), ...of(true).slice(-MAX_VERDICTS)];
     store.apply([], { [APPROVALS]: { approvals } });
     await store.flush();
   }
 
   /** Metadata that removes the approval of a revision which readers now see. */
-  passedNotes(revision: string): Record<string, JsonObject | undefined> {
+  withoutApproval(revision: string): Record<string, JsonObject | undefined> {
     const notes: Record<string, JsonObject | undefined> = {};
     if (this.base !== undefined) notes[BASE] = undefined;
     if (this.isApproved(revision)) {
@@ -178,13 +178,13 @@ export class PruneApprovals {
    * Approved commits between the served revision and a held one, oldest first. Each is shown on its
    * own, so that later commits do not invalidate its approval.
    */
-  async stops(from: string | undefined, to: string): Promise<string[]> {
+  async approvedCommits(from: string | undefined, to: string): Promise<string[]> {
     const { repository } = this.#options;
     const line: string[] = [];
     for await (const { id } of repository.history(from, to)) if (id !== to) line.push(id);
     const stops: string[] = [];
     for (const id of line.reverse().slice(0, MOST_LOOKED_AT)) {
-      if (stops.length === MOST_STOPS) break;
+      if (stops.length === MAX_SEARCHED_COMMITS) break;
       if (this.isApproved(id) || (await this.#allowedBy(id)) > 0) stops.push(id);
     }
     return stops.reverse();
@@ -237,8 +237,8 @@ export class PruneApprovals {
   }
 
   #approvals(): JsonObject[] {
-    const kept = this.#options.store.document(APPROVALS)?.['approvals'];
-    return Array.isArray(kept) ? (kept as JsonObject[]) : [];
+    const stored = this.#options.store.document(APPROVALS)?.['approvals'];
+    return Array.isArray(stored) ? (stored as JsonObject[]) : [];
   }
 }
 
@@ -247,7 +247,7 @@ export class Removals {
   readonly #commits = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
-  readonly note = ({ commit, changes }: FoldedStep): void => {
+  readonly record = ({ commit, changes }: FoldedStep): void => {
     for (const { key, after } of changes) {
       if (after !== undefined) continue;
       this.#commits.set(keyString(key), commit.id);

@@ -106,8 +106,8 @@ export async function dryRunPush(
   const { only, controlFiles, ids } = await survey(context, range);
   if (now.catalog.revision !== range.from) return undefined;
   const foresight = await (only === undefined
-    ? foreseeMany(context, now, { ...range, ids })
-    : foreseeOne(context, now, only));
+    ? dryRunReplay(context, now, { ...range, ids })
+    : dryRunCommit(context, now, only));
   return controlFiles.length === 0
     ? foresight
     : async (catalog) => await withControlFiles(context, await foresight(catalog), controlFiles);
@@ -154,7 +154,7 @@ async function withControlFiles(
 }
 
 /** The usual push: its cost follows the change, not the size of the platform. */
-async function foreseeOne(
+async function dryRunCommit(
   context: ReplayContext,
   now: Folded,
   commit: HistoryCommit,
@@ -203,7 +203,7 @@ async function compareManifests(
 }
 
 /** Several commits, or a merge: folded on a copy, which is used when the branch follows. */
-async function foreseeMany(
+async function dryRunReplay(
   outer: DryRunContext,
   now: Folded,
   { from, to, ids }: PushedRange & Pick<Survey, 'ids'>,
@@ -268,8 +268,8 @@ class Leaks {
     const leaks: Problem[] = [];
     for await (const { id } of repository.history(from, to)) {
       if (id === to) continue;
-      const told = this.#found.get(id) ?? [];
-      leaks.push(...told.map((leak) => ({ ...leak, message: leakInCommit(id, leak.message) })));
+      const found = this.#found.get(id) ?? [];
+      leaks.push(...found.map((leak) => ({ ...leak, message: leakInCommit(id, leak.message) })));
     }
     return leaks;
   }

@@ -97,7 +97,7 @@ const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
 const REWRITES =
   'This push would rewrite history that the platform was built from; rebase on the branch and push again';
 /** Time that API writes wait for an accepted push to move the branch. */
-const PATIENCE_MS = 300;
+const ARRIVAL_TIMEOUT_MS = 300;
 const POLL_MS = 2;
 
 export class PushJudge {
@@ -148,37 +148,37 @@ export class PushJudge {
   }
 
   /** Moves nothing. `user` absent: the operator. */
-  async foretell(wish: {
+  async dryRun(of: {
     readonly to: string;
     readonly source: PushSource;
     readonly user?: User | undefined;
   }): Promise<DryRunReport> {
     const { branch } = this.#options;
-    const { source, to } = wish;
+    const { source, to } = of;
     const from = branch.state.shown;
     const beyond = await source.objectionsTo({ tips: [to], known: { commit: from } });
     // Objects beyond the limits are not read.
     if (beyond.length > 0) return unread(from, beyond.map(formatObjection));
-    const ahead = await branch.foresee(source, { from, to });
-    return await branch.inTurn(async (state) => {
+    const early = await branch.dryRun(source, { from, to });
+    return await branch.runExclusive(async (state) => {
       await state.recover();
       const range = { from: state.revision, to };
       // The branch moved meanwhile; it does not move again while the mutex is held.
-      const foresight =
-        ahead !== undefined && range.from === from ? ahead : await branch.foresee(source, range);
-      if (foresight === undefined) throw unavailable('The branch keeps moving; please try again');
-      return await this.#foretold(state, { ...wish, range, foresight });
+      const outcomeOf =
+        early !== undefined && range.from === from ? early : await branch.dryRun(source, range);
+      if (outcomeOf === undefined) throw unavailable('The branch keeps moving; please try again');
+      return await this.#report(state, { ...of, range, outcomeOf });
     });
   }
 
-  async #foretold(
+  async #report(
     state: DesiredState,
-    of: { source: PushSource; user?: User | undefined; range: PushedRange; foresight: PushDryRun },
+    of: { source: PushSource; user?: User | undefined; range: PushedRange; outcomeOf: PushDryRun },
   ): Promise<DryRunReport> {
     const { source, user = OPERATOR, range } = of;
     const { from, to } = range;
     const before = state.catalog.size;
-    const outcome = await of.foresight(state.catalog);
+    const outcome = await of.outcomeOf(state.catalog);
     const { changes, problems, warnings, growth } = outcome;
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
@@ -188,7 +188,7 @@ export class PushJudge {
     const prunes = prunesOf(changes);
     const count = { prunes: prunes.length, before, after: before + growth };
     const excess =
-      prunes.length === 0 ? undefined : await state.consent.objectionToPush(source, to, count);
+      prunes.length === 0 ? undefined : await state.approvals.objectionToPush(source, to, count);
     return { from, changes, problems, warnings, objections, excess, prunes };
   }
 
@@ -209,65 +209,65 @@ export class PushJudge {
     }
     // During a hold the range starts at the served revision, not at the head of the branch.
     const range = { from: onHeld ? hold.served : oldId, to: newId };
-    const foresight = await branch.foresee(push.source, range);
-    return await this.#inTurn({ ...push, oldId, range, foresight });
+    const outcomeOf = await branch.dryRun(push.source, range);
+    return await this.#runExclusive({ ...push, oldId, range, outcomeOf });
   }
 
   /** Answers when the verdict is known, and holds the mutex until the branch has moved. */
-  #inTurn(pushed: ForeseenPush): Promise<Verdict> {
+  #runExclusive(pushed: DryRunPush): Promise<Verdict> {
     const { branch } = this.#options;
     const { range, source, user = OPERATOR } = pushed;
     return new Promise((resolve, reject) => {
       const work = async (state: DesiredState): Promise<void> => {
         await state.recover();
         if (state.revision !== range.from) await state.catchUp();
-        const foresight = pushed.foresight ?? (await branch.foresee(source, range));
-        if (foresight === undefined || state.revision !== range.from) {
+        const outcomeOf = pushed.outcomeOf ?? (await branch.dryRun(source, range));
+        if (outcomeOf === undefined || state.revision !== range.from) {
           resolve(refusal(['The branch moved meanwhile; fetch, rebase and push again']));
           return;
         }
         const size = state.catalog.size;
-        const outcome = await foresight(state.catalog);
-        const consented = await this.#consented({
+        const outcome = await outcomeOf(state.catalog);
+        const approved = await this.#approvedVerdict({
           verdict: await this.#verdict(outcome, source, user),
           pushed,
           outcome,
           before: size,
         });
-        const verdict = await admitted(consented, pushed);
+        const verdict = await admitted(approved, pushed);
         resolve(verdict);
         if (!verdict.ok) return;
         state.expect(outcome.prepared);
         await (pushed.admission?.arrived(range.to) ?? this.#waitForMove(range.to));
         await state.catchUp();
       };
-      branch.inTurn(work).catch(reject);
+      branch.runExclusive(work).catch(reject);
     });
   }
 
   /** Checks that the removals of a push without problems are approved. */
-  async #consented(judged: {
+  async #approvedVerdict(judged: {
     verdict: Verdict;
-    pushed: ForeseenPush;
+    pushed: DryRunPush;
     outcome: Outcome;
     before: number;
   }): Promise<Verdict> {
     const { verdict, pushed, outcome, before } = judged;
-    const { consent } = this.#options.branch.state;
+    const { approvals } = this.#options.branch.state;
     const { to } = pushed.range;
     const prunes = prunesOf(outcome.changes);
     if (!verdict.ok || prunes.length === 0) return verdict;
     const count = { prunes: prunes.length, before, after: before + outcome.growth };
-    const refused = await consent.objectionToPush(pushed.source, to, count);
+    const refused = await approvals.objectionToPush(pushed.source, to, count);
     if (refused !== undefined) {
       return { ok: false, lines: [...capped(prunes.map(describePrune)), ...refused], prunes };
     }
     // The approval is recorded first, so that it is found if the daemon ends before readers see the
     // push.
-    const who = pushed.user ?? OPERATOR;
-    await consent.approve({
+    const approver = pushed.user ?? OPERATOR;
+    await approvals.approve({
       revision: to,
-      user: who.name,
+      user: approver.name,
       reason: 'accepted push',
       byVerdict: true,
     });
@@ -275,7 +275,7 @@ export class PushJudge {
   }
 
   async #waitForMove(newId: string): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + ARRIVAL_TIMEOUT_MS;
     while (performance.now() < deadline) {
       if ((await this.#options.repository.head()) === newId) return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -325,16 +325,16 @@ export class PushJudge {
   }
 }
 
-interface ForeseenPush extends Push {
+interface DryRunPush extends Push {
   readonly oldId: string | undefined;
   readonly range: { readonly from: string | undefined; readonly to: string };
-  readonly foresight: PushDryRun | undefined;
+  readonly outcomeOf: PushDryRun | undefined;
 }
 
 /** The range starts at the head of the branch, which a hold does not change. */
 async function admitted(
   verdict: Verdict,
-  { admission, oldId, range }: ForeseenPush,
+  { admission, oldId, range }: DryRunPush,
 ): Promise<Verdict> {
   if (!verdict.ok || admission === undefined) return verdict;
   const objections = await admission.admit({ from: oldId, to: range.to });

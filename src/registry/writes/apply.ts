@@ -70,8 +70,8 @@ export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now
 function withIdentity(object: JsonObject, { metadata: live }: JsonObject): JsonObject {
   const { metadata } = object;
   if (!isRecord(live) || (isRecord(metadata) && metadata['name'] !== undefined)) return object;
-  const kept = UNMANAGED_META.filter((field) => live[field] !== undefined);
-  const identity = Object.fromEntries(kept.map((field) => [field, live[field]]));
+  const fields = UNMANAGED_META.filter((field) => live[field] !== undefined);
+  const identity = Object.fromEntries(fields.map((field) => [field, live[field]]));
   return {
     ...object,
     metadata: { ...identity, ...(isRecord(metadata) ? metadata : {}) } as JsonObject,

@@ -138,10 +138,10 @@ function finalizersFor(
 ): readonly string[] {
   const given = metadata.finalizers ?? [];
   if (policy === undefined) return given;
-  const kept = given.filter(
+  const others = given.filter(
     (name) => name !== FOREGROUND && (name !== ORPHAN || policy === 'Orphan'),
   );
-  return policy === 'Foreground' ? [...kept, FOREGROUND] : kept;
+  return policy === 'Foreground' ? [...others, FOREGROUND] : others;
 }
 
 /** As in Kubernetes: a negative period means one second. */

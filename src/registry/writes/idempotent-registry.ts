@@ -41,7 +41,7 @@ export interface Committed {
 }
 
 /** Cached results for repetitions; some contain values that are shown only once. */
-const KEPT_RESULTS = 256;
+const MAX_RESULTS = 256;
 
 /** Reads recent writes from the branch, including those of former leaders. */
 export async function openIdempotentRegistry(
@@ -65,7 +65,7 @@ interface Work<R extends WriteResult> {
 }
 
 /** A cached result, or one in progress. */
-interface Kept {
+interface CachedResult {
   readonly user: string;
   readonly idempotencyKey: string;
   readonly digest: string | undefined;
@@ -76,14 +76,14 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #registry: Required<ObjectRegistry>;
   readonly #committed: IdempotentParts['committed'];
   readonly #recent: RecentWrites;
-  readonly #unsure: UnresolvedIdempotencyKeys;
-  readonly #results = new LRUCache<string, Kept>({ max: KEPT_RESULTS });
+  readonly #unresolved: UnresolvedIdempotencyKeys;
+  readonly #results = new LRUCache<string, CachedResult>({ max: MAX_RESULTS });
 
   constructor({ registry, repository, committed }: IdempotentParts, recent: RecentWrites) {
     this.#registry = registry;
     this.#committed = committed;
     this.#recent = recent;
-    this.#unsure = new UnresolvedIdempotencyKeys(async () =>
+    this.#unresolved = new UnresolvedIdempotencyKeys(async () =>
       recent.read(repository, await repository.head()),
     );
   }
@@ -137,8 +137,8 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const { options } = wanted;
     const { idempotencyKey, user, dryRun } = options;
     if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return work.run();
-    if (this.#unsure.has(user.name, idempotencyKey)) {
-      return this.#unsure.settle().then(() => this.#once(wanted, work));
+    if (this.#unresolved.has(user.name, idempotencyKey)) {
+      return this.#unresolved.settle().then(() => this.#once(wanted, work));
     }
     if (this.#isOfAnother(options)) return Promise.reject(idempotencyKeyReused(idempotencyKey));
     const { kind, namespace, name, verbs } = wanted;
@@ -148,9 +148,9 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     if (running !== undefined) return running;
     const found = this.#recent.find(user.name, idempotencyKey, { verbs, key });
     const result = found === undefined ? work.run() : this.#again(wanted, work, found);
-    this.#keep(id, { user: user.name, idempotencyKey, digest: options.requestDigest, result });
+    this.#cache(id, { user: user.name, idempotencyKey, digest: options.requestDigest, result });
     result.then(
-      (made) => this.#note(wanted, made),
+      (made) => this.#record(wanted, made),
       () => undefined,
     );
     return result;
@@ -159,7 +159,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   /**
    * Records the write for as long as its commit is recent, when its result is not cached any more.
    */
-  #note({ options, kind, namespace, verbs }: Wanted, made: WriteResult): void {
+  #record({ options, kind, namespace, verbs }: Wanted, made: WriteResult): void {
     const { idempotencyKey, user, requestDigest: digest } = options;
     const { commit, object } = made;
     const isUpdate = 'created' in made && made.created === false;
@@ -180,11 +180,11 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   }
 
   /** A failed write may be repeated once it is certain that nothing of it was committed. */
-  #keep(id: string, kept: Kept): void {
-    this.#results.set(id, kept);
-    kept.result.catch((error: unknown) => {
+  #cache(id: string, cached: CachedResult): void {
+    this.#results.set(id, cached);
+    cached.result.catch((error: unknown) => {
       this.#results.delete(id);
-      if (mayHaveHappened(error)) this.#unsure.add(kept.user, kept.idempotencyKey);
+      if (mayHaveHappened(error)) this.#unresolved.add(cached.user, cached.idempotencyKey);
     });
   }
 
@@ -193,11 +193,11 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     if (requestDigest === undefined) return false;
     if (this.#recent.isOfAnother(user.name, idempotencyKey, requestDigest)) return true;
     return [...this.#results.values()].some(
-      (kept) =>
-        kept.idempotencyKey === idempotencyKey &&
-        kept.user === user.name &&
-        kept.digest !== undefined &&
-        kept.digest !== requestDigest,
+      (cached) =>
+        cached.idempotencyKey === idempotencyKey &&
+        cached.user === user.name &&
+        cached.digest !== undefined &&
+        cached.digest !== requestDigest,
     );
   }
 

@@ -5,7 +5,7 @@
 import { keyString } from '../../apimachinery/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
-import type { DesiredState, PlannedStep, SealedGroup } from '../desired-state.ts';
+import type { ClosedGroup, DesiredState, StorePlan } from '../desired-state.ts';
 import type { Staged } from './staging.ts';
 
 /** Writes that were built together. */
@@ -13,7 +13,7 @@ export interface Group<S extends Staged> {
   readonly staged: readonly S[];
   /** Keys of the written objects. */
   readonly keys: ReadonlySet<string>;
-  readonly sealed: SealedGroup;
+  readonly changes: ClosedGroup;
   readonly commits: number;
   /** The last commit; without one, the former head of the branch. */
   readonly tip: string | undefined;
@@ -21,8 +21,8 @@ export interface Group<S extends Staged> {
   /** Never rejects: `outcome` has the result. */
   settled: Promise<void>;
   /** Planned changes of the store, once computed. */
-  foreseen: PlannedStep | undefined;
-  outcome: 'published' | 'on its way' | { readonly error: unknown };
+  plan: StorePlan | undefined;
+  outcome: 'published' | 'publishing' | { readonly error: unknown };
 }
 
 export interface InFlightCommitsOptions<S extends Staged> {
@@ -75,39 +75,39 @@ export class InFlightCommits<S extends Staged> {
   }
 
   /** Publishes a group, unless an earlier group has failed meanwhile. */
-  launch(batch: CommitBatch, staged: readonly S[], sealed: SealedGroup): void {
+  publish(batch: CommitBatch, staged: readonly S[], changes: ClosedGroup): void {
     const commits = staged.filter(({ commit }) => commit !== undefined).length;
     const { tip } = batch;
     const group: Group<S> = {
       staged,
       keys: new Set(staged.map(({ write }) => keyString(write.key))),
-      sealed,
+      changes,
       commits,
       tip,
       started: performance.now(),
       settled: Promise.resolve(),
-      foreseen: undefined,
+      plan: undefined,
       outcome: 'published',
     };
     this.#groups.push(group);
     if (this.#broken) group.outcome = { error: new HeadMovedError(tip, undefined) };
     else if (commits > 0) {
-      group.outcome = 'on its way';
+      group.outcome = 'publishing';
       group.settled = batch.publish().then(
         () => this.#ended(group, 'published'),
         (error: unknown) => this.#ended(group, { error }),
       );
-      this.#foreseeSoon();
+      this.#planFirst();
     }
   }
 
   /** Plans only the first group: the state before the others is not known yet. */
-  #foreseeSoon(): void {
+  #planFirst(): void {
     setImmediate(() => {
       const [first] = this.#groups;
-      if (first?.outcome !== 'on its way' || first.foreseen !== undefined || this.#broken) return;
+      if (first?.outcome !== 'publishing' || first.plan !== undefined || this.#broken) return;
       try {
-        first.foreseen = this.#options.state.foresee(first.sealed);
+        first.plan = this.#options.state.plan(first.changes);
       } catch {
         // Showing the group will throw the same error.
       }
@@ -115,14 +115,14 @@ export class InFlightCommits<S extends Staged> {
   }
 
   /** Shows every published group, up to the first that is not published. */
-  land(): void {
+  showPublished(): void {
     for (let [first] = this.#groups; first !== undefined && !this.#broken; [first] = this.#groups) {
-      if (first.outcome === 'on its way') break;
+      if (first.outcome === 'publishing') break;
       if (first.outcome !== 'published') this.#broken = true;
       else {
         this.#groups.shift();
         this.#show(first);
-        this.#foreseeSoon();
+        this.#planFirst();
       }
     }
   }
@@ -130,14 +130,14 @@ export class InFlightCommits<S extends Staged> {
   /** Resolves when every group in flight has succeeded or failed. */
   async ended(): Promise<void> {
     await Promise.all(this.#groups.map(({ settled }) => settled));
-    this.land();
+    this.showPublished();
   }
 
   /**
    * Removes and returns the groups that readers did not see, for repair. Call it after a failure,
    * when all have ended.
    */
-  takeBack(): readonly Group<S>[] {
+  takeFailed(): readonly Group<S>[] {
     const groups = this.#groups;
     this.#groups = [];
     this.#broken = false;
@@ -146,17 +146,17 @@ export class InFlightCommits<S extends Staged> {
 
   #ended(group: Group<S>, outcome: Group<S>['outcome']): void {
     group.outcome = outcome;
-    this.land();
+    this.showPublished();
     this.#options.onEnded();
   }
 
   #show(group: Group<S>): void {
-    const { staged, sealed, commits, started, foreseen } = group;
+    const { staged, changes, commits, started, plan } = group;
     const { observer, state } = this.#options;
     if (commits > 0) observer.published(commits, performance.now() - started);
     this.#reached = group.tip;
     try {
-      state.show(sealed, foreseen);
+      state.show(changes, plan);
     } catch (error) {
       // The commits exist. The state is repaired before anything more is built on it.
       this.#broken = true;

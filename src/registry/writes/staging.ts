@@ -51,7 +51,7 @@ export async function stage(
     return { write, changes: [], state: prepared.changes, paths: [], inState };
   }
   const { clock, state } = options;
-  refuseWhileHeld(state.consent.hold);
+  refuseWhileHeld(state.approvals.hold);
   const { catalog, view } = state;
   const edited = await editFile({ ...options, catalog, view }, prepared.edit);
   const committerTime = Math.floor(clock.now() / 1000);

@@ -5,17 +5,17 @@
 import { SingleFlight } from '../../state/index.ts';
 
 /** Above this limit all keys count as unresolved. */
-const MOST_KEYS = 1_000;
+const MAX_KEYS = 1_000;
 
 export class UnresolvedIdempotencyKeys {
   /** Keys that the present read covers, and keys added since. */
   #asked = new Keys();
   #added = new Keys();
-  readonly #looks: SingleFlight<void>;
+  readonly #reads: SingleFlight<void>;
 
   /** `read` rejects if history cannot be read. */
   constructor(read: () => Promise<void>) {
-    this.#looks = new SingleFlight(() => this.#look(read));
+    this.#reads = new SingleFlight(() => this.#read(read));
   }
 
   has(user: string, idempotencyKey: string): boolean {
@@ -29,10 +29,10 @@ export class UnresolvedIdempotencyKeys {
 
   /** Resolves when the outcome of every key added before is known. */
   async settle(): Promise<void> {
-    await this.#looks.look();
+    await this.#reads.look();
   }
 
-  async #look(read: () => Promise<void>): Promise<void> {
+  async #read(read: () => Promise<void>): Promise<void> {
     this.#asked.addAll(this.#added);
     this.#added = new Keys();
     await read();
@@ -51,7 +51,7 @@ class Keys {
   add(id: string): void {
     if (this.#isAny) return;
     this.#keys.add(id);
-    if (this.#keys.size <= MOST_KEYS) return;
+    if (this.#keys.size <= MAX_KEYS) return;
     this.#isAny = true;
     this.#keys.clear();
   }

@@ -27,7 +27,7 @@ import { countsGenerations, type Kind } from '../../kinds/index.ts';
 import { defaultPath } from '../../manifests/index.ts';
 import type { Change, StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
-import { ownVersion, withoutSentCopy } from '../projection/derived-secrets.ts';
+import { ownVersion, withoutDerivedData } from '../projection/derived-secrets.ts';
 import { withRecord } from '../projection/object-with-managed-fields.ts';
 import { isFinished } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
@@ -134,7 +134,7 @@ function wantedOf(
   const { kind, options } = request;
   const { sent, warnings, current, shown } = of;
   const schema = parts.kinds.schemaOf(kind);
-  const object = withoutSentCopy(kind, sent, shown.object);
+  const object = withoutDerivedData(kind, sent, shown.object);
   checkPreconditions(request, object, current);
   const fields = fieldWrite(request, object.metadata.managedFields, current.object);
   restoreServerFields(object, current.object);
@@ -149,7 +149,7 @@ function wantedOf(
   if (countsGenerations(kind) && !sameDesiredState(object, current.object)) {
     object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
   }
-  noteRecord(parts, { kind, object, fields, current });
+  addManagedFields(parts, { kind, object, fields, current });
   const restored = request.verb === 'rollback' ? restoredValues(current, concealed) : [];
   const absent = missingDependencies(parts, { kind, object, user: options.user });
   const all = [...warnings, ...objectWarnings(kind, object), ...absent, ...restored];
@@ -164,7 +164,7 @@ function fieldWrite(request: UpdateRequest, sent: unknown, live: KubeObject): Fi
 }
 
 /** Adds the managed fields to the object. */
-function noteRecord(
+function addManagedFields(
   parts: DecisionParts,
   of: { kind: Kind; object: KubeObject; fields: FieldWrite; current: StoredObject },
 ): void {
@@ -252,10 +252,10 @@ function refuseImmutable(request: UpdateRequest, sent: KubeObject, live: KubeObj
 }
 
 function restoreServerFields(object: KubeObject, current: KubeObject): void {
-  const kept = current.metadata;
+  const live = current.metadata;
   for (const field of SERVER_POPULATED_META) {
     delete object.metadata[field];
-    if (kept[field] !== undefined) Object.assign(object.metadata, { [field]: kept[field] });
+    if (live[field] !== undefined) Object.assign(object.metadata, { [field]: live[field] });
   }
   delete object.metadata.selfLink;
   delete object.status;

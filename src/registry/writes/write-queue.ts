@@ -27,18 +27,18 @@ interface StagedInQueue extends Staged {
 }
 
 /** Commits per flush; more would only delay the first ones. */
-const LARGEST_BATCH = 256;
+const MAX_BATCH = 256;
 /** Groups in flight at once, beside the one that is being built. */
-const MOST_FLYING = 2;
+const MAX_IN_FLIGHT = 2;
 /** A smaller group waits: each group costs a flush, whatever its size. */
-const SMALLEST_AHEAD = 8;
+const MIN_GROUP_AHEAD = 8;
 /** Interval at which building a group yields to the groups in flight. */
-const LONGEST_HOLD_MS = 2;
+const YIELD_MS = 2;
 const MOST_ATTEMPTS = 8;
 const MOST_QUEUED = 10_000;
 
 export interface WriteQueueOptions extends StagingOptions {
-  readonly turns: Mutex;
+  readonly mutex: Mutex;
   readonly observer: BranchObserver;
 }
 
@@ -46,8 +46,8 @@ export class WriteQueue {
   readonly #options: WriteQueueOptions;
   /** Holds at least the files of all groups in flight: those cannot be read back yet. */
   /** Text of files by blob: saves a read if a file is written again. */
-  readonly #texts = new LRUCache<string, string>({ max: 4 * MOST_FLYING * LARGEST_BATCH });
-  readonly #flight: InFlightCommits<StagedInQueue>;
+  readonly #texts = new LRUCache<string, string>({ max: 4 * MAX_IN_FLIGHT * MAX_BATCH });
+  readonly #inFlight: InFlightCommits<StagedInQueue>;
   #waiting: QueuedWrite[] = [];
   #building = false;
   /** Recent number of concurrent writes. */
@@ -58,7 +58,7 @@ export class WriteQueue {
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
-    this.#flight = new InFlightCommits({
+    this.#inFlight = new InFlightCommits({
       ...options,
       onShown: (staged) => this.#answer(staged),
       onFailed: (staged, error) => {
@@ -86,8 +86,8 @@ export class WriteQueue {
 
   /** True if API writes moved the branch there: groups in flight, or the last visible one. */
   isOwn(head: string): boolean {
-    if (this.#flight.endsAt(head)) return true;
-    return (this.#building || this.#flight.size > 0) && head === this.#flight.reached;
+    if (this.#inFlight.endsAt(head)) return true;
+    return (this.#building || this.#inFlight.size > 0) && head === this.#inFlight.reached;
   }
 
   /**
@@ -95,18 +95,18 @@ export class WriteQueue {
    * as API writes are concerned. Callers hold the mutex.
    */
   async settle(): Promise<void> {
-    while (this.#flight.broken || this.#flight.size > 0) {
-      await this.#flight.ended();
+    while (this.#inFlight.broken || this.#inFlight.size > 0) {
+      await this.#inFlight.ended();
       this.#schedule();
-      if (this.#flight.broken) await this.#repair();
+      if (this.#inFlight.broken) await this.#repair();
     }
   }
 
   /** Refuses new writes and resolves when those in flight are answered. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#scheduled || this.#waiting.length > 0 || this.#flight.size > 0) {
-      await this.#options.turns.run(() => this.settle());
+    while (this.#scheduled || this.#waiting.length > 0 || this.#inFlight.size > 0) {
+      await this.#options.mutex.run(() => this.settle());
     }
     await Promise.all(this.#answering);
   }
@@ -114,11 +114,11 @@ export class WriteQueue {
   #schedule(): void {
     if (this.#scheduled || !this.#isDue()) return;
     this.#scheduled = true;
-    void this.#options.turns.run(async () => {
+    void this.#options.mutex.run(async () => {
       try {
         // Requests that arrived together are read first, so that they share a group.
         if (this.#usual > 1) await setImmediate();
-        await this.#turn();
+        await this.#decideWaiting();
       } finally {
         this.#scheduled = false;
       }
@@ -127,22 +127,22 @@ export class WriteQueue {
   }
 
   #isDue(): boolean {
-    const { broken, size } = this.#flight;
+    const { broken, size } = this.#inFlight;
     if (broken) return true;
     if (size === 0) return this.#waiting.length > 0;
-    const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
-    if (size >= MOST_FLYING || this.#waiting.length < enough) return false;
+    const enough = Math.max(MIN_GROUP_AHEAD, this.#usual / 2);
+    if (size >= MAX_IN_FLIGHT || this.#waiting.length < enough) return false;
     let ready = 0;
     // Bounded, since this runs for each write, however long the queue is.
-    for (const { write } of this.#waiting.slice(0, 2 * LARGEST_BATCH)) {
-      if (!this.#flight.isBusy(keyString(write.key))) ready += 1;
+    for (const { write } of this.#waiting.slice(0, 2 * MAX_BATCH)) {
+      if (!this.#inFlight.isBusy(keyString(write.key))) ready += 1;
       if (ready >= enough) return true;
     }
     return false;
   }
 
-  async #turn(): Promise<void> {
-    if (this.#flight.broken) await this.settle();
+  async #decideWaiting(): Promise<void> {
+    if (this.#inFlight.broken) await this.settle();
     const batch = this.#take();
     if (batch.length === 0) return;
     this.#building = true;
@@ -152,7 +152,7 @@ export class WriteQueue {
       for (const queued of batch) queued.reject(error);
     }
     this.#building = false;
-    this.#flight.land();
+    this.#inFlight.showPublished();
   }
 
   /** The next writes, at most one per object: a second one depends on the result of the first. */
@@ -160,11 +160,11 @@ export class WriteQueue {
     const batch: QueuedWrite[] = [];
     const later: QueuedWrite[] = [];
     const keys = new Set<string>();
-    const outstanding = this.#waiting.length + this.#flight.writes;
+    const outstanding = this.#waiting.length + this.#inFlight.writes;
     this.#usual = Math.max(outstanding, Math.floor(this.#usual * 0.9));
     for (const queued of this.#waiting) {
       const id = keyString(queued.write.key);
-      const waits = batch.length >= LARGEST_BATCH || keys.has(id) || this.#flight.isBusy(id);
+      const waits = batch.length >= MAX_BATCH || keys.has(id) || this.#inFlight.isBusy(id);
       if (waits) later.push(queued);
       else batch.push(queued);
       keys.add(id);
@@ -175,12 +175,12 @@ export class WriteQueue {
 
   async #build(writes: readonly QueuedWrite[]): Promise<void> {
     const { repository, state } = this.#options;
-    if (this.#flight.size === 0) await state.recover();
+    if (this.#inFlight.size === 0) await state.recover();
     const batch = repository.begin(state.revision);
     const staged = await this.#stageAll(batch, writes);
     if (staged.length === 0) return;
     try {
-      this.#flight.launch(batch, staged, state.seal(staged));
+      this.#inFlight.publish(batch, staged, state.closeGroup(staged));
     } catch (error) {
       undoAll(staged);
       throw error;
@@ -192,7 +192,7 @@ export class WriteQueue {
     const options = { ...this.#options, texts: this.#texts };
     let held = performance.now();
     for (const queued of writes) {
-      if (this.#flight.size > 0 && performance.now() - held > LONGEST_HOLD_MS) {
+      if (this.#inFlight.size > 0 && performance.now() - held > YIELD_MS) {
         await setImmediate();
         held = performance.now();
       }
@@ -222,7 +222,7 @@ export class WriteQueue {
 
   /** Returns to the state before the failed group, then follows the branch. */
   async #repair(): Promise<void> {
-    const groups = this.#flight.takeBack();
+    const groups = this.#inFlight.takeFailed();
     for (const { staged } of groups.toReversed()) undoAll(staged);
     const failed = groups.filter(({ outcome }) => outcome !== 'published');
     try {

@@ -303,11 +303,11 @@ describe('a start', () => {
     platform.store.apply([{ type: 'put', key, object: { ...bare, spec: {} } as KubeObject }]);
     expect(dataOf()).toBeUndefined();
     platform = await platform.restart();
-    await platform.branch.inTurn(async (state) => state.repairCopies());
+    await platform.branch.runExclusive(async (state) => state.repairDerivedSecrets());
 
     expect(dataOf()).toEqual(ONE);
     const { resourceVersion } = platform.store;
-    await platform.branch.inTurn(async (state) => state.repairCopies());
+    await platform.branch.runExclusive(async (state) => state.repairDerivedSecrets());
     expect(platform.store.resourceVersion).toBe(resourceVersion);
   });
 });

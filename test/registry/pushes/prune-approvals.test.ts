@@ -176,8 +176,8 @@ describe('a move that removes more than the budget', () => {
 
     expect(platform.names('teams')).toEqual(['d', 'e', 'f']);
     expect(platform.branch.hold).toBeUndefined();
-    expect(platform.branch.state.consent.isApproved(wipe)).toBe(false);
-    expect(platform.branch.state.consent.isApproved(first)).toBe(false);
+    expect(platform.branch.state.approvals.isApproved(wipe)).toBe(false);
+    expect(platform.branch.state.approvals.isApproved(first)).toBe(false);
   });
 
   test('is not released by an approval of another revision', async () => {

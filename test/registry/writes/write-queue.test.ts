@@ -150,7 +150,7 @@ describe('a second group is built while the first is on its way', () => {
     const { gate, platform } = await gated();
     gate.close();
     await inFlight(platform);
-    const turn = platform.branch.inTurn(async (state) => state.catalog.size);
+    const turn = platform.branch.runExclusive(async (state) => state.catalog.size);
     gate.open();
     expect(await turn).toBe(1 + 2 * MANY);
     expect(platform.names('teams')).toHaveLength(1 + 2 * MANY);
