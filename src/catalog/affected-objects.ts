@@ -1,4 +1,4 @@
-/** Which objects a step may change, and which documents name them after it. */
+/** Objects that a step may change, and the documents that name them after it. */
 import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
 import type { Place } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
@@ -12,7 +12,7 @@ export interface AffectedObjects {
   readonly claims: Place[];
 }
 
-/** Replaces the files; what a step touches is touched once, however many documents name it. */
+/** Replaces the files. Yields each affected key once, however many documents name it. */
 export function* affectedObjects(
   contents: Contents,
   step: Step,
@@ -33,7 +33,7 @@ export function* affectedObjects(
 
 class TouchedKeys {
   readonly keys = new KeyMap<AffectedObjects>();
-  /** Paths of files with documents that do not say what they are, before or after the step. */
+  /** Paths of files with documents that have no key, before or after the step. */
   readonly #broken = new Set<string>();
   readonly #contents: Contents;
   readonly #step: Step;
@@ -57,8 +57,8 @@ class TouchedKeys {
   }
 
   /**
-   * Objects that live in a file although none of its documents names them are shielded by a broken
-   * document; they too may be free to go, or to come back, now.
+   * Adds objects whose file has a broken document and no document that names them. The broken
+   * document shields them from removal; a step may end or begin that.
    */
   addShielded(): void {
     if (this.#broken.size === 0) return;
@@ -67,7 +67,7 @@ class TouchedKeys {
     }
   }
 
-  /** The claims begin with those of files that the step leaves as they are. */
+  /** The claims start with those of files that the step does not change. */
   add(key: ObjectKey): AffectedObjects {
     let found = this.keys.get(key);
     if (found === undefined) {

@@ -1,4 +1,4 @@
-/** Takes one step of the fold: the contents at a commit become those at its child. */
+/** Applies one commit: the contents at its parent become those at the commit. */
 import { KeyMap, runAtOnce } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { affectedObjects } from './affected-objects.ts';
@@ -13,11 +13,11 @@ import type { UndoLog } from './undo-log.ts';
 interface Folding {
   readonly rootCommit: string;
   readonly contents: Contents;
-  /** Absent: nobody will ask what the step changed, or take it back. */
+  /** Absent: the step is never undone, and its changes are not needed. */
   readonly undo?: UndoLog;
 }
 
-/** Changes the contents; yields now and then, so that others can have the processor. */
+/** Changes the contents. Yields between parts, so that the caller can yield to the event loop. */
 export function* applyCommit(
   { rootCommit, contents, undo }: Folding,
   step: Step,
@@ -49,8 +49,8 @@ export function* applyCommit(
 const NONE: readonly Problem[] = [];
 
 /**
- * The same for a first commit, where every object is born and nothing can be in its way. Undefined
- * where something is after all.
+ * The same for a first commit, in which every object is new and normally no key conflicts.
+ * Undefined if one does.
  */
 export function firstContents(
   rootCommit: string,

@@ -1,4 +1,4 @@
-/** An object as the repository has it, and the places that documents are at. */
+/** An object of the repository, and positions of documents. */
 import { sameDesiredState } from '../admission/index.ts';
 import { describeKey, type KubeObject, type ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
@@ -11,15 +11,15 @@ export interface Place {
   readonly index: number;
 }
 
-/** What keeps a manifest, in whatever form; parsed anew at every reading. */
+/** A stored manifest, in any form; parsed at each access. */
 export interface ManifestSource {
   readonly manifest: KubeObject | undefined;
-  /** Where in which file it is. */
+  /** Position in its file. */
   readonly line: number;
   readonly blob: string;
-  /** The manifest lacks what nobody here can open. */
+  /** The manifest lacks values that the daemon cannot decrypt. */
   readonly partial?: boolean;
-  /** Secrets that the file holds in the clear. */
+  /** Plaintext secrets in the file. */
   readonly clear?: readonly Problem[];
 }
 
@@ -27,16 +27,16 @@ type CatalogFields = Pick<CatalogObject, 'key' | 'place' | 'identity' | 'source'
   readonly tie?: Tie | undefined;
 };
 
-/** An object as the repository has it. Immutable; a change makes a new one. */
+/** An object of the repository. Immutable; a change makes a new instance. */
 export class CatalogObject {
   readonly key: ObjectKey;
   readonly place: Place;
   readonly identity: Identity;
-  /** Holds the newest valid version; the same one for as long as nobody wrote another. */
+  /** Source of the newest valid version; the same instance until another version is written. */
   readonly source: ManifestSource;
-  /** Why the newest version is not served; empty when it is. */
+  /** Reasons why the newest version is not served; empty if it is. */
   readonly problems: readonly Problem[];
-  /** Of an access key: the life of its owner that it belongs to. */
+  /** Of an access key: the incarnation of its owner that it belongs to. */
   readonly tie: Tie | undefined;
 
   constructor(of: CatalogFields) {
@@ -53,7 +53,7 @@ export class CatalogObject {
     return new CatalogObject({ key, place, identity, source, problems, tie });
   }
 
-  /** Of an access key: the uid of the owner that it belongs to; undefined while it waits for one. */
+  /** Of an access key: the uid of its owner; undefined while the owner does not exist. */
   get ownerUid(): string | undefined {
     const { rootCommit } = this.identity;
     if (this.tie?.life === undefined) return undefined;
@@ -61,7 +61,7 @@ export class CatalogObject {
     return new Identity({ rootCommit, key: this.tie.owner, birth, generation: 1 }).uid;
   }
 
-  /** The newest valid version: the last good. */
+  /** The newest valid version: the last good one. */
   get manifest(): KubeObject {
     const { manifest } = this.source;
     if (manifest === undefined) throw new Error(`${describeKey(this.key)} has lost its manifest`);
@@ -69,7 +69,7 @@ export class CatalogObject {
   }
 }
 
-/** The new version, unless it is what there is. */
+/** Returns the known version if the new one is equal. */
 export function keepIfEqual(
   before: CatalogObject | undefined,
   after: CatalogObject,
@@ -84,17 +84,17 @@ export function keepIfEqual(
   return same ? before : after;
 }
 
-/** What is known already about a manifest and the one before it. */
+/** Cached comparisons of a manifest with its former version. */
 const compared = new WeakMap<ManifestSource, WeakMap<ManifestSource, boolean>>();
 
-/** Whether two manifests ask for the same. */
+/** True if two manifests have the same desired state. */
 export function sameSources(a: ManifestSource, b: ManifestSource): boolean {
   return compared.get(b)?.get(a) ?? compare(a, b);
 }
 
 /**
- * Answers `sameSources` before it is asked: it parses both manifests, and where there are many, the
- * step that asks for all of them at once would take long.
+ * Precomputes `sameSources`. It parses both manifests, so a step that needed many comparisons at
+ * once would block for long.
  */
 export function compareAhead(a: ManifestSource, b: ManifestSource): void {
   compared.set(b, new WeakMap([[a, compare(a, b)]]));
@@ -114,7 +114,7 @@ export function comparePlaces(a: Place, b: Place): number {
   return a.index - b.index;
 }
 
-/** Which of the documents that name a key is the object: the incumbent, else the first. */
+/** Chooses the document that defines a key: the incumbent, otherwise the first. */
 export function winner(claims: readonly Place[], incumbent: Place | undefined): Place | undefined {
   if (claims.length < 2) return claims[0];
   const inSameFile = claims.filter((place) => place.path === incumbent?.path);

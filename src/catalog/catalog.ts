@@ -1,7 +1,7 @@
 /**
- * The desired state at one revision: which object lives where, since when, and its last good
- * manifest. A fold over commits and nothing else: no clock, no store, no order of arrival
- * (invariants 5, 7, 9, 12).
+ * The desired state at one revision: the place, the incarnation and the last good manifest of each
+ * object. A pure fold over commits: independent of clock, store and order of arrival (invariants 5,
+ * 7, 9, 12).
  */
 import { type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
@@ -29,7 +29,7 @@ export class Catalog {
     return this.#at?.id;
   }
 
-  /** The commit that the catalog is at. */
+  /** The commit of the catalog. */
   get at(): CommitPoint | undefined {
     return this.#at;
   }
@@ -50,7 +50,7 @@ export class Catalog {
     return this.#contents.objects.values();
   }
 
-  /** Where a file of a name has to go: to the one whose path differs by case alone, if there is one. */
+  /** Path for a file: the existing path that differs only in case, if there is one. */
   placeOf(path: string): string {
     const { cases, files } = this.#contents;
     return cases.twinOf(path, (other) => files.has(other)) ?? path;
@@ -64,7 +64,9 @@ export class Catalog {
     return this.#contents.files.values();
   }
 
-  /** Every document that names the key; more than one is a mistake that both places are told. */
+  /**
+   * Every document that names the key. More than one is a mistake that is reported at each place.
+   */
   claims(key: ObjectKey): readonly Place[] {
     return this.#contents.claims(key);
   }
@@ -79,7 +81,7 @@ export class Catalog {
     return runAtOnce(problemsOf(this.#contents, paths));
   }
 
-  /** Puts back what an earlier process knew, without history. For `restore.ts` only. */
+  /** Loads the persisted state of an earlier process, without history. For `restore.ts` only. */
   load(at: CommitPoint, files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     this.#at = at;
     this.#contents.load(files, objects);
@@ -95,8 +97,7 @@ export class Catalog {
   }
 
   /**
-   * Tries a step while others have the processor in between; they see nothing of it. It must not be
-   * one of a merge.
+   * Tries a step, yielding to the event loop; readers do not see it. The step must not be a merge.
    */
   async tryInSlices(step: Step): Promise<Trial> {
     const { rootCommit } = this;
@@ -128,7 +129,7 @@ export class Catalog {
     };
   }
 
-  /** As `advance`, for a step that nobody will ask about or take back. */
+  /** Like `advance`, for a step that is never undone and whose changes are not needed. */
   absorb(step: Step): void {
     const { rootCommit } = this;
     const contents = this.#contents;

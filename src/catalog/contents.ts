@@ -1,6 +1,6 @@
 /**
- * What a catalog holds at its revision: the files, the objects that they make, and every document
- * that names one of these.
+ * Contents of a catalog at its revision: the files, their objects, and every document that names
+ * one of these.
  */
 import { KeyMap, type ObjectKey, sameKey } from '../apimachinery/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
@@ -19,10 +19,10 @@ interface Parts {
   readonly cases: PathCollisions;
 }
 
-/** Contents on top of others, which stay as they are until these sink. */
+/** Contents on top of others, which are unchanged until `sink`. */
 interface Tried {
   readonly contents: Contents;
-  /** Makes those below the same, where `step` is all that was done. */
+  /** Applies the changes to the underlying contents, if `step` is all that was done. */
   sink(step: Step, undo: UndoLog): void;
 }
 
@@ -31,11 +31,11 @@ export class Contents {
   readonly objects: Entries<ObjectKey, CatalogObject>;
   readonly cases: PathCollisions;
   /**
-   * Every document that names a key, valid or not, in no particular order; left out where that is
-   * nothing but the place of the object.
+   * Every document that names a key, valid or not, in no particular order; omitted if that is only
+   * the place of the object.
    */
   readonly #claims: Entries<ObjectKey, readonly Place[]>;
-  /** Owners that are not there, each with the access keys that wait for it; see `ties.ts`. */
+  /** Missing owners, each with the access keys that wait for it; see `owner-bindings.ts`. */
   readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
 
   private constructor({ files, objects, claims, waiting, cases }: Parts) {
@@ -46,7 +46,7 @@ export class Contents {
     this.waiting = waiting;
   }
 
-  /** Nothing; or objects that nothing but their places claims, with the files to follow. */
+  /** Empty contents; or objects that only their own places claim, with the files to follow. */
   static of(objects: KeyMap<CatalogObject> = new KeyMap()): Contents {
     return new Contents({
       files: new Map(),
@@ -108,7 +108,7 @@ export class Contents {
     return place === undefined ? [] : [place];
   }
 
-  /** To be told after the object is as it shall be. */
+  /** Must be called after the object is set. */
   setClaims(key: ObjectKey, claims: readonly Place[], undo?: UndoLog): void {
     undo?.map(this.#claims, key);
     const place = this.objects.get(key)?.place;
@@ -121,7 +121,7 @@ export class Contents {
     else this.#claims.set(key, claims);
   }
 
-  /** Takes down which owner an access key waits for after a step, where it waited for another before. */
+  /** Records the owner that an access key waits for after a step, instead of the former one. */
   setWaiting(
     key: ObjectKey,
     { from, to }: { from: Tie | undefined; to: Tie | undefined },
@@ -141,12 +141,12 @@ export class Contents {
     if (joined !== undefined) waiting.set(joined, [...(waiting.get(joined) ?? []), key]);
   }
 
-  /** Objects that may be wanted at more than one place. */
+  /** Keys that more than one document may name. */
   *disputed(): IterableIterator<ObjectKey> {
     for (const [key] of this.#claims.entries()) if (this.objects.has(key)) yield key;
   }
 
-  /** Puts into empty contents what an earlier process knew. */
+  /** Loads the persisted state of an earlier process into empty contents. */
   load(files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     for (const object of objects) {
       this.objects.set(object.key, object);
@@ -167,7 +167,7 @@ export class Contents {
     for (const [key, places] of claims.entries()) this.setClaims(key, places);
   }
 
-  /** Takes down the claims that are not simply the place of the object. */
+  /** Records the claims that differ from the place of the object. */
   #loadClaim(claims: KeyMap<Place[]>, path: string, { key, index }: DocumentEntry): void {
     if (key === undefined) return;
     const place = this.objects.get(key)?.place;

@@ -1,4 +1,6 @@
-/** Reads a file of the repository with what the kinds say: from bytes to documents and problems. */
+/**
+ * Reads a file of the repository by the rules of its kinds: from bytes to documents and problems.
+ */
 import {
   type AdmittedManifest,
   admitManifest,
@@ -26,25 +28,25 @@ import {
 } from './file.ts';
 import { needsKeys, openKeys, openManifests } from './sealed-files.ts';
 
-/** A path that leads to a file, with the id of its blob. */
+/** A path of a file, with the id of its blob. */
 export interface WantedFile {
   readonly path: string;
   readonly id: string;
   readonly mode: string;
 }
 
-/** Reads many files elsewhere. */
+/** Readers in other threads. */
 export interface Readers {
   /**
    * Calls back once for each file that it could read, in no particular order, and resolves to those
-   * it could not.
+   * that it could not.
    */
   read(
     context: GitContext,
     files: readonly WantedFile[],
     take: (file: WantedFile, entry: FileEntry) => void,
   ): Promise<readonly WantedFile[]>;
-  /** Resolves to what is in large files, in their order. */
+  /** Resolves to the contents of large files, in their order. */
   readLarge(files: readonly LargeFile[]): Promise<readonly FileEntry[]>;
 }
 
@@ -53,9 +55,9 @@ export interface LargeFile extends WantedFile {
 }
 
 export interface FileReader {
-  /** Whether the bytes can be read as they are; others have to be prepared first. */
+  /** True if the bytes can be read now; others need `prepare` first. */
   isReady(content: Buffer): boolean;
-  /** Opens the keys of sealed files; to be awaited before the same bytes are read. */
+  /** Decrypts the data keys of encrypted files; must be awaited before the same bytes are read. */
   prepare(contents: readonly (Buffer | undefined)[]): Promise<void>;
   read(path: string, blob: string, content: Buffer): FileEntry;
   /** With the same results. */
@@ -70,7 +72,7 @@ function isLfsPointer(content: Buffer): boolean {
   return content.length < 1024 && content.subarray(0, LFS_START.length).equals(LFS_START);
 }
 
-/** What is read from a text may keep all of the text in memory; these are kept for long. */
+/** Copies the strings: slices of a text can keep the whole text in memory, and keys live long. */
 function ownKey({ group, kind, namespace, name }: ObjectKey): ObjectKey {
   return { group, kind, namespace: namespaces.own(namespace), name: ownText(name) };
 }
@@ -81,8 +83,8 @@ const namespaces = new TextPool(10_000);
 export const LARGEST_FILE = 8 * 1024 * 1024;
 
 /**
- * Where a document does not say what it is, nobody knows which of its fields are secret; a key of
- * ours is known by its looks.
+ * In a document without a key, the secret fields are unknown; an access key of gitplane is
+ * recognized by its format.
  */
 function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): DocumentEntry[] {
   const text = content.toString('utf8');
@@ -99,14 +101,14 @@ function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): Do
 const ACCESS_KEY_IN_CLEAR =
   'An access key must not be in git in the clear; remove it, and make a new one, since this one has been in a commit';
 
-/** How a reader deals with secrets; absent: it opens none, and minds none. */
+/** Decryption of secrets; absent: nothing is decrypted, and plaintext is not reported. */
 export interface SecretReading {
   readonly keyring: Keyring;
-  /** Whether secrets in the clear are noted. */
+  /** True if plaintext secrets are recorded. */
   readonly mindsClear: boolean;
 }
 
-/** Reads files below `under` with the kinds of the table. Never throws for what is in a file. */
+/** Reads files below `under` with the kinds of the table. Never throws because of file contents. */
 export function fileReader(kinds: KindTable, under: string, secrets?: SecretReading): FileReader {
   return {
     isReady: (content) => !needsKeys(content, secrets?.keyring),
@@ -158,7 +160,7 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
     });
   }
 
-  /** A rule that fails on a document must harm that document only, whatever is in it. */
+  /** A rule that throws must affect only its own document. */
   function admitted(
     place: ManifestPlace,
     document: ManifestDocument,
@@ -167,7 +169,7 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
     try {
       return admitManifest(kinds, place, document, sealed);
     } catch (error) {
-      // The words of the error may quote a value.
+      // The message of the error may quote a value.
       const why = error instanceof Error ? error.name : typeof error;
       const message = `The document cannot be judged (${why}): a fault of gitplane, please report it`;
       const problem = { path: place.path, ...document.locate([]), message };

@@ -1,37 +1,37 @@
-/** One file of the repository, read: which documents it holds and what is wrong with them. */
+/** One parsed file of the repository: its documents and problems. */
 import type { AdmittedManifest } from '../admission/index.ts';
 import type { KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
 export interface DocumentEntry {
   readonly index: number;
-  /** Absent when the document does not say what it is. */
+  /** Absent if the document has no valid kind and name. */
   readonly key: ObjectKey | undefined;
-  /** Set when the document is valid. Parsed anew at every reading. */
+  /** Set if the document is valid. Parsed at each access. */
   readonly manifest: KubeObject | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Secrets in the clear: problems where the repository seals. */
+  /** Plaintext secrets: problems if the repository encrypts. */
   readonly clear?: readonly Problem[];
-  /** There is a manifest although there are problems: it lacks what nobody here can open. */
+  /** There is a manifest despite the problems: it lacks values that the daemon cannot decrypt. */
   readonly partial?: boolean;
-  /** Where the document begins; for messages that are about the whole of it. */
+  /** First line of the document, for messages about all of it. */
   readonly line: number;
   /** Id of the file's blob. */
   readonly blob: string;
 }
 
-/** Whoever has the manifest for good. */
+/** Permanent store of a manifest. */
 export interface ManifestKeeper {
   readonly manifest: KubeObject;
 }
 
-/** What is known of a document that was read; the manifest as JSON, or with its keeper. */
+/** Facts about a parsed document; the manifest as JSON, or in its permanent store. */
 export interface ReadFacts extends Omit<AdmittedManifest, 'manifest' | 'json'> {
   readonly manifest: string | ManifestKeeper | undefined;
 }
 
-/** A document that was read: a manifest takes a fifth as JSON of what it takes parsed. */
+/** A parsed document. A manifest takes five times as much memory parsed as it does as JSON. */
 export class ReadDocument implements DocumentEntry {
   readonly index: number;
   readonly key: ObjectKey | undefined;
@@ -61,12 +61,12 @@ export class ReadDocument implements DocumentEntry {
     return JSON.parse(this.#manifest) as KubeObject;
   }
 
-  /** The manifest as JSON, as long as it is here. */
+  /** The manifest as JSON, while it is stored here. */
   text(): string | undefined {
     return typeof this.#manifest === 'string' ? this.#manifest : undefined;
   }
 
-  /** Somebody else keeps the manifest from now on. */
+  /** Drops the JSON: from now on `keeper` has the manifest. */
   entrust(keeper: ManifestKeeper): void {
     this.#manifest = keeper;
   }
@@ -81,17 +81,17 @@ export interface FileEntry {
   readonly documents: readonly DocumentEntry[];
 }
 
-/** Whether the document is the manifest of an object. Does not parse it. */
+/** True if the document is the manifest of an object. Does not parse it. */
 export function isValid({ key, problems }: DocumentEntry): boolean {
   return key !== undefined && problems.length === 0;
 }
 
-/** Whether a document of the file may be of any object: nobody can tell. */
+/** True if the file has a document without a key, which may be of any object. */
 export function hasUnnamed(file: FileEntry): boolean {
   return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
 }
 
-/** The file where the repository seals: secrets in the clear are problems, and no manifests. */
+/** The file in a repository that encrypts: plaintext secrets are problems, not manifests. */
 export function refuseClear(file: FileEntry): FileEntry {
   if (file.documents.every(({ clear = NONE }) => clear.length === 0)) return file;
   return { ...file, documents: file.documents.map(refused) };
@@ -111,7 +111,7 @@ function refused(document: DocumentEntry): DocumentEntry {
   };
 }
 
-/** A file of which nothing can be said but that it is there. */
+/** A file that exists but cannot be read. */
 export function unreadableFile(
   path: string,
   blob: string,

@@ -1,5 +1,5 @@
 /**
- * What the server populates from history alone (design section 5): uid, creationTimestamp and
+ * Identity fields that follow from history alone (design section 5): uid, creationTimestamp and
  * generation. A function of the commits, so that every machine computes the same.
  */
 
@@ -7,13 +7,13 @@ import { v5 as uuidV5 } from 'uuid';
 import { keyString, nameUuids, type ObjectKey, rfc3339 } from '../apimachinery/index.ts';
 
 /**
- * One life of an object: from the commit that introduced it to the one that ends it. uid and
- * creationTimestamp are worked out when they are asked for: a hundred thousand lives are kept.
+ * One incarnation of an object: from the commit that introduced it to the one that ends it. uid and
+ * creationTimestamp are computed on demand, since a hundred thousand instances are in memory.
  */
 export class Identity {
   readonly rootCommit: string;
   readonly key: ObjectKey;
-  /** The commit that introduced the object; shared by all that it introduced. */
+  /** The commit that introduced the object; shared by all objects of that commit. */
   readonly birth: CommitPoint;
   /** 1 + the number of commits since then that changed desired state. */
   readonly generation: number;
@@ -25,7 +25,7 @@ export class Identity {
     this.generation = of.generation;
   }
 
-  /** Tells objects of different repositories apart, and different lives of one name. */
+  /** Unique across repositories, and across incarnations of one name. */
   get uid(): string {
     return uid(`${this.rootCommit}/${keyString(this.key)}/${this.birth.id}`);
   }
@@ -57,28 +57,28 @@ export interface CommitPoint {
   readonly committerTime: number;
 }
 
-/** RFC 3339 ends with the year 9999; git takes any committer time. */
+/** RFC 3339 ends with the year 9999; git accepts any committer time. */
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
-/** Namespace of our UUIDs (RFC 9562, version 5): the UUID of the URL of this scheme. */
+/** Namespace of these UUIDs (RFC 9562, version 5): the UUID of the URL of this scheme. */
 const uid = nameUuids(uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL));
 
-/** One parent's view of an object, where histories meet. All views are of one key. */
+/** One parent's view of an object in a merge. All views are of one key. */
 export interface ParentView {
   readonly identity: Identity;
-  /** Whether the merge left the desired state as this parent had it. */
+  /** True if the merge left the desired state of this parent unchanged. */
   readonly unchanged: boolean;
 }
 
-/** Whether one commit, by id, is in the history of another. */
+/** True if one commit, by id, is an ancestor of another. */
 export type IsAncestor = (ancestor: string, descendant: string) => boolean;
 
 /**
- * The identity of an object after a merge: the oldest introduction wins, unless another parent saw
- * that life end and a new one begin. The generation is that of the parent that is ahead, or one
- * more where a parent with that generation asked for something else. So a generation never falls
- * and never repeats with other content, whichever side of the merge was served before; and what
- * only one side changed is not counted twice.
+ * The identity of an object after a merge. The oldest introduction wins, unless another parent saw
+ * that incarnation end and a new one begin. The generation is the highest of the parents, plus one
+ * if a parent with that generation had another desired state. So a generation never falls and never
+ * repeats with other content, whichever parent was served before, and a change on one side is not
+ * counted twice.
  */
 export function mergedIdentity(
   views: readonly [ParentView, ...ParentView[]],
@@ -95,7 +95,10 @@ export function mergedIdentity(
   return winner.withGeneration(settled ? generation : generation + 1);
 }
 
-/** A life that began where the other one was known, and so had ended. */
+/**
+ * True if the later incarnation began in a history that knew the earlier one, which therefore had
+ * ended.
+ */
 function succeeds(later: Identity, earlier: Identity, isAncestor: IsAncestor): boolean {
   return (
     later.introducedBy !== earlier.introducedBy &&

@@ -1,4 +1,4 @@
-/** Public names of `catalog/`: other folders import this file alone. */
+/** Door of `catalog/`: other folders import this file alone. */
 
 export { Catalog } from './catalog.ts';
 export { CatalogObject, compareAhead, type Place, sameSources } from './catalog-object.ts';

@@ -1,4 +1,7 @@
-/** What objects are once the files of a step are in place, and which life each of them lives. */
+/**
+ * Determines each object after the files of a step are in place: its last good version and its
+ * incarnation.
+ */
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { AffectedObjects } from './affected-objects.ts';
@@ -28,7 +31,7 @@ export class Resolution {
   readonly #step: Step;
   readonly #birth: CommitPoint;
 
-  /** `contents`: with the files as the step leaves them. */
+  /** `contents`: with the files after the step. */
   constructor(rootCommit: string, contents: Contents, step: Step) {
     this.#rootCommit = rootCommit;
     this.#contents = contents;
@@ -53,7 +56,7 @@ export class Resolution {
     );
   }
 
-  /** The last good version, where the newest one cannot be served or is hidden by its file. */
+  /** The last good version, if the newest one cannot be served or its file hides it. */
   #unread(
     of: Resolving,
     known: CatalogObject | undefined,
@@ -61,7 +64,7 @@ export class Resolution {
   ): CatalogObject | undefined {
     const document = place && this.#contents.document(place);
     const problems = place === undefined ? this.#shieldOf(known) : document?.problems;
-    // What is known without its secrets is better than nothing, and worse than the last good.
+    // A version without its secrets is better than none, and worse than the last good one.
     const isBetter = known === undefined || known.source.partial === true;
     const source = document?.partial === true && isBetter ? document : known?.source;
     if (source === undefined || problems === undefined) return undefined;
@@ -72,8 +75,8 @@ export class Resolution {
   }
 
   /**
-   * An object whose document is gone stays while its file holds something that cannot be read:
-   * what is wrong with that. Undefined: nothing holds it.
+   * Problems of unreadable documents in the file of an object whose own document is gone: they keep
+   * the object. Undefined: nothing keeps it.
    */
   #shieldOf(known: CatalogObject | undefined): readonly Problem[] | undefined {
     const file = known && this.#contents.files.get(known.place.path);
@@ -81,7 +84,7 @@ export class Resolution {
     return file.documents.filter(({ key }) => key === undefined).flatMap((d) => d.problems);
   }
 
-  /** An object that only another parent of the merge knows. */
+  /** An object that only another parent of the merge has. */
   #inherited(key: ObjectKey): CatalogObject | undefined {
     for (const parent of this.#step.otherParents ?? []) {
       const object = parent.object(key);

@@ -1,11 +1,11 @@
 /**
- * Maps on top of maps: changes are kept apart from what they change, so that a step can be tried
- * while everybody else reads what there is, and be made so at once.
+ * Layered maps: changes are stored apart from the underlying map, so that a step can be tried while
+ * others read the map, and then be applied at once.
  */
 import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
 import type { UndoLog } from './undo-log.ts';
 
-/** What a catalog asks of its maps. */
+/** Methods of a map that the catalog uses. */
 export interface Entries<K, V> {
   readonly size: number;
   get(key: K): V | undefined;
@@ -17,7 +17,7 @@ export interface Entries<K, V> {
 }
 
 interface Changed<V> {
-  /** Undefined: it is gone. */
+  /** Undefined: the entry is removed. */
   readonly value: V | undefined;
 }
 
@@ -68,7 +68,7 @@ export class OverlayMap<K, V> implements Entries<K, V> {
     }
   }
 
-  /** Makes the changes below. */
+  /** Applies the changes to the underlying map. */
   sink(undo: UndoLog): void {
     for (const [key, { value }] of this.#changed.entries()) {
       undo.map(this.#below, key);

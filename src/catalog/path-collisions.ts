@@ -1,12 +1,12 @@
 /**
- * Paths that differ by case, or by how accents are composed, alone. File systems of macOS and
- * Windows have room for one of them, so a clone there would lose the other without a word.
+ * Paths that differ only in case or in Unicode composition. The file systems of macOS and Windows
+ * store only one of them, so a clone there would silently lose the other.
  */
 import { shownPath } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { UndoLog } from './undo-log.ts';
 
-/** What paths are the same by; itself for most paths. */
+/** Key that colliding paths share; the path itself for most paths. */
 export function collisionKey(path: string): string {
   return UNUSUAL.test(path) ? path.normalize('NFC').toLowerCase() : path;
 }
@@ -14,7 +14,7 @@ export function collisionKey(path: string): string {
 const UNUSUAL = /[A-Z]|[^ -~]/;
 
 export class PathCollisions {
-  /** Paths that are not their own fold, by it. Most repositories have few. */
+  /** Paths that differ from their key, by key. Most repositories have few. */
   readonly #unusual: Map<string, readonly string[]>;
 
   constructor(from?: PathCollisions) {
@@ -32,14 +32,14 @@ export class PathCollisions {
     else this.#unusual.set(fold, left);
   }
 
-  /** The path that a new one would be told apart from by case alone; undefined: there is none. */
+  /** The existing path that collides with a new one; undefined: there is none. */
   twinOf(path: string, has: (path: string) => boolean): string | undefined {
     const fold = collisionKey(path);
     const same = [...(this.#unusual.get(fold) ?? []), ...(has(fold) ? [fold] : [])];
     return same.includes(path) ? undefined : same[0];
   }
 
-  /** A problem for each path that another one stands in the way of. */
+  /** A problem for each path that another one collides with. */
   problemsOf(path: string, has: (path: string) => boolean): Problem[] {
     return this.#among(collisionKey(path), has);
   }

@@ -1,4 +1,4 @@
-/** What is wrong with files of a catalog, and with what they want together. */
+/** Problems of the files of a catalog, alone and together. */
 import { describeKey, KeyMap, type ObjectKey, shownPath } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { comparePlaces } from './catalog-object.ts';
@@ -39,7 +39,7 @@ export function* problemsOf(
   return sortProblems(found);
 }
 
-/** Other places of an object that each of its duplicates is told. */
+/** Limit of other places that the message of a duplicate lists. */
 const MOST_NAMED = 5;
 
 function duplicates(contents: Contents, key: ObjectKey): Problem[] {
@@ -60,7 +60,7 @@ function duplicates(contents: Contents, key: ObjectKey): Problem[] {
   });
 }
 
-/** By path, then place, each problem once. */
+/** By path, then position, each problem once. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   const unique = new Map<string, Problem>();
   for (const problem of problems) {

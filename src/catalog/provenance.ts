@@ -1,6 +1,6 @@
 /**
- * What is kept of an object of the catalog beside its served form, so that the next start knows it: a
- * few facts, and the manifest where the served form does not tell it.
+ * Persisted provenance of an object beside its served form, from which the next start rebuilds the
+ * catalog: a few facts, and the manifest unless it follows from the served form.
  */
 import {
   type JsonObject,
@@ -14,20 +14,20 @@ import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject, ManifestSource } from './catalog-object.ts';
 import type { Tie } from './tie.ts';
 
-/** An object as the state store has it, with what was kept beside it. */
+/** An object in the state store, with its provenance. */
 export interface PersistedObject {
   readonly key: ObjectKey;
   readonly object: KubeObject;
   provenance(): PersistedProvenance | undefined;
 }
 
-/** What the state store keeps beside an object. */
+/** Provenance that the state store persists with an object. */
 export interface PersistedProvenance {
   readonly facts: JsonValue;
   readonly text?: string | undefined;
 }
 
-/** Short, since there is one of them an object. */
+/** Short, since there is one per object. */
 export type ObjectFacts = readonly [
   path: string,
   index: number,
@@ -37,7 +37,10 @@ export type ObjectFacts = readonly [
   birthTime: number,
   generation: number,
   problems: readonly Problem[],
-  /** Absent: the manifest is whole, no secret in it is in the clear, and it is no access key. */
+  /**
+   * Absent: the manifest is complete and has no plaintext secret, and the object is not an access
+   * key.
+   */
   flaws?: Flaws,
 ];
 
@@ -45,13 +48,13 @@ export type ObjectFacts = readonly [
 export interface Flaws {
   readonly partial?: true;
   readonly clear?: readonly Problem[];
-  /** Of an access key: kind and name of its owner, and the life of it that the key belongs to. */
+  /** Of an access key: kind and name of its owner, and the incarnation that the key belongs to. */
   readonly tie?: readonly [kind: string, name: string, life?: string];
 }
 
 /**
- * What to keep beside the served form of an object. The text is its manifest, where that does not
- * follow from `served`.
+ * Provenance for the served form of an object. Its text is the manifest, unless that follows from
+ * `served`.
  */
 export function provenanceOf(
   { place, identity, source, problems, tie }: CatalogObject,
@@ -87,14 +90,14 @@ function tieFacts({ owner, life }: Tie): NonNullable<Flaws['tie']> {
   return life === undefined ? [owner.kind, owner.name] : [owner.kind, owner.name, life];
 }
 
-/** The tie of an access key, from its facts. */
+/** The owner binding of an access key, from its facts. */
 export function persistedTie({ group }: ObjectKey, tie: Flaws['tie']): Tie | undefined {
   if (tie === undefined) return undefined;
   const [kind, name, life] = tie;
   return { owner: { group, kind, namespace: '', name }, life };
 }
 
-/** The remark of an object whose served form changes, and whose manifest does not. */
+/** Provenance of an object whose served form changes, and whose manifest does not. */
 export function persistedProvenance(
   stored: PersistedObject,
   served: KubeObject,
@@ -110,18 +113,18 @@ function textOf(of: { manifest: KubeObject; served: KubeObject }): string | unde
 
 const populated: ReadonlySet<string> = new Set(SERVER_POPULATED_META);
 
-/** The manifest of an object that is served as it was written. */
+/** The manifest of an object that is served as written. */
 function manifestIn(served: KubeObject): KubeObject {
   const { status: _status, ...manifest } = served;
   const metadata: JsonObject = {};
-  // Taking fields out of an object would make it a slow one.
+  // Deleting properties would make V8 use a slow representation.
   for (const [name, value] of Object.entries(served.metadata)) {
     if (!populated.has(name)) metadata[name] = value as JsonValue;
   }
   return { ...manifest, metadata } as unknown as KubeObject;
 }
 
-/** The manifest of an object that has a remark of ours. */
+/** The manifest of an object with provenance. */
 export function persistedManifest(stored: PersistedObject): KubeObject {
   const text = stored.provenance()?.text;
   return text === undefined ? manifestIn(stored.object) : (JSON.parse(text) as KubeObject);

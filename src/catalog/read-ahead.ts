@@ -1,6 +1,7 @@
 /**
- * Reads the files of commits before they are folded, many commits at a time: history of small
- * commits would else wait for git once a commit. A guess only: what it missed is read when asked.
+ * Reads the files of commits ahead of the replay, many commits at a time: otherwise the replay of
+ * small commits would wait for git once per commit. It is a guess: missing files are read on
+ * demand.
  */
 import type { HistoryCommit } from '../git/index.ts';
 import type { FileEntry } from './file.ts';
@@ -9,12 +10,12 @@ import { type ObjectSource, readEach, readPaths, type SeenPath } from './reading
 import type { TreeView } from './tree.ts';
 
 interface Window {
-  /** The first commit after the window. */
+  /** First commit after the window. */
   readonly end: number;
   readonly files: Promise<ReadonlyMap<string, FileEntry>>;
 }
 
-/** Files of a window; a commit that has more by itself is better read when its turn comes. */
+/** Files per window; a commit with more files is read when it is replayed. */
 const WINDOW = 1024;
 
 export class ReadAhead {
@@ -25,7 +26,7 @@ export class ReadAhead {
   #files: ReadonlyMap<string, FileEntry> = new Map();
   #next: Window;
 
-  /** `view` is the one before the first commit; commits are in the order they will be folded. */
+  /** `view` is the one before the first commit; commits are in replay order. */
   constructor(
     { repository, reader }: { readonly repository: ObjectSource; readonly reader: FileReader },
     commits: readonly HistoryCommit[],
@@ -37,7 +38,7 @@ export class ReadAhead {
     this.#next = this.#begin(0, view);
   }
 
-  /** To be called before each commit, with the view of its first parent. */
+  /** Must be called before each commit, with the view of its first parent. */
   async reach(commit: number, view: TreeView): Promise<void> {
     if (commit < this.#end) return;
     const { end, files } = this.#next;
@@ -46,9 +47,9 @@ export class ReadAhead {
     this.#next = this.#begin(end, view);
   }
 
-  /** The files behind the paths, those read ahead and the others. */
+  /** Reads the files of the paths, prefetched or not. */
   async read(paths: readonly SeenPath[]): Promise<Map<string, FileEntry | undefined>> {
-    // Commits with more files were left out.
+    // Commits with more files were skipped.
     const isLeft = this.#files.size === 0 || paths.length > WINDOW;
     if (isLeft) return await readPaths(this.#source, this.#reader, paths);
     const missed = paths.filter((seen) => !this.#files.has(nameOf(seen)));
@@ -63,7 +64,7 @@ export class ReadAhead {
     let end = start;
     for (; end < this.#commits.length && wanted.size < WINDOW; end++) {
       const changes = this.#commits[end]?.changes[0] ?? [];
-      // What is read from there on, only the new ignore file tells.
+      // From there on, only the new ignore file determines the files.
       if (view.changesFilter(changes) !== undefined) {
         if (end === start) end++;
         break;
@@ -75,7 +76,7 @@ export class ReadAhead {
       }
     }
     const files = this.#readAll(wanted);
-    // Awaited in its turn; until then a failure must not count as unhandled.
+    // The replay awaits it later; until then a rejection must not count as unhandled.
     files.catch(() => undefined);
     return { end, files };
   }
@@ -90,7 +91,7 @@ export class ReadAhead {
   }
 }
 
-/** A file is what its path, its mode and its bytes make it. */
+/** A file depends on its path, its mode and its bytes. */
 function nameOf({ path, id, mode }: SeenPath): string {
   return `${id} ${mode} ${path}`;
 }

@@ -1,14 +1,14 @@
-/** The files behind paths: which are never read, and how many are read at once. */
+/** Reads the files of paths: excludes unreadable paths, and bounds parallel reads. */
 import { Yielding } from '../apimachinery/index.ts';
 import { BlobTooLargeError, pathFlaw, type Repository } from '../git/index.ts';
 import { leavesTree } from '../manifests/index.ts';
 import { type FileEntry, unreadableFile } from './file.ts';
 import { type FileReader, LARGEST_FILE, type LargeFile, type WantedFile } from './file-reader.ts';
 
-/** The part of a repository that reading needs; a push in quarantine offers the same. */
+/** Methods of a repository for reading; a push in quarantine has the same. */
 export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles' | 'context'>;
 
-/** One path that counts, as a revision has it. */
+/** A manifest path at a revision. */
 export interface SeenPath {
   readonly path: string;
   /** Absent: the path is gone. */
@@ -18,14 +18,14 @@ export interface SeenPath {
 
 export const SYMLINK = '120000';
 const SUBMODULE = '160000';
-/** Bound, together, what a push of many large files takes in memory. */
+/** Together these bound the memory of a push of many large files. */
 const BLOBS_IN_LOT = 128;
 const LOTS_AHEAD = 4;
 
 /** Called once for each path, in no particular order; undefined: there is no such file. */
 type Taker = (seen: SeenPath, entry: FileEntry | undefined) => void;
 
-/** The files behind the paths. */
+/** The files of the paths. */
 export async function readPaths(
   source: ObjectSource,
   reader: FileReader,
@@ -33,7 +33,7 @@ export async function readPaths(
 ): Promise<Map<string, FileEntry | undefined>> {
   const files = new Map<string, FileEntry | undefined>();
   await readEach({ source, reader }, paths, ({ path }, entry) => {
-    // One text of each path is enough.
+    // One string per path is enough.
     files.set(entry?.path ?? path, entry);
   });
   return files;
@@ -45,8 +45,8 @@ interface From {
 }
 
 /**
- * Reads the manifests behind the paths, a bounded number of blobs at a time. Git fetches the next
- * ones while one lot is parsed.
+ * Reads the manifests of the paths, a bounded number of blobs at a time. Git fetches the next batch
+ * while one is parsed.
  */
 export async function readEach(
   { source, reader }: From,
@@ -75,10 +75,10 @@ export async function readEach(
   }
 }
 
-/** A smaller file takes a parser some milliseconds, whatever is in it. */
+/** A smaller file takes a parser some milliseconds at most. */
 const LARGE_BYTES = 32 * 1024;
 
-/** True if others would wait while this thread reads a file. */
+/** True if reading the file would block this thread for too long. */
 function isForThread({ crew }: FileReader, { length }: Buffer): boolean {
   return crew !== undefined && length > LARGE_BYTES && length <= LARGEST_FILE;
 }
@@ -98,7 +98,7 @@ async function readLarge(
   }
 }
 
-/** Undefined where nothing has to be read to know what is there: that is taken. */
+/** Undefined if the result is known without reading: `take` gets it. */
 function blobOf(seen: SeenPath, take: Taker): WantedFile | undefined {
   const { path, id, mode } = seen;
   if (id === undefined) {
@@ -111,7 +111,7 @@ function blobOf(seen: SeenPath, take: Taker): WantedFile | undefined {
   return undefined;
 }
 
-/** Many files are read by other threads. Returns those that are not. */
+/** Reads many files in other threads. Returns those that were not read. */
 async function readElsewhere(
   { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
   blobs: readonly WantedFile[],
@@ -135,7 +135,7 @@ async function* lotsOf(from: From, blobs: readonly WantedFile[]): AsyncGenerator
 
 interface Lot {
   readonly lot: readonly WantedFile[];
-  /** Undefined where a blob is too large to be read at all: it harms only its own file. */
+  /** Undefined for a blob that is too large to read: it affects only its own file. */
   readonly contents: readonly (Buffer | undefined)[];
 }
 
@@ -145,7 +145,7 @@ function readLot({ source, reader }: From, lot: readonly WantedFile[]): Promise<
     await reader.prepare(contents);
     return { lot, contents };
   });
-  // Awaited in its turn; until then a failure must not count as unhandled.
+  // Awaited later; until then a rejection must not count as unhandled.
   read.catch(() => undefined);
   return read;
 }
@@ -170,17 +170,17 @@ export async function readReadable(
   }
 }
 
-/** Why a path is not read, whatever it leads to. */
+/** Reason why a path is not read, whatever it refers to. */
 export function flawOf(path: string, mode: string): string | undefined {
   if (mode === SYMLINK) return 'A symbolic link is never followed; commit the file itself';
   if (mode === SUBMODULE) return 'A submodule is never followed; commit the file itself';
   if (leavesTree(path)) return 'The path leads out of its tree and is never followed';
-  // What can be read could never be written, and no clone could be checked out everywhere.
+  // Such a path could never be written, and not every clone could check it out.
   const flaw = pathFlaw(path);
   return flaw === undefined ? undefined : `The path cannot be used: ${flaw}; rename the file`;
 }
 
-/** Neither a link nor a submodule. */
+/** True unless it is a link or a submodule. */
 export function isFile(mode: string): boolean {
   return mode !== SYMLINK && mode !== SUBMODULE;
 }

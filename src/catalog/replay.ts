@@ -1,7 +1,7 @@
 /**
- * Folds history into a catalog. Parents come before children; where lines fork the catalog is
- * copied, where they meet the copies are merged, so that the result depends on the commits alone
- * and not on the order in which they arrived.
+ * Folds history into a catalog. Parents come before children; at a fork the catalog is copied, at a
+ * merge the copies are merged. So the result depends on the commits alone and not on the order in
+ * which they arrived.
  */
 import { keyString, ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
@@ -13,27 +13,27 @@ import type { ObjectSource } from './reading.ts';
 import type { ObjectChange, Step } from './step.ts';
 import { seenPaths, TreeView } from './tree.ts';
 
-/** A catalog with the view of the tree that belongs to it. */
+/** A catalog with its view of the tree. */
 export interface Folded {
   readonly catalog: Catalog;
   readonly view: TreeView;
 }
 
 export interface ReplayContext {
-  /** The part of a repository that reading history needs; a push in quarantine offers the same. */
+  /** Methods of a repository for reading history; a push in quarantine has the same. */
   readonly repository: ObjectSource & Pick<Repository, 'history' | 'rootCommit'>;
   readonly reader: FileReader;
-  /** The folder that is read; '' is the whole tree. */
+  /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
-  /** Told what each commit came to, as it is folded. */
+  /** Called with the changes of each commit. */
   readonly onStep?: (step: FoldedStep) => void;
 }
 
-/** What one commit did, seen from its first parent. */
+/** Changes of one commit relative to its first parent. */
 export interface FoldedStep {
   readonly commit: HistoryCommit;
   readonly changes: readonly ObjectChange[];
-  /** The files it touched, as they are after it. */
+  /** Files that it changed, in their new state. */
   readonly files: ReadonlyMap<string, FileEntry | undefined>;
 }
 
@@ -71,7 +71,7 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   return folded;
 }
 
-/** The last child takes the catalog itself; every child before it takes a copy. */
+/** The last child takes the catalog itself; every earlier child takes a copy. */
 function takeParent(heads: Map<string, Folded>, children: Map<string, number>, id: string): Folded {
   const folded = heads.get(id);
   if (folded === undefined) throw new Error(`The history reaches ${id} after its child`);
@@ -89,9 +89,9 @@ export interface Extended {
 }
 
 /**
- * Continues a catalog to `revision`, if its history goes there in one line. Undefined, with
- * nothing changed, when it does not: only a full replay can tell then. `undo` takes the catalog
- * back to where it was, as long as nothing else moved it; the view of the tree is the caller's.
+ * Advances a catalog to `revision` if that is reached by a linear history. Otherwise returns
+ * undefined and changes nothing: only a full replay can follow. `undo` reverts the catalog as long
+ * as it has not changed since; the view of the tree is the caller's.
  */
 export async function extend(
   context: ReplayContext,
@@ -131,7 +131,7 @@ export async function extend(
 interface FoldStep {
   readonly into: Folded;
   readonly commit: HistoryCommit;
-  /** Of a merge: what its other parents have come to. */
+  /** Of a merge: the catalogs of its other parents. */
   readonly others?: readonly Folded[];
   readonly ancestry?: Ancestry;
 }
@@ -156,7 +156,7 @@ async function stepOf(
   return {
     ...step,
     otherParents: others.map((other) => other.catalog),
-    // Even where a merge changed no file, its parents may know different lives of an object.
+    // Even if a merge changed no file, its parents may know different incarnations of an object.
     alsoTouched: others.flatMap((other) =>
       catalogDifference(into.catalog, other.catalog).map(({ key }) => key),
     ),
@@ -164,7 +164,7 @@ async function stepOf(
   };
 }
 
-/** Who came before whom, of commits that are added parents first. */
+/** Ancestry of commits that are added parents first. */
 class Ancestry {
   readonly #commits = new Map<
     string,
@@ -181,7 +181,7 @@ class Ancestry {
     const waiting = [descendant];
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
       const commit = this.#commits.get(id);
-      // What was added before the ancestor cannot come after it.
+      // Commits added before the ancestor cannot be its descendants.
       if (commit === undefined || commit.at < oldest || seen.has(id)) continue;
       if (id === ancestor) return true;
       seen.add(id);
@@ -191,7 +191,7 @@ class Ancestry {
   }
 }
 
-/** Several changes of one object as one: from the first `before` to the last `after`. */
+/** Combines changes of one object: from the first `before` to the last `after`. */
 export function netChanges(changes: readonly ObjectChange[]): ObjectChange[] {
   const net = new Map<string, ObjectChange>();
   for (const change of changes) {
@@ -202,7 +202,7 @@ export function netChanges(changes: readonly ObjectChange[]): ObjectChange[] {
   return [...net.values()].filter((change) => change.before !== change.after);
 }
 
-/** What turns one catalog into another, object by object. */
+/** Changes that turn one catalog into another, by object. */
 export function catalogDifference(from: Catalog, to: Catalog): ObjectChange[] {
   const changes: ObjectChange[] = [];
   for (const before of from.objects()) {

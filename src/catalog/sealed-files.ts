@@ -1,4 +1,4 @@
-/** Files whose secrets are sealed: from their bytes to manifests in the clear, in memory only. */
+/** Files with encrypted secrets: from their bytes to plaintext manifests, in memory only. */
 import type { SealedParts } from '../admission/index.ts';
 import { isRecord, valueAt } from '../apimachinery/index.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../sealing/index.ts';
 
 export interface OpenedManifest extends SealedParts {
-  /** Without what tells how the file is sealed. */
+  /** Without the encryption metadata. */
   readonly value: unknown;
 }
 
@@ -30,12 +30,15 @@ function isSealedFile({ documents }: ManifestFile): boolean {
   return documents.some(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS));
 }
 
-/** Whether keys have to be opened, with the library, before the bytes are read. */
+/** True if data keys have to be decrypted with the library before the bytes are read. */
 export function needsKeys(content: Buffer, keyring: Keyring | undefined): boolean {
   return keyring !== undefined && !keyring.isQuick && content.includes(SOPS);
 }
 
-/** Opens, off the loop, the keys that take the library; without such an identity there is none. */
+/**
+ * Decrypts, off the event loop, the data keys that need the library. Does nothing without such an
+ * identity.
+ */
 export async function openKeys(
   contents: readonly (Buffer | undefined)[],
   keyring: Keyring | undefined,
@@ -50,7 +53,7 @@ export async function openKeys(
   }
 }
 
-/** The documents of a sealed file, in their order; undefined where nothing in it is sealed. */
+/** The documents of an encrypted file, in their order; undefined if nothing in it is encrypted. */
 export function openManifests(
   file: ManifestFile,
   content: Buffer,
@@ -79,7 +82,7 @@ export function openManifests(
   }));
 }
 
-/** Where comments beside sealed values stand in the clear, by document. */
+/** Positions of plaintext comments beside encrypted values, by document. */
 function commentsIn(
   text: string,
   { documents }: ManifestFile,
@@ -106,7 +109,7 @@ function commentsIn(
   return found;
 }
 
-/** What is wrong with the metadata is told when the file is read. */
+/** Problems of the metadata are reported when the file is read. */
 function quietly<T>(read: () => T): T | undefined {
   try {
     return read();

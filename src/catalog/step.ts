@@ -1,28 +1,28 @@
-/** A commit as a catalog takes it, and what it comes to there. */
+/** A commit as input of a catalog, and its result. */
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint, IsAncestor } from './identity.ts';
 
-/** A commit, seen as files: what each changed path holds now (undefined: it is gone). */
+/** A commit as files: the new contents of each changed path (undefined: it is removed). */
 export interface Step {
   readonly commit: CommitPoint;
   readonly files: ReadonlyMap<string, FileEntry | undefined>;
-  /** Where the commit is a merge: the catalogs of its other parents. */
+  /** Set for a merge: the catalogs of its other parents. */
   readonly otherParents?: readonly OtherParent[];
-  /** Keys that any parent sees differently, beyond those in `files`. */
+  /** Keys that differ between parents, beyond those in `files`. */
   readonly alsoTouched?: readonly ObjectKey[];
-  /** Tells which of two lives of an object came first, where the commit is a merge. */
+  /** Decides, in a merge, which of two incarnations came first. */
   readonly isAncestor?: IsAncestor;
 }
 
-/** What is asked of the catalog of another parent. */
+/** Methods of another parent's catalog that a merge uses. */
 export interface OtherParent {
   object(key: ObjectKey): CatalogObject | undefined;
 }
 
-/** What one step changed about an object. */
+/** Change of one object in one step. */
 export interface ObjectChange {
   readonly key: ObjectKey;
   readonly before: CatalogObject | undefined;
@@ -31,22 +31,22 @@ export interface ObjectChange {
 
 export interface StepResult {
   readonly changes: readonly ObjectChange[];
-  /** Puts the catalog back to where it was before the step. Only the newest step can be undone. */
+  /** Returns the catalog to its state before the step. Only the newest step can be undone. */
   undo(): void;
 }
 
-/** What a step would come to. */
+/** Result of a tried step. */
 export interface Trial {
   readonly changes: readonly ObjectChange[];
-  /** Objects more than before. */
+  /** Number of added objects. */
   readonly growth: number;
-  /** As `Catalog.problemsOf`, after the step. */
+  /** Like `Catalog.problemsOf`, after the step. */
   problemsOf(paths: Iterable<string>): Promise<Problem[]>;
-  /** Takes the step. The catalog must be at the revision that it was tried on. */
+  /** Applies the step. The catalog must be at the revision on which it was tried. */
   take(): StepResult;
 }
 
-/** A commit may carry all that it changed; what is kept of it must not. */
+/** A commit may reference all of its changes; this copy must not. */
 export function pointOf({ id, committerTime }: CommitPoint): CommitPoint {
   return { id, committerTime };
 }

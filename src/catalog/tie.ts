@@ -1,9 +1,9 @@
-/** The life of its owner that an access key belongs to; see `ties.ts`. */
+/** Binding of an access key to an incarnation of its owner; see `owner-bindings.ts`. */
 import { type ObjectKey, sameKey } from '../apimachinery/index.ts';
 
 export interface Tie {
   readonly owner: ObjectKey;
-  /** The commit that introduced the life; undefined: the key waits for one. */
+  /** Commit that introduced the incarnation; undefined: the key waits for one. */
   readonly life: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export function sameTie(a: Tie | undefined, b: Tie | undefined): boolean {
 
 type Tied = { readonly tie: Tie | undefined } | undefined;
 
-/** True if a key that belonged to one life belongs to another one, or to another owner, now. */
+/** True if a key is now bound to another incarnation, or to another owner. */
 export function isTiedAnew({ before, after }: Readonly<Record<'before' | 'after', Tied>>): boolean {
   if (before?.tie?.life === undefined || after?.tie === undefined) return false;
   return !sameTie(before.tie, after.tie);

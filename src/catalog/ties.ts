@@ -1,10 +1,10 @@
 /**
- * Ties an access key to one life of its User or Team: a name that is used again must not revive
- * keys that were made for another user. The tie follows from history alone.
- *
- * A key belongs to the life that its owner has when the key is introduced, or when its owner or its
- * text is changed. Where no such object exists then, the key waits and belongs to the first life
- * that begins. A tie ends with neither its owner nor a later life: only new terms make a new one.
+ * Binds an access key to one incarnation of its User or Team: reusing a name must not revive keys
+ * that were made for another user. The binding follows from history alone.
+ * A key is bound to the incarnation that its owner has when the key is introduced, or when its
+ * owner or its text is changed. If the owner does not exist then, the key waits and is bound to the
+ * owner's first incarnation. Neither the end of the owner nor a later incarnation changes the
+ * binding: only a new owner or text does.
  */
 import { KeyMap, keyString, type ObjectKey } from '../apimachinery/index.ts';
 import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/index.ts';
@@ -21,13 +21,13 @@ interface Due {
   readonly isTouched: boolean;
 }
 
-/** The ties of one step: told of every object that the step touches, then settled once. */
+/** Owner bindings of one step: `add` is called for every affected object, then `settle` once. */
 export class Ties {
   readonly #contents: Contents;
   readonly #step: Step;
   readonly #undo: UndoLog | undefined;
   readonly #due = new KeyMap<Due>();
-  /** Owners that the step touches, as they were before it. */
+  /** Affected owners, in their state before the step. */
   readonly #owners = new KeyMap<CatalogObject | undefined>();
 
   constructor(contents: Contents, step: Step, undo: UndoLog | undefined) {
@@ -41,7 +41,7 @@ export class Ties {
     else if (isKeyOwner(key)) this.#owners.set(key, before);
   }
 
-  /** To be called when all objects are as the step leaves them. Returns the changes of other keys. */
+  /** Must be called after all objects are final. Returns the changes of other keys. */
   *settle(): Generator<void, ObjectChange[]> {
     const lives = this.#mergedLives();
     for (const [owner] of this.#owners.entries()) {
@@ -108,8 +108,9 @@ export class Ties {
   }
 
   /**
-   * Lives of one owner that began on two lines become one where the lines meet: the life that goes
-   * on has the keys of both. A life that succeeded another one has only its own.
+   * Incarnations of one owner that began on two branches become one in a merge: the surviving
+   * incarnation gets the keys of both. An incarnation that succeeded another one has only its own
+   * keys.
    */
   #mergedLives(): ReadonlyMap<string, string> {
     const { otherParents = [], isAncestor } = this.#step;

@@ -1,4 +1,7 @@
-/** From what a commit did to paths to what the catalog sees of it: filters, the ignore file, sealing. */
+/**
+ * Translates a commit's path changes to the files that the catalog reads: filters, the ignore file,
+ * encryption.
+ */
 
 import { flatMapYielding, ownText } from '../apimachinery/index.ts';
 import type { PathChange, TreeFile } from '../git/index.ts';
@@ -14,20 +17,20 @@ import { type FileEntry, refuseClear } from './file.ts';
 import { isFile, type ObjectSource, readReadable, type SeenPath, SYMLINK } from './reading.ts';
 
 /**
- * How a repository seals, once it does: from the first commit with a `.sops.yaml` on, secrets in
- * the clear are refused, whatever becomes of that file.
+ * Encryption rules of a repository. From the first commit with a `.sops.yaml` on, plaintext secrets
+ * are refused, even if that file is removed.
  */
 export interface Sealing {
   /** Blobs of the config files by path, the nearest to the manifests first. */
   readonly configs: Readonly<Record<string, string>>;
 }
 
-/** Paths of the files that say for whom secrets are sealed, the nearest to the manifests first. */
+/** Paths of possible SOPS configuration files, the nearest to the manifests first. */
 export function sealingConfigPaths(under: string): string[] {
   return under === '' ? [SOPS_CONFIG] : [`${under}/${SOPS_CONFIG}`, SOPS_CONFIG];
 }
 
-/** Which paths count at one revision. Follows the ignore file from commit to commit. */
+/** Selects the manifest paths of a revision. Follows the ignore file from commit to commit. */
 export class TreeView {
   readonly #under: string;
   #ignoreBlob: string | undefined;
@@ -41,7 +44,7 @@ export class TreeView {
     this.#sealing = from?.sealing;
   }
 
-  /** Undefined: secrets in the clear are taken. */
+  /** Undefined: plaintext secrets are accepted. */
   get sealing(): Sealing | undefined {
     return this.#sealing;
   }
@@ -62,14 +65,14 @@ export class TreeView {
     return this.#filter.includes(path);
   }
 
-  /** Whether a folder or a file of any name is looked into. */
+  /** True if a folder, or a file of any name, is within the selection. */
   covers(path: string): boolean {
     return this.#filter.covers(path);
   }
 
   /**
-   * Takes an ignore file by the id of its blob; used when an earlier process is continued. One that is
-   * too large ignores nothing.
+   * Reads an ignore file by the id of its blob; used to continue after an earlier process. One that
+   * is too large ignores nothing.
    */
   async adopt(
     source: ObjectSource,
@@ -83,7 +86,7 @@ export class TreeView {
     this.#filter = pathFilter(this.#under, isTaken ? content.toString('utf8') : undefined);
   }
 
-  /** Takes over what a commit says about sealing. */
+  /** Applies a commit's changes of encryption rules. */
   followSealing(changes: readonly PathChange[]): void {
     for (const path of sealingConfigPaths(this.#under)) {
       const change = changes.find((candidate) => candidate.path === path);
@@ -95,7 +98,7 @@ export class TreeView {
     }
   }
 
-  /** What a file is worth in this tree. */
+  /** A file by the rules of this tree. */
   judged(file: FileEntry): FileEntry {
     return this.#sealing === undefined ? file : refuseClear(file);
   }
@@ -107,7 +110,10 @@ export class TreeView {
     return new Map([...files].map(([path, file]) => [path, file && this.judged(file)]));
   }
 
-  /** True when the commit changed what is ignored: then every path has to be looked at. */
+  /**
+   * Returns the change of the ignore file, if the commit has one: every path has to be checked
+   * then.
+   */
   changesFilter(changes: readonly PathChange[]): PathChange | undefined {
     const ignorePath = this.#ignorePath;
     return changes.find((change) => change.path === ignorePath);
@@ -115,8 +121,8 @@ export class TreeView {
 }
 
 /**
- * What a commit changed among the paths that count. `known` tells the blob the catalog has for a
- * path, and is asked for everything only when the ignore file changed.
+ * Changes of a commit to manifest paths. `known` has the catalog's blob for a path; all of it is
+ * used only if the ignore file changed.
  */
 export async function seenPaths(of: {
   view: TreeView;
@@ -134,7 +140,7 @@ export async function seenPaths(of: {
       view.includes(path) ? [{ path, id, mode }] : [],
     );
   }
-  // Before anything else has a turn.
+  // Must be read synchronously, before the catalog can change.
   const known = [...of.known];
   // Links and submodules are never followed; such a path ignores nothing.
   await view.adopt(source, isFile(ignoreChange.mode) ? ignoreChange.newId : undefined);
@@ -156,7 +162,7 @@ function treeDifference(known: Iterable<FileEntry>, files: readonly TreeFile[]):
   return [...seen, ...now.values()];
 }
 
-/** Links to folders and submodules, which would else be passed over without a word. */
+/** Warnings about links to folders and submodules, which would otherwise be skipped silently. */
 export function linkWarnings(view: TreeView, changes: readonly PathChange[]): Problem[] {
   return changes.flatMap(({ path, newId, mode }) => {
     if (newId === undefined || isFile(mode) || view.includes(path) || !view.covers(path)) return [];

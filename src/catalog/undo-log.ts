@@ -1,4 +1,4 @@
-/** Takes back changes of maps. */
+/** Undo of map changes. */
 
 interface Restorable<K, V> {
   get(key: K): V | undefined;

@@ -1,13 +1,13 @@
 /**
- * Where a value stands in a text of the plain subset, without composing the text: for messages about
- * many files at once, of which nearly all are block maps.
+ * Position of a value in a text of the plain subset, without composing the text: for messages about
+ * many files at once, nearly all of which are block maps.
  */
 import type { Position } from './manifest.ts';
 
 /**
- * Where the value at a path of map keys begins; undefined where that is not as plain as `key: value`
- * below maps in block style, and the library has to say. The text is one document that the fast
- * reader took.
+ * Position of the value at a path of map keys. Undefined unless the path leads through block maps
+ * to a plain `key: value`; then the library has to answer. The text is one document that the fast
+ * reader accepted.
  */
 export function blockPosition(
   text: string,
@@ -32,7 +32,7 @@ export function blockPosition(
   return undefined;
 }
 
-/** The line of a key in the block map whose first line is `at`. */
+/** Line of a key in the block map whose first line is `at`. */
 function findKey(
   lines: readonly string[],
   { at, indent, key }: { at: number; indent: number; key: string },
@@ -47,7 +47,7 @@ function findKey(
   return undefined;
 }
 
-/** The column of what stands behind the colon; undefined: nothing, or nothing plain. */
+/** Column of the value after the colon; undefined: there is none, or it is not plain. */
 function valueColumn(line: string, from: number): number | undefined {
   const found = /^ +(?=[^\s#&!|>*[{%@`])/.exec(line.slice(from));
   return found === null ? undefined : from + found[0].length + 1;

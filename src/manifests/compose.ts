@@ -1,20 +1,20 @@
 /**
- * The text of one document → the syntax tree of the `yaml` library, and the flaws it found. The
- * library reads every scalar as text here; what a scalar means is decided in evaluate.ts.
+ * Composes the text of one document into the syntax tree of the `yaml` library, with the flaws that
+ * the library found. It reads every scalar as text; evaluate.ts resolves the scalars.
  */
 import { Composer, type CST, type Document, Lexer, type ParsedNode, Parser, Schema } from 'yaml';
 
-/** A problem at an offset of the text that was looked at. */
+/** A problem at an offset of the composed text. */
 export interface Flaw {
   readonly offset: number;
-  /** One line; holds no text of the document but names of keys, tags and anchors. */
+  /** One line. Contains no text of the document except names of keys, tags and anchors. */
   readonly message: string;
 }
 
 export interface Composed {
-  /** Null where the text holds no document. */
+  /** Null if the text has no document. */
   readonly contents: ParsedNode | null;
-  /** The source tokens of the document. */
+  /** Source tokens of the document. */
   readonly token: CST.Document | undefined;
   readonly flaws: readonly Flaw[];
 }
@@ -22,25 +22,28 @@ export interface Composed {
 /** Shared by all documents: building one costs as much as parsing a short manifest. */
 const TEXT_ONLY = new Schema({ schema: 'failsafe', merge: false, resolveKnownTags: false });
 
-/** Enough to find what is wrong; one mistake often makes the library stumble many times. */
+/** Enough to find the mistake; one mistake often causes many errors of the library. */
 const FLAWS_KEPT = 10;
 
 /**
- * The library recurses once a level, and a stack that runs out inside a regular expression ends the
+ * The library recurses once per level, and a stack overflow within a regular expression ends the
  * whole process. So text that could nest deeper than this is refused before it is composed.
  */
 const MAX_FLOW_DEPTH = 100;
-/** Every block collection but a flush-left list begins further right than the one around it. */
+/** Every block collection except a flush-left list begins further right than its parent. */
 const MAX_COLUMN = 400;
 
-/** Characters that YAML forbids outside of escapes, and breaks that YAML 1.1 and 1.2 read differently. */
+/**
+ * Characters that YAML forbids outside of escapes, and breaks that YAML 1.1 and 1.2 read
+ * differently.
+ */
 const FORBIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\ufeff\ufffe\uffff]|\r(?!\n)/;
 
 /**
- * Composes a text that holds at most one document. Never throws. Duplicate keys are left to
- * evaluation, since the library compares every key of a map with every other.
+ * Composes a text with at most one document. Never throws. Evaluation checks for duplicate keys,
+ * since the library compares every key of a map with every other.
  */
 export function compose(text: string, options: { tokens: boolean }): Composed {
   const forbidden = text.search(FORBIDDEN);
@@ -70,13 +73,14 @@ interface Stream {
 }
 
 /**
- * Lexemes of a document: the library takes microseconds and hundreds of bytes for each. So many make a
- * megabyte of usual YAML; the fast reader, which larger manifests take, has no such limit.
+ * Limit of lexemes in a document: the library spends microseconds and hundreds of bytes on each.
+ * This many make a megabyte of usual YAML. The fast reader, which accepts larger manifests, has no
+ * such limit.
  */
 const MAX_LEXEMES = 250_000;
 const TOO_LONG = `more than ${MAX_LEXEMES} words, marks and comments in one document; split it`;
 
-/** The library makes an error for each mistake, and a trace of the stack costs more than parsing. */
+/** The library creates an error for each mistake, and a stack trace costs more than parsing. */
 function withoutStackTraces<T>(run: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -87,7 +91,7 @@ function withoutStackTraces<T>(run: () => T): T {
   }
 }
 
-/** Runs the library's three stages, watching how deep the text nests and how long it is. */
+/** Runs the three stages of the library, with limits of nesting depth and length. */
 function read(text: string, composer: Composer): Stream {
   const stream: Stream = { documents: [], token: undefined, refused: undefined };
   const take = (token: CST.Token) => {
@@ -110,7 +114,7 @@ function read(text: string, composer: Composer): Stream {
   return stream;
 }
 
-/** Lexemes that stand for no source: a document, the end of a flow by an error, a scalar. */
+/** Lexemes without source: a document, the end of a flow collection by an error, a scalar. */
 const SCALAR_NEXT = '\u001f';
 const CONTROL_LEXEMES = new Set(['\u0002', '\u0018', SCALAR_NEXT]);
 
@@ -122,7 +126,7 @@ class DepthGuard {
 
   allows(lexeme: string): boolean {
     if (this.#scalar) {
-      // A block scalar ends behind a line end; other scalars do no harm by looking so.
+      // The check is only needed after block scalars, but harmless after others.
       this.#scalar = false;
       this.#lineStarts = lexeme.endsWith('\n');
       if (this.#lineStarts) this.#column = 0;
@@ -176,7 +180,7 @@ function forbiddenMessage(text: string, at: number): string {
   return `the control character U+${name} is not allowed; write it as an escape in double quotes`;
 }
 
-/** The library quotes the offending source behind a colon, and that may be part of a secret. */
+/** The library quotes the offending source after a colon, and that may be part of a secret. */
 function oneLine(code: string, message: string): string {
   if (code === 'BAD_DQ_ESCAPE') return 'Invalid escape sequence in double quotes';
   const words = code === 'UNEXPECTED_TOKEN' ? message.replace(/:\s.*$/s, '') : message;

@@ -1,7 +1,7 @@
 /**
- * Edits of manifests that leave every byte alone that did not change. All functions are pure: text
- * in, text out. Each edit is read back and must say what was asked for; where a splice does not,
- * the smallest node around it is written anew, then the ones around that, at last the document.
+ * Edits of manifests that preserve every unchanged byte. All functions are pure: text in, text out.
+ * Each edit is read back and must evaluate to the desired value. If a splice does not, the smallest
+ * node around it is rewritten, then its parents, and finally the document.
  */
 import type { ParsedNode } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
@@ -17,7 +17,7 @@ import { documentLines, formatManifest, toJson } from './write.ts';
 /** An edit that cannot be made; the message names the place. */
 export class ManifestEditError extends Error {}
 
-/** How an edit was made: by splices alone, by rewriting nodes, or by writing the document anew. */
+/** Strategy of an edit: splices alone, rewritten nodes, or a rewritten document. */
 export type EditStrategy = 'unchanged' | 'splice' | 'node' | 'document';
 
 export interface Edit {
@@ -33,7 +33,7 @@ export function editDocument(text: string, index: number, desired: JsonObject): 
   return describeEdit(text, index, desired).text;
 }
 
-/** As `editDocument`, and says how it was done. */
+/** Like `editDocument`, and returns the strategy. */
 export function describeEdit(text: string, index: number, desired: JsonObject): Edit {
   const slices = splitStream(text);
   const slice = sliceAt(slices, index);
@@ -75,7 +75,7 @@ function sliceAt(slices: readonly StreamSlice[], index: number): StreamSlice {
   );
 }
 
-/** Edits one document; `ends` tells whether its text may end that way. */
+/** Edits one document; `ends` decides whether its text may end that way. */
 function editSource(
   tree: EditTree,
   target: JsonValue,
@@ -101,7 +101,7 @@ function editSource(
 
 interface Attempt {
   readonly edited: string;
-  /** A node whose change went wrong; undefined where the edit is right. */
+  /** A node whose change failed; undefined if the edit is correct. */
   readonly culprit: ParsedNode | undefined;
 }
 
@@ -117,8 +117,8 @@ function tryEdit(tree: EditTree, target: JsonValue, rewritten: ReadonlySet<Parse
 }
 
 /**
- * A block scalar that is written at the end of a file without a final line end gets one: without
- * it readers disagree on whether the text ends a line.
+ * Adds the final line end that a block scalar at the end of a file needs: without it readers
+ * disagree on whether the text ends with one.
  */
 function withLineEnd(tree: EditTree, edited: string, splices: readonly Splice[]): string {
   const { source } = tree;
@@ -139,7 +139,7 @@ function culpritOf(
   return nodeAt(root, firstDifference(read.value, target)) ?? root;
 }
 
-/** The owner of the last splice that begins before an offset of the new text. */
+/** Owner of the last splice that begins before an offset of the new text. */
 function ownerAt(splices: readonly Splice[], offset: number): ParsedNode | undefined {
   let shift = 0;
   let owner = splices[0]?.owner;
@@ -163,7 +163,7 @@ function firstDifference(a: unknown, b: unknown): (string | number)[] {
   return [key, ...firstDifference(a[key], b[key])];
 }
 
-/** The node itself or the next around it that has not been rewritten yet. */
+/** The node itself, or its nearest parent that has not been rewritten yet. */
 function smallestAround(
   tree: EditTree,
   node: ParsedNode,
@@ -190,7 +190,7 @@ function freshDocument({ source, eol }: EditTree, target: JsonValue): string {
   );
 }
 
-/** A document of a stream, to be written again elsewhere. */
+/** A document of a past stream, to be written again. */
 export interface FormerDocument {
   readonly text: string;
   /** That of its ManifestDocument. */
@@ -198,8 +198,9 @@ export interface FormerDocument {
 }
 
 /**
- * A new file for an object in the bytes of a former document of it: only fields that differ are
- * edited. A stream that held nothing else comes back whole. Undefined where it cannot be used.
+ * A new file for an object, from the bytes of one of its past documents: only fields that differ
+ * are edited. A stream without other documents is used as a whole. Undefined if the past document
+ * cannot be used.
  */
 export function formatLike(former: FormerDocument, object: JsonObject): string | undefined {
   const isAlone = splitStream(former.text).length === 1;
@@ -221,9 +222,8 @@ function edited(text: string, object: JsonObject): string | undefined {
 }
 
 /**
- * Adds a document at the end of a stream, behind a `---` where there are documents before it, in the
- * bytes of `former` where it can. The text of the others stays; a line end is added where the last
- * line has none.
+ * Appends a document to a stream, after a `---` if there are documents before it, from the bytes of
+ * `former` if possible. The other text stays; a missing final line end is added.
  */
 export function appendDocument(text: string, object: JsonObject, former?: FormerDocument): string {
   const eol = lineBreak(text);
@@ -232,7 +232,7 @@ export function appendDocument(text: string, object: JsonObject, former?: Former
   if (NOTHING.test(text)) return text.startsWith(BYTE_ORDER_MARK) ? text[0] + manifest : manifest;
   const head = text.endsWith('\n') ? text : text + eol;
   const last = splitStream(text).at(-1);
-  // A `---` with nothing behind it already waits for a document.
+  // An empty document after a final `---` is filled.
   const open = last !== undefined && /^---\s*$/.test(text.slice(last.bodyStart));
   if (manifest.startsWith('---')) return (open ? text.slice(0, last.bodyStart) : head) + manifest;
   return `${head}${open ? '' : `---${eol}`}${manifest}`;
@@ -241,9 +241,9 @@ export function appendDocument(text: string, object: JsonObject, former?: Former
 const NOTHING = /^\uFEFF?\s*$/;
 
 /**
- * Takes a document out of a stream, with its `---` and the comments in it and directly at it.
- * Comments that a blank line sets apart stay, and so does all that belongs to other documents.
- * Returns '' where only blank lines are left; `isEmptyStream` tells when the file may go.
+ * Removes a document from a stream, with its `---`, its comments, and those directly at it.
+ * Comments that a blank line separates stay, as well as everything of other documents. Returns ''
+ * if only blank lines are left; `isEmptyStream` decides if the file can be removed.
  */
 export function removeDocument(text: string, index: number): string {
   const slices = splitStream(text);
@@ -253,7 +253,7 @@ export function removeDocument(text: string, index: number): string {
   return NOTHING.test(rest) ? '' : rest;
 }
 
-/** True where a stream holds nothing but comments, directives, markers and blank lines. */
+/** True if a stream has nothing but comments, directives, markers and blank lines. */
 export function isEmptyStream(text: string): boolean {
   return splitStream(text).every((slice) => {
     const from = text.startsWith('---', slice.bodyStart) ? slice.bodyStart + 3 : slice.bodyStart;

@@ -1,26 +1,26 @@
 /**
- * A syntax tree → plain JSON. Here scalars get their types, aliases and merge keys are followed
- * within bounds, and all that JSON cannot hold becomes a flaw with a place.
+ * Evaluates a syntax tree to plain JSON: resolves scalar types, follows aliases and merge keys
+ * within limits, and reports values that JSON cannot represent as flaws with a place.
  */
 import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import type { Flaw } from './compose.ts';
 import { resolvePlain } from './scalar-meaning.ts';
 
-/** Collections inside one another, aliases followed. */
+/** Nested collections, including those behind aliases. */
 const MAX_DEPTH = 100;
-/** Values that aliases may add to one document: more is a bomb, not a manifest. */
+/** Values that aliases may add to one document; more is an alias bomb. */
 const MAX_ALIASED_VALUES = 20_000;
 const FLAWS_KEPT = 10;
 const TAG_PREFIX = 'tag:yaml.org,2002:';
 
 export interface Evaluation {
-  /** Undefined where a flaw was found. */
+  /** Undefined if there is a flaw. */
   readonly value: JsonValue | undefined;
   readonly flaws: readonly Flaw[];
-  /** The node that each alias stands for. */
+  /** The node that each alias refers to. */
   readonly targets: ReadonlyMap<ParsedNode, ParsedNode>;
-  /** The value of every node, keys left out. Empty unless asked for. */
+  /** Value of every node, without keys. Empty unless requested. */
   readonly values: ReadonlyMap<ParsedNode, JsonValue>;
 }
 
@@ -34,7 +34,7 @@ export function evaluate(
   return { value: flaws.length === 0 ? value : undefined, flaws, targets, values };
 }
 
-/** `<<` unquoted, or tagged as a merge key. */
+/** True for an unquoted `<<`, or a tagged merge key. */
 export function isMergeKey(key: unknown): boolean {
   if (!isScalar(key) || key.source !== '<<') return false;
   return key.tag === undefined ? key.type === 'PLAIN' : key.tag === `${TAG_PREFIX}merge`;
@@ -54,7 +54,7 @@ export function setOwn(map: JsonObject, key: string, value: JsonValue): void {
 
 interface Anchor {
   readonly node: ParsedNode;
-  /** Undefined while its node is being evaluated: an alias inside its own anchor has no end. */
+  /** Undefined while its node is being evaluated: an alias inside its own anchor would not end. */
   value: JsonValue | undefined;
 }
 
@@ -117,7 +117,7 @@ class Evaluator {
     return map;
   }
 
-  /** The maps behind a `<<`; the first that has a key wins, and keys of the map itself win over all. */
+  /** Maps of a `<<`; the first with a key wins, and keys of the map itself win over all. */
   #mergeSources(key: ParsedNode, value: ParsedNode | null, depth: number): JsonValue[] {
     const merged = value === null ? null : this.node(value, depth + 1);
     const sources = Array.isArray(merged) ? merged : [merged];
@@ -152,7 +152,7 @@ class Evaluator {
     return this.#copy(anchor.value, alias, depth);
   }
 
-  /** Every alias gets a value of its own, so that nobody changes two places by changing one. */
+  /** Every alias gets its own copy, so that changing one place does not change another. */
   #copy(value: JsonValue, alias: ParsedNode, depth: number): JsonValue {
     this.#aliased++;
     if (this.#aliased === MAX_ALIASED_VALUES) {
@@ -171,7 +171,7 @@ class Evaluator {
 
   #scalar(node: Scalar.Parsed): JsonValue {
     const source = node.source;
-    // An escape can write what UTF-8 cannot hold, and other YAML readers refuse it.
+    // An escape can produce text that UTF-8 cannot encode, and other YAML readers refuse it.
     if (!source.isWellFormed()) {
       const remedy = 'write the whole character';
       return this.#flaw(node, `the text holds one half of a surrogate pair; ${remedy}`);

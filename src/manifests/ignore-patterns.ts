@@ -1,14 +1,14 @@
 /**
- * The patterns of an ignore file, with the syntax and the meaning that gitignore(5) gives them. Whoever
- * pushes writes them, so that matching takes a time that grows with pattern and path and no faster:
- * regular expressions made of `**` would keep a daemon busy for hours.
+ * Patterns of an ignore file, with the syntax and semantics of gitignore(5). Pushers write them, so
+ * the time of matching is bounded by the product of pattern and path length: regular expressions
+ * made of `**` could block the daemon for hours.
  */
 
 interface Rule {
   readonly negates: boolean;
-  /** Ends in a slash: of folders alone. */
+  /** Ends in a slash: matches folders only. */
   readonly foldersOnly: boolean;
-  /** Parts between slashes, in lower case; `**` stands for any number of names. */
+  /** Parts between slashes, in lower case; `**` matches any number of names. */
   readonly segments: readonly Segment[];
 }
 
@@ -18,11 +18,11 @@ type Segment = '**' | readonly Unit[];
 type Unit = '*' | ((character: string) => boolean);
 
 export interface IgnorePatterns {
-  /** Whether a file is covered, itself or by one of the folders that it is in. */
+  /** True if a file is ignored, by itself or by one of its folders. */
   ignores(path: string): boolean;
 }
 
-/** As `core.ignoreCase` has it: capitals make no difference. */
+/** Ignores case, like `core.ignoreCase`. */
 export function ignorePatterns(text: string): IgnorePatterns {
   const rules = text
     .replace(/^\uFEFF/, '')
@@ -31,9 +31,9 @@ export function ignorePatterns(text: string): IgnorePatterns {
   return { ignores: (path) => isIgnored(rules, path.toLowerCase().split('/')) };
 }
 
-/** The last rule that matches decides, of the file and of each folder on the way to it. */
+/** The last matching rule decides, for the file and for each of its folders. */
 function isIgnored(rules: readonly Rule[], names: readonly string[]): boolean {
-  /** By the number of names that make a folder, or the file. */
+  /** Indexed by the number of names in the folder or file path. */
   const decided: (Rule | undefined)[] = [];
   for (const rule of rules) {
     for (const length of matchedLengths(rule, names)) {
@@ -46,7 +46,7 @@ function isIgnored(rules: readonly Rule[], names: readonly string[]): boolean {
 function parseRule(line: string): Rule | undefined {
   if (line.startsWith('#')) return undefined;
   const negates = line.startsWith('!');
-  // A blank at the end counts where a backslash says so.
+  // A trailing blank counts only after a backslash.
   let pattern = (negates ? line.slice(1) : line).replace(/((?:[^\\]|^)(?:\\\\)*) +$/, '$1');
   if (pattern.trim() === '') return undefined;
   const foldersOnly = pattern.endsWith('/');
@@ -67,7 +67,7 @@ function parseSegment(text: string): Unit[] {
     } else if (character === '?') units.push(() => true);
     else if (character === '[') {
       const found = parseClass(text, at);
-      // Without its end a class matches nothing, as in git.
+      // A class without its end matches nothing, as in git.
       if (found === undefined) return [() => false];
       units.push(found.matches);
       at = found.end;
@@ -92,7 +92,7 @@ const NAMED: Readonly<Record<string, RegExp>> = {
   xdigit: /[0-9a-f]/,
 };
 
-/** `[a-z]`, `[!a]`, `[^a]`, `[[:digit:]]`; `end` is where the bracket closes. */
+/** `[a-z]`, `[!a]`, `[^a]`, `[[:digit:]]`; `end` is the offset of the closing bracket. */
 function parseClass(
   text: string,
   start: number,
@@ -123,7 +123,7 @@ function parseClass(
   return { matches: (one) => parts.some((part) => part(one)) !== negates, end: at };
 }
 
-/** How many names the beginnings of the path have that a rule matches, in order. */
+/** Lengths, in names, of the path prefixes that a rule matches, in order. */
 function matchedLengths({ segments }: Rule, names: readonly string[]): readonly number[] {
   let reached: readonly number[] = FROM_THE_TOP;
   for (const [i, segment] of segments.entries()) {
@@ -142,7 +142,7 @@ function matchedLengths({ segments }: Rule, names: readonly string[]): readonly 
 
 const FROM_THE_TOP: readonly number[] = [0];
 
-/** At the end `**` stands for what is in a folder, not for the folder. */
+/** A final `**` matches the contents of a folder, not the folder. */
 function anyBehind(
   reached: readonly number[],
   { isLast, length }: { isLast: boolean; length: number },
@@ -157,7 +157,7 @@ function matchesNext(segment: readonly Unit[], name: string | undefined): boolea
   return name !== undefined && matchesName(segment, name);
 }
 
-/** Goes back to the last `*` alone: what those before it took need never change. */
+/** Backtracks only to the last `*`: earlier ones need not change. */
 function matchesName(units: readonly Unit[], name: string): boolean {
   let unit = 0;
   let at = 0;

@@ -1,4 +1,4 @@
-/** Public names of `manifests/`: other folders import this file alone. */
+/** Door of `manifests/`: other folders import this file alone. */
 export { compose } from './compose.ts';
 export { matchItems } from './edit/match.ts';
 export {

@@ -1,20 +1,20 @@
 /**
- * Which files hold manifests, and where an object that the API creates goes (design: the
- * repository). Identity never follows from a path; only an absent namespace does.
+ * Default paths of objects that the API creates, and namespaces from paths (design: the
+ * repository). Identity does not depend on a path; only an absent namespace does.
  */
 import { createHash } from 'node:crypto';
 import { type IgnorePatterns, ignorePatterns } from './ignore-patterns.ts';
 
 export const IGNORE_FILE = '.gitplaneignore';
-/** For whom secrets are sealed. */
+/** SOPS configuration: names the recipients of encrypted files. */
 export const SOPS_CONFIG = '.sops.yaml';
 
-/** Files that steer the daemon, or git and sops in every clone, in lower case. */
+/** Files that configure the daemon, or git and sops in every clone, in lower case. */
 const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.gitattributes']);
 
 /**
- * True if a file steers what is below `under`: it is there, or in a folder above. In any case of
- * letters: a clone on a file system that ignores case takes `.SOPS.yaml` for `.sops.yaml`.
+ * True for a control file below `under` or in a folder above. Ignores case: a clone on a
+ * case-insensitive file system treats `.SOPS.yaml` as `.sops.yaml`.
  */
 export function isControlFile(under: string, path: string): boolean {
   const names = path.toLowerCase().split('/');
@@ -26,24 +26,24 @@ export function isControlFile(under: string, path: string): boolean {
 
 const MANIFEST_EXTENSION = /\.ya?ml$/;
 
-/** Decides which paths of a tree are read. */
+/** Selects the paths of a tree that are read. */
 /** Every path is compared with every pattern. */
 export const LARGEST_IGNORE_FILE = 64 * 1024;
 
 export interface PathFilter {
   includes(path: string): boolean;
-  /** The same for a path that need not be named like a manifest. */
+  /** The same for a path with any file name. */
   covers(path: string): boolean;
 }
 
-/** Git makes no such tree, and other programs can. */
+/** Git makes no such tree, but other programs can. */
 export function leavesTree(path: string): boolean {
   return /(^|\/)\.{0,2}(\/|$)/.test(path);
 }
 
 /**
- * Manifests are `.yaml` and `.yml` files below `under` that no dot-directory hides and no pattern
- * of the ignore file covers. Symlinks and submodules are left out by their mode, not here.
+ * Manifests are `.yaml` and `.yml` files below `under`, outside dot-directories, that no pattern of
+ * the ignore file matches. Symlinks and submodules are excluded by their mode, not here.
  */
 export function pathFilter(under: string, ignoreText: string | undefined): PathFilter {
   const patterns: IgnorePatterns | undefined =
@@ -51,20 +51,23 @@ export function pathFilter(under: string, ignoreText: string | undefined): PathF
   const covers = (path: string): boolean => {
     const inner = relativeTo(under, path);
     if (inner === undefined) return false;
-    // What leaves the tree is to be told of, though not read.
+    // A path that leaves the tree is reported, though not read.
     if (inner.startsWith('.') || inner.includes('/.')) return leavesTree(inner);
     return patterns === undefined || !patterns.ignores(inner);
   };
   return { covers, includes: (path) => MANIFEST_EXTENSION.test(path) && covers(path) };
 }
 
-/** `path` as seen from the folder `under` (`''` is the root), or undefined when it is outside. */
+/** `path` relative to the folder `under` ('' is the root), or undefined if it is outside. */
 export function relativeTo(under: string, path: string): string | undefined {
   if (under === '') return path;
   return path.startsWith(`${under}/`) ? path.slice(under.length + 1) : undefined;
 }
 
-/** The folder that `--path` names, in git's spelling: no leading or trailing slash, '' for all. */
+/**
+ * The folder of `--path`, normalized as in git: no leading or trailing slash, '' for the whole
+ * tree.
+ */
 export function normalizeFolder(folder: string): string {
   const parts = folder.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..')) {
@@ -75,7 +78,7 @@ export function normalizeFolder(folder: string): string {
 
 const NAMESPACES = 'namespaces/';
 
-/** The namespace that a folder `namespaces/<ns>/` gives to the documents below it. */
+/** Namespace that a folder `namespaces/<ns>/` gives to its documents. */
 export function folderNamespace(under: string, path: string): string | undefined {
   const inner = relativeTo(under, path) ?? path;
   if (!inner.startsWith(NAMESPACES)) return undefined;
@@ -94,14 +97,16 @@ export function defaultPath(
   return under === '' ? inner : `${under}/${inner}`;
 }
 
-/** File systems end at 255 bytes, of which `.yaml` takes five. */
+/** File names have at most 255 bytes, five of them for `.yaml`. */
 const LONGEST_NAME = 250;
-/** Of the digest that tells shortened names apart: 128 bits. */
+/** Hex digits of the digest that distinguishes shortened names: 128 bits. */
 const DIGITS = 32;
 
-/** Names of RBAC objects may hold characters that file systems dislike; `%` is never in a name. */
+/**
+ * Names of RBAC objects may contain characters that file systems reject; `%` is never in a name.
+ */
 function fileName(name: string): string {
-  // Capitals too: file systems that do not tell them apart have room for one of two names.
+  // Capitals too: a case-insensitive file system has room for only one of two such names.
   const safe = encodeURIComponent(name).replace(/%[0-9A-F]{2}|[*'()!~A-Z]/g, (found) =>
     found.length > 1 ? found : `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
   );

@@ -1,19 +1,19 @@
-/** What a file of manifests is, with places that people can jump to. */
+/** Types of a manifest file, with positions for editors. */
 import { type FieldPath, shownPath } from '../apimachinery/index.ts';
 
-/** A problem at a place. Lines and columns count from 1, columns in characters. */
+/** A problem at a position. Lines and columns count from 1, columns in characters. */
 export interface Problem {
   readonly path: string;
   readonly line: number;
   readonly col: number;
   readonly message: string;
-  /** The file holds what no commit may hold, even if the next one takes it away. */
+  /** The file has plaintext that no commit may have, even if the next one removes it. */
   readonly inClear?: true;
-  /** The file is sealed, and nobody here has a key of it. */
+  /** The file is encrypted, and the daemon has no key for it. */
   readonly unreadable?: true;
 }
 
-/** `teams/ops.yaml:3:5: …`, as compilers write it and editors jump to it. */
+/** `teams/ops.yaml:3:5: …`, the format of compilers, which editors can follow. */
 export function formatProblem({ path, line, col, message }: Problem): string {
   return `${shownPath(path)}:${line}:${col}: ${message}`;
 }
@@ -28,13 +28,13 @@ export interface LocateOptions {
   readonly inside?: Position | undefined;
 }
 
-/** One YAML document of a file. Documents that hold nothing (comments only) are left out. */
+/** One YAML document of a file. Empty documents (comments only) are left out. */
 export interface ManifestDocument {
-  /** Position among all documents of the stream, the empty ones included, from 0. */
+  /** Index among all documents of the stream, including empty ones, from 0. */
   readonly index: number;
-  /** Plain JSON: map, list, string, number, boolean or null. Undefined when it does not parse. */
+  /** Plain JSON: map, list, string, number, boolean or null. Undefined if it does not parse. */
   readonly value: unknown;
-  /** `JSON.stringify` of the value, where that is at hand and nothing in the value is null. */
+  /** `JSON.stringify` of the value, if available and the value contains no null. */
   readonly json?: string;
   /** Problems of the syntax alone, duplicate keys and too many aliases included. */
   readonly problems: readonly {
@@ -43,9 +43,8 @@ export interface ManifestDocument {
     readonly message: string;
   }[];
   /**
-   * Where the value at a path of map keys and list indexes begins; the key where `atKey` is set.
-   * Falls back to the nearest place that exists above it. `inside`: a place in the text that the
-   * value is, counted from its start.
+   * Position of the value at a path of map keys and list indexes; of the key with `atKey`. Falls
+   * back to the nearest existing parent. `inside`: an offset within a text value.
    */
   locate(path: FieldPath, options?: LocateOptions): Position;
 }

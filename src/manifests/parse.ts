@@ -1,7 +1,7 @@
 /**
- * A YAML stream → manifests with places. The `yaml` library judges the syntax, go-yaml's rules
- * (scalar-meaning.ts) the meaning of scalars. Nothing here throws: what is wrong with a document is
- * listed with its place, and harms that document only.
+ * Parses a YAML stream into manifests with positions. The `yaml` library parses the syntax; scalars
+ * are resolved by the rules of go-yaml (scalar-meaning.ts). Nothing here throws: problems are
+ * listed with their position, and affect only their document.
  */
 import { isAscii } from 'node:buffer';
 import { compose, type Flaw } from './compose.ts';
@@ -10,12 +10,12 @@ import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { locator, placesIn, positionAt } from './positions.ts';
 import { type StreamSlice, splitStream } from './stream.ts';
 
-/** A file of more documents is refused at the first that is too many. */
+/** A file with more documents is refused at the first one over the limit. */
 const MAX_DOCUMENTS = 5_000;
 
 type DocumentProblem = ManifestDocument['problems'][number];
 
-/** Every document of a stream that holds something. */
+/** Every nonempty document of a stream. */
 export function parseManifests(text: string): ManifestFile {
   const slices = splitStream(text);
   const source = { text, placeOf: placesIn(text) };
@@ -32,7 +32,7 @@ export function parseManifests(text: string): ManifestFile {
   return { documents };
 }
 
-/** One document of a stream by its index, as `parseManifests` has it; undefined where it holds nothing. */
+/** One document of a stream by its index, like `parseManifests`; undefined if it is empty. */
 export function parseDocument(text: string, index: number): ManifestDocument | undefined {
   const slice = splitStream(text)[index];
   return slice && parseSlice({ text, placeOf: placesIn(text) }, slice);
@@ -51,7 +51,7 @@ function parseSlice(source: Source, slice: StreamSlice): ManifestDocument | unde
   return documentOf(source, slice, { ...evaluate(contents), root });
 }
 
-/** An empty scalar without a tag or an anchor: comments, or nothing at all. */
+/** True for an empty scalar without tag and anchor: comments, or nothing at all. */
 export function holdsNothing(contents: {
   readonly range: readonly number[];
   readonly tag?: string | undefined;
@@ -81,7 +81,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export type Decoded = { readonly text: string } | { readonly problem: DocumentProblem };
 
-/** The text of a file. Keeps a byte order mark; refuses what is not UTF-8, and says where. */
+/** Decodes the text of a file. Keeps a byte order mark; refuses invalid UTF-8 with its position. */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
   // Several times as fast as a decoder, and exact.
   if (isAscii(bytes)) {
@@ -101,7 +101,7 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
   }
 }
 
-/** Decodes ever shorter halves until the first bytes that are no character are found. */
+/** Bisects to the first invalid byte. */
 function firstInvalid(bytes: Uint8Array): { place: Position; offset: number } {
   let good = 0;
   let bad = bytes.length;
@@ -110,7 +110,7 @@ function firstInvalid(bytes: Uint8Array): { place: Position; offset: number } {
     if (decodesAsPrefix(bytes.subarray(0, middle))) good = middle;
     else bad = middle;
   }
-  // The byte that spoils the prefix may end a character that began earlier.
+  // The last byte of the prefix may end a character that began earlier.
   const prefix = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, good), {
     stream: true,
   });

@@ -1,4 +1,4 @@
-/** Offsets → lines and columns, and paths of fields → places in the text of a document. */
+/** Converts offsets to lines and columns, and field paths to positions in a document. */
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
 import type { FieldPath } from '../apimachinery/index.ts';
 import { compose } from './compose.ts';
@@ -6,12 +6,12 @@ import { evaluate, isMergeKey } from './evaluate.ts';
 import type { ManifestDocument, Position } from './manifest.ts';
 import { BYTE_ORDER_MARK, type StreamSlice } from './stream.ts';
 
-/** The place of an offset: lines and characters from 1; a byte order mark is no character. */
+/** Position of an offset: lines and characters from 1; a byte order mark does not count. */
 export function positionAt(text: string, offset: number): Position {
   return placesIn(text)(offset);
 }
 
-/** The same for many offsets of one text, whose lines are found once, when the first is asked for. */
+/** The same for many offsets of one text. The lines are indexed on first use. */
 export function placesIn(text: string): (offset: number) => Position {
   let starts: readonly number[] | undefined;
   return (offset) => {
@@ -27,7 +27,7 @@ function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** The last line that begins at or before the offset, from 1. */
+/** Last line that begins at or before the offset, from 1. */
 function lineOf(starts: readonly number[], offset: number): number {
   let [low, high] = [0, starts.length];
   while (high - low > 1) {
@@ -47,14 +47,14 @@ function charactersIn(text: string, from: number, to: number): number {
 /** One document of a text. */
 export interface DocumentPlace {
   readonly slice: Pick<StreamSlice, 'start' | 'bodyStart' | 'end'>;
-  /** Offset of its value in the slice; undefined where it has none. */
+  /** Offset of its value in the slice; undefined if it has none. */
   readonly root: number | undefined;
   readonly placeOf: (offset: number) => Position;
 }
 
 /**
- * Finds places in one document. Nothing is computed before the first call about something inside of it;
- * from then on the syntax tree is kept for as long as the function is.
+ * Finds positions in one document. The syntax tree is composed on first use, and lives as long as
+ * the function.
  */
 export function locator(
   text: string,
@@ -76,8 +76,8 @@ export function locator(
 }
 
 /**
- * A place inside of a text value, which stands at `offset`. Exact for block scalars and for texts
- * on one line without escapes; the nearest that can be said for others.
+ * Position within a text value that starts at `offset`. Exact for block scalars and for text on one
+ * line without escapes; the nearest known position for others.
  */
 function placeInside(
   text: string,
@@ -94,7 +94,7 @@ function placeInside(
   return { line: start.line, col: start.col + col - (/^["']/.test(header) ? 0 : 1) };
 }
 
-/** Empty lines that a block scalar may begin with until its indentation is known. */
+/** Limit of empty lines at the start of a block scalar until its indentation is known. */
 const LINES_TO_INDENT = 20;
 
 interface Tree {
@@ -136,7 +136,7 @@ function childOf(tree: Tree, parent: ParsedNode | null, step: string | number): 
   return mapChild(tree, node, step, 0);
 }
 
-/** Merge keys may name one another, but never themselves; the limit is for broken documents. */
+/** Merge keys may refer to each other, but not to themselves; the limit is for broken documents. */
 const MERGES_FOLLOWED = 20;
 
 function mapChild(

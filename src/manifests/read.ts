@@ -1,4 +1,7 @@
-/** From the bytes of a file to its documents: the fast reader where it can, the library else. */
+/**
+ * Reads the bytes of a file into documents: with the fast reader if possible, otherwise with the
+ * library.
+ */
 import type { FieldPath } from '../apimachinery/index.ts';
 import { blockPosition } from './block-position.ts';
 import type { LocateOptions, ManifestDocument, ManifestFile, Position } from './manifest.ts';
@@ -6,19 +9,19 @@ import { decodeUtf8, parseManifests } from './parse.ts';
 import { type PlainJson, plainJson } from './plain/plain-json.ts';
 import { parsePlainYaml } from './plain/plain-yaml.ts';
 
-/** A file that is no text has a problem instead of documents. */
+/** A file that is not UTF-8 has a problem instead of documents. */
 export type Unreadable = Position & { readonly message: string };
 
 /**
- * The fast reader accepts the plain subset only and gives the library's values for it; whatever it
- * declines, and every question about a position, goes to the library.
+ * The fast reader accepts the plain subset only and returns the library's values for it. The
+ * library reads all other text, and answers every question about a position.
  */
 export function readManifests(content: Buffer): ManifestFile | Unreadable {
   const only = plainJson(content);
   return only === undefined ? readDocuments(content) : { documents: [documentOf(content, only)] };
 }
 
-/** Nearly all files. What the text says of a place is worked out when somebody asks. */
+/** Nearly all files. Positions are computed on demand. */
 function documentOf(content: Buffer, { json, line, hasNull }: PlainJson): ManifestDocument {
   let file: ManifestFile | Unreadable | undefined;
   const locate: ManifestDocument['locate'] = (path, options) => {
@@ -28,7 +31,7 @@ function documentOf(content: Buffer, { json, line, hasNull }: PlainJson): Manife
     return document?.locate(path, options) ?? { line, col: 1 };
   };
   const value = JSON.parse(json) as unknown;
-  // Spread into another object it would be a new shape to V8 each time.
+  // Spreading it into another object would create a new V8 shape each time.
   if (hasNull) return { index: 0, value, problems: [], locate };
   return { index: 0, value, json, problems: [], locate };
 }
@@ -50,7 +53,7 @@ function readDocuments(content: Buffer): ManifestFile | Unreadable {
   };
   let lines: readonly number[] | undefined;
   const firstLine = (index: number): number => {
-    // Most files hold one document.
+    // Most files have one document.
     lines ??= contentLines(text, plain.length === 1 ? plain[0]?.index : undefined);
     return lines[index] ?? 1;
   };
@@ -67,8 +70,8 @@ function readDocuments(content: Buffer): ManifestFile | Unreadable {
 }
 
 /**
- * The line on which each document of a plain stream has its first content, by index; up to the
- * document `last`, if it is given.
+ * First line of content of each document of a plain stream, by index; up to the document `last`, if
+ * given.
  */
 function contentLines(text: string, last?: number): number[] {
   const lines: number[] = [];

@@ -1,28 +1,28 @@
 /**
- * JSON → fresh YAML text, in the style of the file it goes into: as lines for block collections,
- * on one line for flow collections.
+ * Renders JSON as new YAML text, in the style of the target file: lines for block collections, one
+ * line for flow collections.
  */
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { doubleQuoted, scalarText, stringText, wordText } from './scalar-text.ts';
 
 export interface BlockStyle {
-  /** Columns that a nested map is indented by. */
+  /** Indentation of a nested map, in columns. */
   readonly step: number;
-  /** Columns that a list below a key is indented by; 0 is flush left. */
+  /** Indentation of a list below a key, in columns; 0 is flush left. */
   readonly listStep: number;
 }
 
 export const DEFAULT_STYLE: BlockStyle = { step: 2, listStep: 2 };
 
-/** A value to be put behind a `key:` or a `-`. */
+/** A value for a `key:` or a `-`. */
 export interface Rendered {
-  /** What stands on the line of the indicator; may be empty. */
+  /** Text on the line of the indicator; may be empty. */
   readonly head: string;
   /** Whole lines below it. */
   readonly tail: readonly string[];
 }
 
-/** The library refuses an implicit key that its `:` follows by more than 1024 characters. */
+/** The library refuses an implicit key with more than 1024 characters before its `:`. */
 const MAX_IMPLICIT_KEY = 1000;
 const SPACE = ' ';
 
@@ -30,7 +30,7 @@ export function isEmptyCollection(value: JsonValue): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** The lines of a map or list that is not empty, each indented by at least `column`. */
+/** Lines of a nonempty map or list, each indented by at least `column`. */
 export function blockLines(
   value: JsonObject | JsonValue[],
   column: number,
@@ -44,7 +44,7 @@ export function blockLines(
 export interface BlockPlace {
   readonly column: number;
   readonly style: BlockStyle;
-  /** Set where the file writes its keys in quotes, as JSON does. */
+  /** Set if the file quotes its keys, as JSON does. */
   readonly quoteKeys?: boolean;
 }
 
@@ -63,7 +63,7 @@ export function itemLines(value: JsonValue, column: number, style: BlockStyle): 
   return [`${SPACE.repeat(column)}- ${head}`, ...tail];
 }
 
-/** The value of a key that stands at `column`. */
+/** Value of a key at `column`. */
 export function pairValue(value: JsonValue, { column, style }: BlockPlace): Rendered {
   if (typeof value !== 'object' || value === null) return scalarValue(value, column, style);
   if (isEmptyCollection(value)) return { head: Array.isArray(value) ? '[]' : '{}', tail: [] };
@@ -71,7 +71,7 @@ export function pairValue(value: JsonValue, { column, style }: BlockPlace): Rend
   return { head: '', tail: blockLines(value, inner, style) };
 }
 
-/** The value of a `-` that stands at `column`; a collection begins on the line of the dash. */
+/** Value of a `-` at `column`; a collection begins on the line of the dash. */
 export function itemValue(value: JsonValue, column: number, style: BlockStyle): Rendered {
   if (typeof value !== 'object' || value === null) return scalarValue(value, column, style);
   if (isEmptyCollection(value)) return { head: Array.isArray(value) ? '[]' : '{}', tail: [] };
@@ -80,7 +80,7 @@ export function itemValue(value: JsonValue, column: number, style: BlockStyle): 
 
 const DASH_WIDTH = 2;
 
-/** A collection whose first line already stands at `column`. */
+/** A collection whose first line is already at `column`. */
 export function compactValue(
   value: JsonObject | JsonValue[],
   column: number,
@@ -105,8 +105,8 @@ function keyText(key: string): string {
 }
 
 /**
- * True for text of several lines that a literal block holds as it is, whatever lines follow: at most
- * one line end at its end, no blank line with spaces at either end, nothing that needs an escape.
+ * True for multi-line text that a literal block represents exactly, whatever lines follow: at most
+ * one final line end, no blank line with spaces at either end, nothing that needs an escape.
  */
 export function isLiteralSafe(text: string): boolean {
   if (!text.includes('\n') || /\n\n$|^\s*$|^[ \t]+\n|\n[ \t]+\n?$/.test(text)) return false;
@@ -124,7 +124,7 @@ function literalValue(text: string, column: number, style: BlockStyle): Rendered
   };
 }
 
-/** A value on one line, for the inside of a flow collection. */
+/** A value on one line, for a flow collection. */
 export function flowText(value: JsonValue, options: { json: boolean }): string {
   if (Array.isArray(value)) {
     return `[${value.map((item) => flowText(item, options)).join(', ')}]`;

@@ -1,8 +1,8 @@
 /**
- * What an unquoted scalar means. These are the rules of go-yaml v2 as sigs.k8s.io/yaml ships it,
- * so that a manifest means by `git push` what it means by `kubectl apply`: `yes`, `no`, `on`,
- * `off`, `y` and `n` are booleans, `0644` is octal, `1_000` a thousand, base 60 does not exist,
- * and timestamps stay strings.
+ * Types of unquoted scalars, by the rules of go-yaml v2 as shipped by sigs.k8s.io/yaml, so that a
+ * manifest means the same to `git push` as to `kubectl apply`: `yes`, `no`, `on`, `off`, `y` and
+ * `n` are booleans, `0644` is octal, `1_000` is 1000, base 60 does not exist, and timestamps are
+ * strings.
  */
 
 type PlainValue = string | number | boolean | null | undefined;
@@ -27,15 +27,15 @@ const LOOSE_UNDERSCORE = /(?<![0-9])_|_(?![0-9])/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * The value of an unquoted scalar. Undefined for a number that JSON does not have (`.nan`, `.inf`)
- * and for an integer that a double cannot hold exactly.
+ * Value of an unquoted scalar. Undefined for a number that JSON does not have (`.nan`, `.inf`) and
+ * for an integer that a double cannot represent exactly.
  */
 export function resolvePlain(source: string): PlainValue {
   if (source.length <= LONGEST_WORD && WORDS.has(source)) return WORDS.get(source);
   const first = source.charCodeAt(0);
   const digit = first >= 0x30 && first <= 0x39;
   if (!digit && first !== 0x2b && first !== 0x2d && first !== 0x2e) return source;
-  // Behind a leading point, underscores count only between digits.
+  // After a leading point, underscores count only between digits.
   if (first === 0x2e && LOOSE_UNDERSCORE.test(source)) return source;
   const plain = source.replaceAll('_', '');
   if (INTEGER.test(plain)) return integer(plain);

@@ -1,19 +1,19 @@
 /**
- * Cuts a YAML stream into its documents without parsing them. A line that starts with `---` or
- * `...` is a document marker wherever it stands (YAML 1.2.2, section 9.1.2: no scalar may hold
- * one), so the cut is exact, one broken document cannot swallow its neighbours, and an edit need
- * look at its own document only.
+ * Splits a YAML stream into its documents without parsing them. A line that starts with `---` or
+ * `...` is always a document marker (YAML 1.2.2, section 9.1.2: no scalar may contain one). So the
+ * split is exact, one broken document cannot swallow its neighbours, and an edit reads only its own
+ * document.
  */
 
-/** One document of a stream. The slices follow one another; only a byte order mark lies outside. */
+/** One document of a stream. Slices are adjacent; only a byte order mark is outside. */
 export interface StreamSlice {
-  /** Position among all documents of the stream, the empty ones included, from 0. */
+  /** Index among all documents of the stream, including empty ones, from 0. */
   readonly index: number;
   /** Offset of the comments and directives before the document. */
   readonly start: number;
-  /** Offset of its `---`, or of its first line of content where it has none. */
+  /** Offset of its `---`, or of its first line of content if it has none. */
   readonly bodyStart: number;
-  /** Offset of the line that ends it with `...`; undefined where none does. */
+  /** Offset of the line that ends it with `...`; undefined if there is none. */
   readonly closedAt: number | undefined;
   /** Offset of the next slice, or the length of the text. */
   readonly end: number;
@@ -21,7 +21,7 @@ export interface StreamSlice {
 
 export const BYTE_ORDER_MARK = '\uFEFF';
 
-/** The documents of a stream in order. A stream of comments alone has none. */
+/** The documents of a stream in order. A stream with comments only has none. */
 export function splitStream(text: string): StreamSlice[] {
   const slices: StreamSlice[] = [];
   let start = text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
@@ -39,7 +39,7 @@ export function splitStream(text: string): StreamSlice[] {
       bodyStart = marker;
       continue;
     }
-    // A second `...` closes nothing and belongs to the gap before the next document.
+    // A second `...` ends nothing and belongs to the gap before the next document.
     close(afterMarker(text, marker), marker);
   }
   bodyStart ??= bareContent(text, start, text.length);
@@ -63,7 +63,7 @@ function* markers(text: string, from: number): Generator<number> {
   }
 }
 
-/** The first line between the offsets that is neither blank nor a comment nor a directive. */
+/** First line between the offsets that is not blank, a comment or a directive. */
 function bareContent(text: string, from: number, to: number): number | undefined {
   let line = from;
   while (line < to) {
@@ -84,7 +84,7 @@ export function isBlankOrComment(text: string, from: number, to: number): boolea
   return true;
 }
 
-/** The end of a `...` line, unless content follows on it: then just behind the dots. */
+/** End of a `...` line; if content follows on it, the end of the dots. */
 function afterMarker(text: string, marker: number): number {
   const newline = text.indexOf('\n', marker);
   const lineEnd = newline === -1 ? text.length : newline + 1;

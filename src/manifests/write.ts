@@ -1,22 +1,23 @@
-/** An object → the text of a new manifest file. */
+/** Formats an object as a new manifest file. */
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { setOwn } from './evaluate.ts';
 import { blockLines, DEFAULT_STYLE, isEmptyCollection } from './render.ts';
 
-/** Keys that come first, in this order, in every object and in its metadata. */
+/** First keys, in order, of every object and of its metadata. */
 export const OBJECT_KEYS: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec'];
 const METADATA_KEYS: readonly string[] = ['name', 'namespace', 'labels', 'annotations'];
 
 /**
- * The manifest of an object: apiVersion, kind, metadata and spec first, all other keys in the order
- * given, two spaces a level, long lines unbroken, text of several lines as literal blocks. Ends with
- * a line end. Throws a TypeError on what is not JSON (NaN, functions); undefined values are left out.
+ * The manifest of an object: apiVersion, kind, metadata and spec first, other keys in the given
+ * order, two spaces per level, long lines unbroken, multi-line text as literal blocks. Ends with a
+ * line end. Throws a TypeError for values that are not JSON (NaN, functions); omits undefined
+ * values.
  */
 export function formatManifest(object: object): string {
   return `${documentLines(toJson(object) as JsonObject).join('\n')}\n`;
 }
 
-/** The lines of a whole document. */
+/** Lines of a whole document. */
 export function documentLines(object: JsonObject): string[] {
   const ordered = inOrder(object, OBJECT_KEYS);
   const { metadata } = ordered;
@@ -33,7 +34,7 @@ function inOrder(map: JsonObject, first: readonly string[]): JsonObject {
   return ordered;
 }
 
-/** A copy that holds nothing but JSON; keys whose value is undefined are left out. */
+/** A copy with nothing but JSON; keys with undefined values are omitted. */
 export function toJson(value: unknown): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;

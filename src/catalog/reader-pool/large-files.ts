@@ -1,6 +1,6 @@
 /**
- * Reads large files in a thread with limits of memory and time. A file of some megabytes takes a parser
- * seconds: requests would wait for it on the main thread.
+ * Reads large files in a thread with memory and time limits. A parser takes seconds for some
+ * megabytes, during which the main thread could not answer requests.
  */
 import { Mutex, WorkerChannel } from '../../concurrency/index.ts';
 import { type FileEntry, unreadableFile } from '../file.ts';

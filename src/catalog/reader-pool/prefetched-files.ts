@@ -1,4 +1,4 @@
-/** What a branch holds, read before somebody asks for it. */
+/** Files of a branch, read before they are requested. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type GitContext, packFolder, Reader, readRef } from '../../git/index.ts';
@@ -10,21 +10,21 @@ import { seenPaths, TreeView } from '../tree.ts';
 export class PrefetchedFiles {
   readonly #listed: readonly WantedFile[];
   readonly #entries: (FileEntry | undefined)[];
-  /** They are asked for in the order of the listing, but for a few. */
+  /** Requests follow the order of the listing, with few exceptions. */
   #next = 0;
 
   constructor(listed: readonly WantedFile[] = []) {
     this.#listed = listed;
-    // Lots come in any order; what has gaps is slow.
+    // Batches arrive in any order; an array with holes is slow.
     this.#entries = listed.map(() => undefined);
   }
 
-  /** `at`: which one of the listing it is. */
+  /** `at`: index in the listing. */
   add(entry: FileEntry, at: number): void {
     this.#entries[at] = entry;
   }
 
-  /** Whether just this file was read; it is given away once. */
+  /** True if exactly this file was read; it is handed out once. */
   give(file: WantedFile, take: (file: WantedFile, entry: FileEntry) => void): boolean {
     const { path, id, mode } = file;
     const at = this.#placeOf(path);
@@ -35,7 +35,7 @@ export class PrefetchedFiles {
     return true;
   }
 
-  /** Git lists paths in order; one that is not where it should be is as good as not there. */
+  /** Git lists paths in order; a path at another index counts as absent. */
   #placeOf(path: string): number | undefined {
     const listed = this.#listed;
     let at = this.#next;
@@ -53,7 +53,7 @@ export class PrefetchedFiles {
   }
 }
 
-/** The files that a first commit with the tree of the branch would have read. */
+/** The files that a first commit with the tree of the branch would read. */
 export async function prefetchListing(
   context: GitContext,
   ref: string,
@@ -75,11 +75,11 @@ export async function prefetchListing(
   }
 }
 
-/** An index of a pack takes so much for each object, and so much for none (gitformat-pack). */
+/** Bytes of a pack index per object, and of an empty one (gitformat-pack). */
 const INDEX_ENTRY = 28;
 const EMPTY_INDEX = 1072;
 
-/** About how many objects there are in packs: a branch can hardly have more files. */
+/** Approximate number of packed objects: an upper bound for the files of a branch. */
 export async function packedObjects(gitDir: string): Promise<number> {
   const folder = packFolder(gitDir);
   const names = (await readdir(folder)).filter((name) => name.endsWith('.idx'));

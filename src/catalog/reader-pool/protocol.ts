@@ -1,6 +1,6 @@
 /**
- * What a worker is asked and what it answers. Files go through as two parts: one text of facts, and
- * the bytes of all manifests, which change hands without being copied.
+ * Messages between the main thread and reader threads. Files travel as two parts: one text of
+ * facts, and the bytes of all manifests, which are transferred without a copy.
  */
 import { type KubeObject, type ObjectKey, ownText, TextPool } from '../../apimachinery/index.ts';
 import type { GitContext } from '../../git/index.ts';
@@ -8,15 +8,15 @@ import type { Problem } from '../../manifests/index.ts';
 import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
 import type { WantedFile } from '../file-reader.ts';
 
-/** What a worker is told when it starts. */
+/** Start parameters of a worker. */
 export interface ReaderSetup {
-  /** Absent: orders bring the contents of their files. */
+  /** Absent: orders contain the contents of their files. */
   readonly context?: GitContext;
   readonly apiGroup: string;
   readonly under: string;
-  /** Limit of the git process that a thread starts. */
+  /** Memory limit of the git process that a thread starts. */
   readonly gitMemoryMib: number;
-  /** What opens sealed secrets; absent: they stay closed. */
+  /** Keys that decrypt secrets; absent: nothing is decrypted. */
   readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
 }
 
@@ -32,7 +32,7 @@ export type Delivery = PackedFiles | undefined;
 export interface PackedFiles {
   /** JSON: a list of files, each a list of documents. */
   readonly facts: string;
-  /** The manifests as JSON, one after the other. */
+  /** The manifests as JSON, concatenated. */
   readonly manifests: Uint8Array<ArrayBuffer>;
 }
 
@@ -47,10 +47,10 @@ type DocumentFacts = readonly [
   index?: number,
   problems?: readonly Problem[],
   warnings?: readonly Problem[],
-  /** The document does not say what it is. */
+  /** The document has no key. */
   nameless?: boolean,
   clear?: readonly Problem[],
-  /** The manifest lacks what nobody can open. */
+  /** The manifest lacks values that cannot be decrypted. */
   partial?: boolean,
 ];
 
@@ -88,7 +88,7 @@ type UnusualFacts = DocumentFacts extends readonly [
   ? Rest
   : never;
 
-/** What most documents have nothing of. */
+/** Facts that most documents do not have. */
 function unusualFacts(document: DocumentEntry): UnusualFacts {
   const { key, index, problems, warnings, clear = NONE, partial = false } = document;
   if (key === undefined || clear.length > 0 || partial) {
@@ -98,7 +98,7 @@ function unusualFacts(document: DocumentEntry): UnusualFacts {
   return [index, problems, warnings];
 }
 
-/** The files in the order in which they were asked for. */
+/** The files in the order of the request. */
 export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles): FileEntry[] {
   const { buffer, byteOffset, byteLength } = packed.manifests;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
@@ -107,7 +107,7 @@ export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles):
   return wanted.map(({ path, id }, i) => {
     const blob = ownText(id);
     const documents = (facts[i] ?? []).map((of) => {
-      // By place: what takes lists apart makes others, and there are many of these.
+      // By index: destructuring creates arrays, and there are many of these.
       const line = of[4];
       const length = of[5];
       const { 6: index = 0, 7: problems = NONE, 8: warnings = NONE } = of;

@@ -1,6 +1,6 @@
 /**
- * Reads many files on all processors. Its results are those of the one reader that there is, run
- * elsewhere; what goes wrong there is left to whoever asked, who reads it again and says why.
+ * Reads many files on all processors, with the same results as the single reader. The caller reads
+ * failed files again and reports the error.
  */
 import { availableParallelism } from 'node:os';
 import { WorkerChannel } from '../../concurrency/index.ts';
@@ -14,14 +14,14 @@ import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './prot
 import { startReader } from './start-reader.ts';
 
 /**
- * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
- * with less memory.
+ * Each worker loads and compiles the readers of manifests. The main thread reads fewer files in
+ * that time, with less memory.
  */
 const WORTH_WHILE = 20_000;
 const FILES_IN_LOT = 256;
-/** A worker more is worth what it loads. */
+/** An additional worker pays off for this many files. */
 const FILES_A_WORKER = 10_000;
-/** So that git fetches the next one meanwhile. */
+/** Batches per worker, so that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
 
 export interface ReaderPoolOptions extends Pick<ReaderSetup, 'apiGroup' | 'under' | 'secrets'> {
@@ -32,11 +32,11 @@ export interface ReaderPoolOptions extends Pick<ReaderSetup, 'apiGroup' | 'under
 }
 
 type Take = Parameters<Readers['read']>[2];
-/** `at`: which one of those asked for it is. */
+/** `at`: index in the request. */
 type TakeAt = (file: WantedFile, entry: FileEntry, at: number) => void;
 
 interface Job {
-  /** Where in what was asked for it begins. */
+  /** Index of its first file in the request. */
   readonly start: number;
   readonly files: readonly WantedFile[];
   readonly take: TakeAt;
@@ -60,27 +60,30 @@ export class ReaderPool implements Readers {
     this.#large = new LargeFiles(() => this.#setup());
   }
 
-  /** Resolves to what is in the files, in their order; a file that met a limit has a problem. */
+  /**
+   * Resolves to the contents of the files, in their order; a file that exceeded a limit has a
+   * problem.
+   */
   readLarge(files: readonly LargeFile[]): Promise<FileEntry[]> {
     return this.#large.read(files);
   }
 
   /**
-   * Begins to read what a branch holds, before its history is known: what the newest commit has is
-   * most of what will be asked for. A guess only; what it missed is read when asked.
+   * Begins to read the files of a branch before its history is known: the newest commit has most of
+   * the files that will be requested. It is a guess: missing files are read on demand.
    */
   expect(context: GitContext, ref: string): void {
     this.#ahead ??= this.#readAhead(context, ref);
   }
 
-  /** Lets go of what was read ahead and nobody asked for. */
+  /** Drops prefetched files that were not requested. */
   settle(): void {
     this.#ahead = undefined;
   }
 
   /**
    * Calls back once for each file that it could read, in no particular order, and resolves to those
-   * it could not: all of them where they are too few.
+   * that it could not: all of them if they are too few.
    */
   async read(
     context: GitContext,
@@ -99,16 +102,16 @@ export class ReaderPool implements Readers {
     try {
       const most = await packedObjects(context.gitDir);
       if (most < worthWhileAhead) return ahead;
-      // They have much to load: that takes as long as the listing does.
+      // Workers load while the listing is read; both take about as long.
       this.#hireFor(context, most);
       const files = await prefetchListing(context, ref, under);
       if (files.length < worthWhileAhead) return ahead;
       ahead = new PrefetchedFiles(files);
       await this.#readAll(context, files, (_file, entry, at) => ahead.add(entry, at));
     } catch {
-      // Whoever reads the repository in earnest is told what is wrong with it.
+      // The later read of the repository reports the error.
     } finally {
-      // Those that were hired for a branch with few files.
+      // Workers started for a branch with few files.
       if (!this.#isReading) this.#dismiss();
     }
     return ahead;
@@ -119,7 +122,7 @@ export class ReaderPool implements Readers {
     files: readonly WantedFile[],
     take: TakeAt,
   ): Promise<readonly WantedFile[]> {
-    // One at a time: a second one would only take the processors from the first.
+    // One read at a time: a second one would only compete for the processors.
     if (this.#closed || this.#isReading) return files;
     this.#hireFor(context, files.length);
     if (this.#members.size === 0) return files;
@@ -134,7 +137,7 @@ export class ReaderPool implements Readers {
     const left = (await Promise.all(jobs)).flat();
     this.#isReading = false;
     this.#slabs = new BufferArena();
-    // What they take in memory is worth more than what they have compiled.
+    // Their memory is worth more than their compiled code.
     this.#dismiss();
     return left;
   }

@@ -1,20 +1,22 @@
-/** Which item of a list became which: the alignment that changes least. */
+/** Alignment of the items of two versions of a list, with the least change. */
 import { isRecord, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { isInOrder, matchItems } from './match.ts';
 
-/** `from` without `to` was removed, `to` without `from` was added. Both keep their order. */
+/** `from` without `to` was removed, `to` without `from` was added. Both are in order. */
 export interface Step {
   readonly from: number | undefined;
   readonly to: number | undefined;
 }
 
-/** Larger differences are aligned by position: the table below grows with the product. */
+/** Larger differences are aligned by position: the table below has a cell per pair. */
 const MAX_CELLS = 10_000;
 const REMOVE_OR_ADD = 1;
-/** Dearer than removing and adding. */
+/** More expensive than removing and adding. */
 const NEVER = 3;
 
-/** Items that are the same thing are paired where they come in one order; the rest is aligned between them. */
+/**
+ * Pairs items with the same identity if they come in the same order; aligns the rest between them.
+ */
 export function align(before: readonly JsonValue[], after: readonly JsonValue[]): Step[] {
   const matches = matchItems(before, after);
   if (!isInOrder(matches)) return alignByCost(before, after);
@@ -72,7 +74,7 @@ function byPosition(before: number, after: number): Step[] {
   ];
 }
 
-/** Edit distance, read back from the start: `table[i][j]` is the cost of what is left. */
+/** Edit distance, read from the start: `table[i][j]` is the cost of the remaining items. */
 function cheapest(costs: readonly (readonly number[])[], before: number, after: number): Step[] {
   const table = Array.from({ length: before + 1 }, () => new Float64Array(after + 1));
   const left = (i: number, j: number) => {
@@ -98,7 +100,7 @@ function cheapest(costs: readonly (readonly number[])[], before: number, after: 
   return steps;
 }
 
-/** 0 for equal items, below 2 where a change keeps more than removing one and adding the other. */
+/** 0 for equal items, below 2 if a change preserves more than removing one and adding the other. */
 function changeCost(before: JsonValue, after: JsonValue): number {
   if (jsonEqual(before, after)) return 0;
   if (before === null) return 1.9;
@@ -109,7 +111,9 @@ function changeCost(before: JsonValue, after: JsonValue): number {
   return 1.5;
 }
 
-/** The share of fields that two maps have in common; more for one name, less for two. */
+/**
+ * Share of fields that two maps have in common; higher for equal names, lower for different ones.
+ */
 function likeness(before: Record<string, unknown>, after: Record<string, unknown>): number {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   let common = 0;
@@ -119,6 +123,6 @@ function likeness(before: Record<string, unknown>, after: Record<string, unknown
   }
   const share = common / Math.max(1, keys.size);
   if (before['name'] === undefined || after['name'] === undefined) return share;
-  // Another name is another thing, unless nearly all the rest is the same.
+  // Another name is another item, unless nearly all other fields are the same.
   return before['name'] === after['name'] ? (1 + share) / 2 : share - 0.3;
 }

@@ -1,13 +1,13 @@
 /**
- * New text for a literal (`|`) or folded (`>`) scalar that keeps its header, its indentation and
- * the source of every line that did not change.
+ * New text for a literal (`|`) or folded (`>`) scalar that preserves its header, its indentation
+ * and the source of every unchanged line.
  */
 import type { CST, Scalar } from 'yaml';
 import { blockScalarBody, contentLineEnd } from './slots.ts';
 import { isBlankLine, nextLine, type Splice } from './splice.ts';
 import type { EditTree } from './tree.ts';
 
-/** Undefined where the style cannot hold the text. */
+/** Undefined if the style cannot represent the text. */
 export function editBlockScalar(
   tree: EditTree,
   node: Scalar.Parsed,
@@ -35,18 +35,18 @@ export function editBlockScalar(
   ];
 }
 
-/** What only an escape can hold, tabs and line ends aside. */
+/** Characters that need an escape, except tabs and line ends. */
 const UNPRINTABLE = /[^\n\t\P{C}]|[\p{Zl}\p{Zp}]/u;
-/** Lines of nothing but space at either end, which readers treat differently. */
+/** Lines of spaces only, at either end: readers treat them differently. */
 const LOOSE_ENDS = /^\n*[ \t]+(?:\n|$)|\n[ \t]+$/;
 
 interface Block {
   readonly mode: string;
   readonly header: string;
   readonly offset: number;
-  /** Where the line of the header ends. */
+  /** End of the header's line. */
   readonly headerLineEnd: number;
-  /** Where the last line ends. */
+  /** End of the last line. */
   readonly bodyEnd: number;
   readonly lines: readonly string[];
   readonly indent: number;
@@ -78,7 +78,7 @@ function readBlock({ source, style }: EditTree, token: CST.BlockScalar): Block {
 }
 
 interface Text {
-  /** Without the line ends at its end. */
+  /** Without the final line ends. */
   readonly core: string;
   readonly ends: number;
 }
@@ -88,7 +88,9 @@ function split(text: string): Text {
   return { core, ends: text.length - core.length };
 }
 
-/** The header with the chomping that the line ends of the text need; undefined where none will do. */
+/**
+ * The header with the chomping indicator that the final line ends need; undefined if there is none.
+ */
 function newHeader(tree: EditTree, block: Block, text: Text): string | undefined {
   const old = /[-+]/.exec(block.header)?.[0] ?? '';
   let chomp = text.ends === 0 ? '-' : '+';
@@ -101,14 +103,14 @@ function newHeader(tree: EditTree, block: Block, text: Text): string | undefined
   return block.mode + digit + chomp + rest;
 }
 
-/** A digit where the first line begins with a space; undefined where no digit can say it. */
+/** A digit if the first line begins with a space; undefined if no digit fits. */
 function neededIndicator(block: Block, core: string): string | undefined {
   if (!/^\n*[ \t]/.test(core)) return '';
   const width = block.indent - block.parentIndent;
   return width >= 1 && width <= 9 ? String(width) : undefined;
 }
 
-/** Lines of a literal are the lines of its text: those that stay keep their source. */
+/** Lines of a literal are the lines of its text: unchanged ones keep their source. */
 function literalLines(block: Block, before: string, after: string): string[] {
   const old = before.split('\n');
   const next = after.split('\n');
@@ -137,12 +139,12 @@ function unchangedEnds(
   return { head, tail };
 }
 
-/** A paragraph longer than this is broken, unless the scalar has longer lines already. */
+/** A longer paragraph is broken, unless the scalar has longer lines already. */
 const FOLD_WIDTH = 80;
 
 /**
- * Keeps the lines whose text still begins and ends the new text, and folds what is between. Only
- * for text without lines that begin with space: those do not fold.
+ * Keeps the lines at both ends whose text is unchanged, and folds the text between them. Only for
+ * text without lines that begin with a space: those do not fold.
  */
 function foldedLines(block: Block, core: string): string[] | undefined {
   if (/^[ \t]|\n[ \t]|[ \t]\n|^\n/.test(core)) return undefined;
@@ -165,7 +167,7 @@ function foldedLines(block: Block, core: string): string[] | undefined {
   return [...source, ...block.lines.slice(old.length - tail, old.length)];
 }
 
-/** The text that folded lines stand for. */
+/** The text of folded lines. */
 function fold(lines: readonly string[]): string {
   let text = '';
   let gap = '';
@@ -204,7 +206,9 @@ function keptTail(old: readonly string[], core: string): number {
   return 0;
 }
 
-/** The lines between kept ones; the separators at the inner ends become line ends and blank lines. */
+/**
+ * The lines between unchanged ones; separators at the inner ends become line ends and blank lines.
+ */
 function foldBetween(
   text: string,
   { first, last, width }: { first: boolean; last: boolean; width: number },

@@ -1,4 +1,4 @@
-/** Adds entries to block collections and takes entries out of them, whole lines at a time. */
+/** Adds entries to block collections and removes entries, whole lines at a time. */
 import type { ParsedNode } from 'yaml';
 import type { Entry } from './slots.ts';
 import {
@@ -17,14 +17,14 @@ import { type EditTree, endsInKeptScalar } from './tree.ts';
 
 export interface BlockChange {
   readonly owner: ParsedNode;
-  /** All entries that are there now, in order. */
+  /** All present entries, in order. */
   readonly entries: readonly Entry[];
   readonly removed: ReadonlySet<Entry>;
-  /** Behind which entry new ones go; undefined: before the first. */
+  /** Entry that the new ones follow; undefined: they come first. */
   readonly added: readonly Addition[];
-  /** Where the collection begins at the earliest: no comment above that is its own. */
+  /** Earliest start of the collection: no comment above belongs to it. */
   readonly from: number;
-  /** Set where new first entries go below a comment at the very top, not above it. */
+  /** Set if new first entries go below a comment at the very top, not above it. */
   readonly belowComment: boolean;
 }
 
@@ -54,7 +54,7 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
   const { owner } = change;
   const { after, lines } = addition;
   if (after !== undefined) {
-    // The line above keeps its own line end, whatever that of the others is.
+    // The line above keeps its own line end, even if it differs from the others.
     const text = (breakAt(source, after.tail) || eol) + lines.join(eol);
     return { start: after.tail, end: after.tail, text, owner };
   }
@@ -65,15 +65,15 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
   }
   const first = change.entries.find((entry) => !change.removed.has(entry)) as Entry;
   const comment = commentStart(source, first.start, change.from);
-  // Comments at the top of a file speak of the file, not of its first key.
+  // Comments at the top of a file describe the file, not its first key.
   const atTop = first === head && source.slice(change.from, comment).trim() === '';
   const at = change.belowComment && atTop ? lineStart(source, first.start) : comment;
   return { start: at, end: at, text: lines.map((line) => line + eol).join(''), owner };
 }
 
 /**
- * The first entries of a collection that begins on the line of its dash: what follows moves up to
- * their place.
+ * Removes the first entries of a collection that begins on the line of its dash: the next entry
+ * moves up to their place.
  */
 function removeInlineHead({ source }: EditTree, change: BlockChange, kept: number): Splice {
   const { owner, entries } = change;
@@ -84,8 +84,8 @@ function removeInlineHead({ source }: EditTree, change: BlockChange, kept: numbe
 }
 
 /**
- * An entry goes with the comments on its lines, those directly above it at its own column, and
- * those below it that are indented deeper. Of the blank lines around it, one side goes.
+ * Removes an entry with the comments on its lines, those directly above it at its column, and those
+ * below it that are indented deeper. Of the blank lines around it, one side is removed.
  */
 function removal({ source }: EditTree, change: BlockChange, index: number): Splice {
   const { owner, entries } = change;
@@ -99,13 +99,13 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
     if (previous === undefined && index < entries.length - 1) end = blankEnd(source, end);
     else start = blankStart(source, start, from);
   }
-  // Behind a scalar that keeps its blank lines, those that are left would become part of it.
+  // Blank lines after a scalar with `+` chomping would become part of it.
   if (previous !== undefined && endsInKeptScalar(source, previous.slot.node)) {
     end = blankEnd(source, end);
   }
   if (start === 0) return { start, end: nextLine(source, end), text: '', owner };
   const takesLastLine = end === source.length && previous !== undefined;
-  // A block scalar above keeps the line end that belongs to it.
+  // A block scalar above keeps its own line end.
   const keepsLineEnd = takesLastLine && source[previous.contentEnd - 1] === '\n';
   const own = breakAt(source, end);
   if (own !== '' && own !== breakAt(source, previousLineEnd(source, start))) {
@@ -114,7 +114,10 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
   return { start: keepsLineEnd ? start : previousLineEnd(source, start), end, text: '', owner };
 }
 
-/** The line on which the comments directly above an entry at its column begin, or its own. */
+/**
+ * Start of the line with the first of the comments directly above an entry at its column, or of the
+ * entry's own line.
+ */
 export function commentStart(source: string, entry: number, from: number): number {
   const own = column(source, entry);
   let start = lineStart(source, entry);
@@ -136,7 +139,7 @@ function blankStart(source: string, line: number, from: number): number {
   return start;
 }
 
-/** The end of the last of the blank lines below. */
+/** End of the last blank line below. */
 function blankEnd(source: string, end: number): number {
   let last = end;
   for (let line = nextLine(source, end); isBlankLine(source, line); line = nextLine(source, line)) {
@@ -145,7 +148,7 @@ function blankEnd(source: string, end: number): number {
   return last;
 }
 
-/** The lines of an entry with the comments that belong to it, for putting them elsewhere. */
+/** Lines of an entry with its comments, for another place. */
 export function entryLines(source: string, entry: Entry): string[] | undefined {
   if (!startsLine(source, entry.start)) return undefined;
   const text = source.slice(commentStart(source, entry.start, 0), entry.tail);

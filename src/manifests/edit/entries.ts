@@ -1,4 +1,4 @@
-/** What a map or a list loses and gains, handed to the style it is written in. */
+/** Entries that a map or list loses and gains, applied in its style. */
 import { type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { flowPair, flowText, itemLines, pairLines } from '../render.ts';
 import { OBJECT_KEYS } from '../write.ts';
@@ -12,7 +12,9 @@ export interface NewEntry {
   /** Undefined for items of a list. */
   readonly key: string | undefined;
   readonly value: JsonValue;
-  /** Behind which entry it goes; undefined: before the first. Keys of a map get their place here. */
+  /**
+   * Entry that it follows; undefined: it comes first. For keys of a map the place is chosen here.
+   */
   readonly after: Entry | undefined;
 }
 
@@ -21,7 +23,7 @@ export interface EntryChange {
   readonly entries: readonly Entry[];
   /** At least one, in order. */
   readonly kept: readonly Entry[];
-  /** The keys of those that are kept, if the collection is a map. */
+  /** Keys of the kept entries, for a map. */
   readonly names: ReadonlyMap<Entry, string> | undefined;
   readonly added: readonly NewEntry[];
   readonly json: boolean | undefined;
@@ -58,9 +60,9 @@ export function changeEntries(tree: EditTree, change: EntryChange): Splice[] {
   return changeBlock(tree, { owner, entries, removed, added, from: propsEnd(slot), belowComment });
 }
 
-/** The source of an item that only changes its place, taken from those that are removed. */
+/** Source of an item that only moves, taken from the removed ones. */
 function movedLines(tree: EditTree, movable: Set<Entry>, value: JsonValue): string[] | undefined {
-  // An anchor or an alias may mean something else where it would come to stand.
+  // An anchor or alias may have another meaning at the new place.
   if (tree.aliases.size > 0) return undefined;
   for (const entry of movable) {
     const { node } = entry.slot;
@@ -76,7 +78,7 @@ interface Group {
   readonly news: NewEntry[];
 }
 
-/** New entries by the place they go to. */
+/** New entries by place. */
 function grouped(change: EntryChange): Group[] {
   const groups = new Map<Entry | undefined, NewEntry[]>();
   for (const entry of placed(change)) {
@@ -87,7 +89,7 @@ function grouped(change: EntryChange): Group[] {
   return [...groups].map(([after, news]) => ({ after, news }));
 }
 
-/** New keys go to the end of their map; those every object has, to their place at the top of it. */
+/** New keys are appended to their map; common object keys get their usual place at the top. */
 function placed({ slot, kept, names, added }: EntryChange): readonly NewEntry[] {
   if (names === undefined) return added;
   if (slot.kind !== 'root') return added.map((entry) => ({ ...entry, after: kept.at(-1) }));

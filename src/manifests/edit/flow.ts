@@ -1,4 +1,4 @@
-/** Adds entries to flow collections and takes entries out of them. */
+/** Adds entries to flow collections and removes entries. */
 import type { ParsedNode } from 'yaml';
 import { commentStart } from './block.ts';
 import type { Entry } from './slots.ts';
@@ -27,8 +27,8 @@ export interface FlowAddition {
 }
 
 /**
- * At least one entry stays. Throws where a comment is in the way, so that the collection is
- * rewritten as a whole.
+ * At least one entry stays. Throws if a comment is in the way, so that the collection is rewritten
+ * as a whole.
  */
 export function changeFlow(tree: EditTree, change: FlowChange): Splice[] {
   const { source } = tree;
@@ -42,7 +42,7 @@ function afterComma(entry: Entry): number {
   return entry.comma === undefined ? entry.contentEnd : entry.comma + 1;
 }
 
-/** Every entry has lines of its own. */
+/** For collections with each entry on its own lines. */
 function changeLines({ source, eol }: EditTree, change: FlowChange): Splice[] {
   const { owner, entries, removed } = change;
   const splices: Splice[] = [];
@@ -90,7 +90,7 @@ function linesBefore(
   return [{ start: at, end: at, text, owner: change.owner }];
 }
 
-/** Several entries on a line. */
+/** For collections with several entries on a line. */
 function changeInline({ source }: EditTree, change: FlowChange): Splice[] {
   const { owner, entries, removed } = change;
   const splices = change.added.map(({ after, texts }): Splice => {
@@ -120,7 +120,9 @@ function commentIn(source: string, entries: readonly Entry[]): boolean {
   });
 }
 
-/** Removed entries up to the next one; at the end of the collection, from the one before. */
+/**
+ * Range of removed entries up to the next one; at the end of the collection, from the one before.
+ */
 function runOf(
   entries: readonly Entry[],
   first: number,

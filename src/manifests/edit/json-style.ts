@@ -3,8 +3,8 @@ import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
 import type { MapNode, SeqNode } from './slots.ts';
 
 /**
- * Undefined for block collections. A flow collection is JSON where every key and every string in it
- * is in double quotes; what is inside one follows it.
+ * Undefined for block collections. A flow collection is JSON if every key and every string in it is
+ * in double quotes; its nested collections inherit that.
  */
 export function jsonStyle(
   node: MapNode | SeqNode,
@@ -16,7 +16,7 @@ export function jsonStyle(
   return quotes.length > 0 && quotes.every((type) => type === 'QUOTE_DOUBLE');
 }
 
-/** The styles of all strings in a value. */
+/** Styles of all strings in a value. */
 function strings(node: ParsedNode | null): (string | undefined)[] {
   if (isSeq(node)) return (node as SeqNode).items.flatMap(strings);
   if (isMap(node)) {

@@ -1,4 +1,4 @@
-/** Items of a list that are the same thing before and after: by value, or by the field that names them. */
+/** Identity of list items between two versions: by value, or by the field that names them. */
 import { isRecord, type JsonValue } from '../../apimachinery/index.ts';
 
 export interface Match {
@@ -6,7 +6,10 @@ export interface Match {
   readonly to: number;
 }
 
-/** Fields that name an item of a list, as merge keys of Kubernetes do; the first that tells items apart counts. */
+/**
+ * Fields that identify a list item, like merge keys of Kubernetes; the first with distinct values
+ * is used.
+ */
 const MERGE_KEYS = ['name', 'key', 'id', 'role', 'project', 'path', 'uid'] as const;
 
 /** In the order of `after`. Of equal items the first is matched with the first. */
@@ -63,7 +66,7 @@ function nameBy(field: string): (item: JsonValue) => string | undefined {
   };
 }
 
-/** Equal for equal values, whatever the order of their keys. */
+/** Equal for equal values, in any order of keys. */
 function canonical(value: JsonValue): string {
   return JSON.stringify(value, (_key, item: unknown) =>
     isRecord(item)

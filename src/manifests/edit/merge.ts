@@ -1,10 +1,10 @@
-/** What merge keys (`<<`) bring into a map, told from the values that anchors will have. */
+/** Values that merge keys (`<<`) contribute to a map, with the new values of anchors. */
 import { isAlias, isMap, isSeq, type ParsedNode } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
 import type { SeqNode } from './slots.ts';
 import { children, type EditTree } from './tree.ts';
 
-/** The maps behind a `<<`, first wins; undefined where the new text could not tell them. */
+/** Maps of a `<<`, first wins; undefined if the new text does not determine them. */
 export function mergeSources(
   tree: EditTree,
   node: ParsedNode | null,
@@ -32,7 +32,7 @@ function holdsAlias(node: ParsedNode): boolean {
   return isAlias(node) || children(node).some(holdsAlias);
 }
 
-/** The anchors inside a value that stays as it is. */
+/** Anchors within an unchanged value. */
 export function anchorsIn(tree: EditTree, node: ParsedNode): [string, JsonValue][] {
   const inner = children(node).flatMap((child) => anchorsIn(tree, child));
   if (isAlias(node) || node.anchor === undefined) return inner;

@@ -1,7 +1,6 @@
 /**
- * Walks a document along the value it is to have and collects the splices that get it there. The
- * walk goes in the order of the text, so that at every alias it is known what its anchor will
- * stand for.
+ * Walks a document along the desired value and collects the splices that produce it. The walk
+ * follows the order of the text, so that at every alias the new value of its anchor is known.
  */
 import { isAlias, isCollection, isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
@@ -20,8 +19,8 @@ import type { Splice } from './splice.ts';
 import type { EditTree } from './tree.ts';
 
 /**
- * The splices that make the document evaluate to `desired`. Nodes in `rewritten` are not looked
- * into but written anew. The document must have a root.
+ * Splices that make the document evaluate to `desired`. Nodes in `rewritten` are replaced as a
+ * whole. The document must have a root.
  */
 export function plan(
   tree: EditTree,
@@ -34,9 +33,9 @@ export function plan(
 }
 
 interface Context {
-  /** The collection around the value. */
+  /** Collection that contains the value. */
   readonly owner: ParsedNode;
-  /** Inside a flow collection: whether it is written as JSON. */
+  /** Within a flow collection: true if it is written as JSON. */
   readonly json: boolean | undefined;
 }
 
@@ -44,7 +43,7 @@ class Planner {
   readonly splices: Splice[] = [];
   readonly #tree: EditTree;
   readonly #rewritten: ReadonlySet<ParsedNode>;
-  /** What each anchor stands for at this point of the new text. */
+  /** Value of each anchor at this point of the new text. */
   readonly #anchors = new Map<string, JsonValue>();
 
   constructor(tree: EditTree, rewritten: ReadonlySet<ParsedNode>) {
@@ -63,7 +62,7 @@ class Planner {
     else if (this.#differs(node, desired)) this.#change(slot, desired, context);
   }
 
-  /** Where there are aliases, equal collections may yet need a change: an anchor may have gone. */
+  /** With aliases, equal collections may still need a change: an anchor may be gone. */
   #differs(node: ParsedNode | null, desired: JsonValue): boolean {
     if (isCollection(node) && this.#tree.aliases.size > 0) return true;
     const current = node === null ? null : this.#tree.values.get(node);
@@ -94,13 +93,13 @@ class Planner {
     this.splices.push(...replaceValue(this.#tree, replacement));
   }
 
-  /** Stays where its anchor will stand for what it is to be; else the value is written out. */
+  /** Keeps the alias if its anchor will have the desired value; otherwise writes the value. */
   #alias(slot: Slot, desired: JsonValue, context: Context): void {
     const node = slot.node as ParsedNode & { readonly source: string };
     const known = this.#anchors.get(node.source);
     if (!this.#rewritten.has(node) && known !== undefined && jsonEqual(known, desired)) return;
     const offsets = this.#tree.aliases.get(node.source) ?? [];
-    // The anchor is gone: the first alias that is left takes it over.
+    // The anchor is gone: its first remaining alias takes it over.
     const inherits = known === undefined && offsets.some((offset) => offset > node.range[0]);
     if (inherits) this.#anchors.set(node.source, desired);
     this.#replace(slot, desired, context, inherits ? node.source : undefined);
@@ -177,7 +176,7 @@ class Planner {
     }
   }
 
-  /** A merge key stays where all it brings in is wanted. Adds that to `given`. */
+  /** Keeps a merge key if all of its values are desired, and adds them to `given`. */
   #keepsMerge(
     { slot }: Entry,
     { desired, given }: { desired: JsonObject; given: JsonObject },
@@ -224,7 +223,7 @@ class Planner {
   }
 }
 
-/** `a: 1` inside `[]`: a map without braces, written as a whole or not at all. */
+/** `a: 1` inside `[]`: a map without braces, always written as a whole. */
 function isImplicitPair(node: ParsedNode | null): node is ParsedNode {
   return isMap(node) && node.srcToken === undefined;
 }

@@ -1,4 +1,4 @@
-/** Puts the items of block lists in another order: the lines of an item move with its comments. */
+/** Reorders the items of block lists: the lines of an item move with its comments. */
 import { isMap, isSeq, type ParsedNode } from 'yaml';
 import { cloneJson, isRecord, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { commentStart } from './block.ts';
@@ -7,20 +7,20 @@ import { entriesOf, isFlow, type MapNode, type SeqNode } from './slots.ts';
 import { apply, inOrder, type Splice, startsLine } from './splice.ts';
 import { type EditTree, readTree } from './tree.ts';
 
-/** Lists inside lists take a pass for each level. */
+/** Nested lists take one pass per level. */
 const MAX_PASSES = 20;
 /** Characters that all passes after the first may read: each reads the whole document. */
 const MOST_READ_AGAIN = 256 * 1024;
 
 /**
- * The document with the items that `desired` keeps in the order of `desired`; no value is changed
- * yet. A list that cannot be put in order stays as it is.
+ * The document with the items that `desired` keeps in its order; values are still unchanged. A list
+ * that cannot be reordered stays.
  */
 export function reorder(tree: EditTree, desired: JsonValue): EditTree {
   let current = tree;
   const length = Math.max(1, tree.source.length);
   const passes = Math.min(MAX_PASSES, 1 + Math.floor(MOST_READ_AGAIN / length));
-  // An anchor or an alias may mean something else in another place.
+  // An anchor or alias may have another meaning at another place.
   for (let pass = 0; pass < passes && current.aliases.size === 0; pass++) {
     const { root } = current;
     const moves = root.node === null ? [] : [...movesIn(current, root.node, desired)];
@@ -37,11 +37,11 @@ export function reorder(tree: EditTree, desired: JsonValue): EditTree {
 interface Move {
   readonly splice: Splice;
   readonly path: readonly (string | number)[];
-  /** The index that each item had. */
+  /** Former index of each item. */
   readonly order: readonly number[];
 }
 
-/** Of the outermost lists; those inside them come with the next pass. */
+/** Moves in the outermost lists; nested lists follow in the next pass. */
 function* movesIn(
   tree: EditTree,
   node: ParsedNode,
@@ -71,7 +71,7 @@ function* movesIn(
   }
 }
 
-/** Items that go stay behind the item that they followed. */
+/** Removed items stay after the item that they followed. */
 function orderOf(count: number, matches: readonly { readonly from: number }[]): number[] {
   const kept = new Set(matches.map(({ from }) => from));
   const followers = (from: number): number[] => {
@@ -82,7 +82,7 @@ function orderOf(count: number, matches: readonly { readonly from: number }[]): 
   return [...followers(-1), ...matches.flatMap(({ from }) => [from, ...followers(from)])];
 }
 
-/** Undefined where an item shares its line with what is around the list. */
+/** Undefined if an item shares its line with text around the list. */
 function permutation(tree: EditTree, node: SeqNode, order: readonly number[]): Splice | undefined {
   if (isFlow(node)) return undefined;
   const { source } = tree;
@@ -97,7 +97,7 @@ function permutation(tree: EditTree, node: SeqNode, order: readonly number[]): S
   if (first === undefined || last === undefined) return undefined;
   const text = order.map((from, i) => {
     const { start, end } = parts[from] ?? first;
-    // Blank lines and comments that stand apart keep their place.
+    // Blank lines and separate comments keep their place.
     return source.slice(start, end) + source.slice(parts[i]?.end, parts[i + 1]?.start ?? last.end);
   });
   return { start: first.start, end: last.end, text: text.join(''), owner: node };

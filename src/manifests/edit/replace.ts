@@ -1,6 +1,6 @@
 /**
- * Puts a fresh value into a slot, whatever is there now. Anchors and comments around the value
- * stay, and so does a tag that still fits; comments inside a collection go with it.
+ * Replaces the value of a slot. Anchors and comments around the value stay, and so does a tag that
+ * still fits; comments inside a collection are removed with it.
  */
 import { type CST, isAlias, isCollection, isSeq, type ParsedNode } from 'yaml';
 import { isRecord, type JsonValue } from '../../apimachinery/index.ts';
@@ -42,7 +42,10 @@ export function replaceValue(tree: EditTree, replacement: Replacement): Splice[]
   return [...splices, ...replacePresent(tree, { ...replacement, value })];
 }
 
-/** Where what stays before the value ends: its anchor or its indicator. A tag behind that goes. */
+/**
+ * End of the text that stays before the value: its anchor or its indicator. A tag after that is
+ * removed.
+ */
 function keptEnd({ anchor, indicatorEnd }: Slot): number {
   return anchor === undefined ? indicatorEnd : anchor.offset + anchor.source.length;
 }
@@ -63,19 +66,19 @@ function render({ source, style }: EditTree, replacement: Replacement): Rendered
     return { head: (prefix + head).trimEnd(), tail };
   }
   if (slot.anchor !== undefined || newAnchor !== undefined) {
-    // Behind an anchor on the line of the dash, a first key would take the anchor.
+    // After an anchor on the line of the dash, the first key would take the anchor.
     return { head: prefix.trimEnd(), tail: blockLines(desired, slot.column + 2, style) };
   }
   return compactValue(desired, compactColumn(source, slot), style);
 }
 
-/** A flow collection that holds something is replaced by another in its style. */
+/** A nonempty flow collection is replaced by another one in its style. */
 function staysFlow({ node }: Slot, desired: JsonValue): boolean {
   if (!isCollection(node) || node.flow !== true || node.items.length === 0) return false;
   return isSeq(node) ? Array.isArray(desired) : isRecord(desired);
 }
 
-/** Where a collection on the line of its dash begins: where the value begins now, if it is there. */
+/** Column of a collection on the line of its dash: that of the present value, if it is there. */
 function compactColumn(source: string, slot: Slot): number {
   const { node, column: dash } = slot;
   if (node === null) return dash + 2;
@@ -87,7 +90,7 @@ function lines(tree: EditTree, tail: readonly string[]): string {
   return tail.map((line) => tree.eol + line).join('');
 }
 
-/** Nothing is written yet: the value goes behind the indicator, before any comment. */
+/** Fills an empty slot: the value goes after the indicator, before any comment. */
 function fillAbsent(tree: EditTree, { slot, owner }: Replacement, value: Rendered): Splice[] {
   const start = keptEnd(slot);
   const end = Math.max(start, propsEnd(slot));
@@ -121,7 +124,7 @@ function replacePresent(tree: EditTree, present: Present): Splice[] {
   return replaceInline(tree, present);
 }
 
-/** Replaces what begins behind its indicator; comments behind it stay. */
+/** Replaces a value that begins on the line of its indicator; comments after it stay. */
 function replaceInline(tree: EditTree, { slot, value, owner }: Present): Splice[] {
   const node = slot.node as ParsedNode;
   const token = node.srcToken as CST.Token | undefined;
@@ -144,7 +147,7 @@ function replaceInline(tree: EditTree, { slot, value, owner }: Present): Splice[
   ];
 }
 
-/** Keeps the space before the value where a value follows, and drops it where none does. */
+/** Keeps the space before the value if a value follows, and drops it otherwise. */
 function inlineText(
   { source }: EditTree,
   slot: Slot,
@@ -175,7 +178,7 @@ function replaceBelow(tree: EditTree, { slot, value, owner }: Present): Splice[]
   const tag = propsEnd(slot) > kept && slot.tag !== undefined ? propsEnd(slot) : kept;
   const head = value.head === '' ? '' : ` ${value.head}`;
   const isBlock = isCollection(slot.node) && slot.node.flow !== true;
-  // Comments above a scalar stay above what takes its place, unless that begins further up.
+  // Comments above a scalar stay above the new value, unless that begins further up.
   const above =
     isBlock || value.head !== '' ? tag : previousLineEnd(source, valueLine(source, slot));
   const start = lineEnd(source, above);

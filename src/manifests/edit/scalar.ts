@@ -1,4 +1,4 @@
-/** New text for a scalar on one line, in the style of the old. */
+/** New text for a scalar on one line, in its present style. */
 import type { Scalar } from 'yaml';
 import type { JsonValue } from '../../apimachinery/index.ts';
 import { isLiteralSafe } from '../render.ts';
@@ -13,8 +13,8 @@ import {
 export type ScalarValue = Exclude<JsonValue, object>;
 
 /**
- * `json` is undefined in block collections; in flow collections it says whether they are written as
- * JSON. Undefined where the text is better as a block scalar.
+ * `json`: undefined in block collections; in flow collections, true if they are written as JSON.
+ * Returns undefined if a block scalar suits the text better.
  */
 export function inStyleOf(
   { type }: Scalar.Parsed,
@@ -32,7 +32,7 @@ export function inStyleOf(
 
 const TAG_PREFIX = 'tag:yaml.org,2002:';
 
-/** True where the tag may stay before the new value. */
+/** True if the tag may stay before the new value. */
 export function tagFits(tag: string | undefined, value: ScalarValue): boolean {
   switch (tag) {
     case undefined:

@@ -1,6 +1,6 @@
 /**
- * What a syntax tree says about places: where each value of a document stands, which bytes an entry
- * of a map or a list takes, and where a value can be put that is not there yet.
+ * Positions in a syntax tree: the place of each value of a document, the bytes of an entry of a map
+ * or a list, and places for values that do not exist yet.
  */
 import {
   type CST,
@@ -18,11 +18,11 @@ import { column, commentColumn, isBlankLine, lineEnd, nextLine } from './splice.
 /** A place that holds a value, or could. */
 export interface Slot {
   readonly kind: 'root' | 'pair' | 'item' | 'flow';
-  /** Null where nothing is written. */
+  /** Null if nothing is written. */
   readonly node: ParsedNode | null;
-  /** The column of the key or of the dash; of no meaning in flow collections. */
+  /** Column of the key or the dash; meaningless in flow collections. */
   readonly column: number;
-  /** Behind the `:`, the `-` or the `---`; behind the key where it has no `:`. */
+  /** After the `:`, the `-` or the `---`; after the key if it has no `:`. */
   readonly indicatorEnd: number;
   /** False for a key without a `:`. */
   readonly hasIndicator: boolean;
@@ -33,18 +33,18 @@ export interface Slot {
 /** A pair of a map or an item of a list. */
 export interface Entry {
   readonly slot: Slot;
-  /** The string that the key is; undefined for items and merge keys. */
+  /** The key if it is a string; undefined for items and merge keys. */
   readonly key: ParsedNode | undefined;
   readonly isMerge: boolean;
-  /** Where its `?`, key or dash begins. */
+  /** Start of its `?`, key or dash. */
   readonly start: number;
-  /** Behind its last token. */
+  /** End of its last token. */
   readonly contentEnd: number;
-  /** In block collections: the end of its last line, comments behind it on that line included. */
+  /** In block collections: the end of its last line, including a comment on that line. */
   readonly end: number;
-  /** As `end`, with the comments below that are indented deeper than the entry, and so belong to it. */
+  /** `end`, plus the comments below that are indented deeper than the entry and so belong to it. */
   readonly tail: number;
-  /** In flow collections: the comma behind it. */
+  /** In flow collections: the comma after it. */
   readonly comma: number | undefined;
 }
 
@@ -55,13 +55,13 @@ export function isFlow(node: MapNode | SeqNode): boolean {
   return node.flow === true;
 }
 
-/** Null for a value of which nothing is written behind its `:` or `-`. */
+/** Null for a value without source after its `:` or `-`. */
 function written(node: ParsedNode | null): ParsedNode | null {
   if (!isScalar(node) || node.type !== 'PLAIN' || node.source !== '') return node;
   return null;
 }
 
-/** The slot of the whole document: behind its `---`, or from its start. */
+/** Slot of the whole document: after its `---`, or from its start. */
 export function rootSlot(token: CST.Document | undefined, node: ParsedNode | null): Slot {
   const marker = token?.start.find(({ type }) => type === 'doc-start');
   return {
@@ -114,7 +114,7 @@ function seqEntries(source: string, node: SeqNode): Entry[] {
   });
 }
 
-/** False for what only holds the comments behind the last item. */
+/** False for an item that only holds the comments after the last one. */
 function holdsItem(
   token: CST.BlockSequence | CST.FlowCollection,
   item: CST.CollectionItem,
@@ -178,7 +178,7 @@ function propsOf(tokens: readonly CST.SourceToken[], from: number): Pick<Slot, '
   };
 }
 
-/** Behind the anchor and the tag of a value, or behind its indicator. */
+/** End of the anchor and the tag of a value, or of its indicator. */
 export function propsEnd({ anchor, tag, indicatorEnd }: Slot): number {
   const last = anchor && tag ? (anchor.offset > tag.offset ? anchor : tag) : (anchor ?? tag);
   return last === undefined ? indicatorEnd : last.offset + last.source.length;
@@ -201,19 +201,19 @@ function extent(
   { slot, start, token }: { slot: Slot; start: number; token: CST.CollectionItem },
 ): Omit<Entry, 'key' | 'isMerge' | 'comma'> {
   const contentEnd = Math.max(itemEnd(token), propsEnd(slot));
-  // Lines say nothing about flow collections, and one line may hold very many entries.
+  // Flow collections do not follow lines, and one line may have very many entries.
   if (slot.kind === 'flow') return { slot, start, contentEnd, end: contentEnd, tail: contentEnd };
   const end = contentLineEnd(source, contentEnd);
   return { slot, start, contentEnd, end, tail: tailEnd(source, end, slot.column) };
 }
 
-/** The end of the last line of content; a block scalar takes its own line end with it. */
+/** End of the last line of content; a block scalar includes its own line end. */
 export function contentLineEnd(source: string, contentEnd: number): number {
   if (source[contentEnd - 1] !== '\n') return lineEnd(source, contentEnd);
   return source[contentEnd - 2] === '\r' ? contentEnd - 2 : contentEnd - 1;
 }
 
-/** Passes over comments that are indented deeper than `column`, and blank lines before them. */
+/** Skips comments that are indented deeper than `column`, and blank lines before them. */
 export function tailEnd(source: string, end: number, column: number): number {
   let tail = end;
   for (let line = nextLine(source, end); line < source.length; line = nextLine(source, line)) {
@@ -224,7 +224,7 @@ export function tailEnd(source: string, end: number, column: number): number {
   return tail;
 }
 
-/** The offset behind a value; space and comments behind it left out. */
+/** End of a value, without space and comments after it. */
 export function valueEnd(slot: Slot): number {
   const { node } = slot;
   if (node === null) return propsEnd(slot);
@@ -257,7 +257,7 @@ function itemEnd({ start, key, sep, value }: CST.CollectionItem): number {
   return key ? tokenEnd(key) : behind(start);
 }
 
-/** Where the lines of a block scalar begin. */
+/** Start of the lines of a block scalar. */
 export function blockScalarBody(token: CST.BlockScalar): number {
   return token.props.reduce(
     (end, prop) => end + ('source' in prop ? prop.source.length : 0),
@@ -265,7 +265,7 @@ export function blockScalarBody(token: CST.BlockScalar): number {
   );
 }
 
-/** The offset behind the last token that is neither space nor a comment; 0 if there is none. */
+/** End of the last token that is neither space nor a comment; 0 if there is none. */
 function behind(tokens: readonly CST.SourceToken[]): number {
   const last = tokens.findLast(({ type }) => !SPACE.has(type));
   return last === undefined ? 0 : last.offset + last.source.length;

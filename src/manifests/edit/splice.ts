@@ -1,15 +1,15 @@
-/** Replacements in a text, and the lines they fall on. */
+/** Replacements in a text, and functions for its lines. */
 import type { ParsedNode } from 'yaml';
 
 export interface Splice {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** The node whose change asked for it: where an edit goes wrong, this one is rewritten. */
+  /** The node whose change caused it: it is rewritten if the edit fails. */
   readonly owner: ParsedNode;
 }
 
-/** Two splices want the same bytes. */
+/** Two splices replace the same bytes. */
 export class OverlapError extends Error {
   readonly owner: ParsedNode;
 
@@ -20,8 +20,8 @@ export class OverlapError extends Error {
 }
 
 /**
- * Splices by offset; at one offset insertions first, in the order given. Deletions may overlap.
- * Throws an OverlapError where anything else does.
+ * Sorts splices by offset; at one offset insertions first, in the given order. Deletions may
+ * overlap. Throws an OverlapError if any other splices do.
  */
 export function inOrder(splices: readonly Splice[]): Splice[] {
   const rank = (splice: Splice) => (splice.end > splice.start ? 1 : 0);
@@ -36,7 +36,7 @@ export function inOrder(splices: readonly Splice[]): Splice[] {
   return ordered;
 }
 
-/** Applies splices that are in order. */
+/** Applies sorted splices. */
 export function apply(source: string, splices: readonly Splice[]): string {
   let text = '';
   let at = 0;
@@ -51,25 +51,25 @@ export function lineStart(source: string, offset: number): number {
   return offset === 0 ? 0 : source.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** The end of the line that `offset` is on, without its line end. */
+/** End of the line of `offset`, without its line end. */
 export function lineEnd(source: string, offset: number): number {
   const newline = source.indexOf('\n', offset);
   if (newline === -1) return source.length;
   return newline > offset && source[newline - 1] === '\r' ? newline - 1 : newline;
 }
 
-/** Where the line behind the one of `offset` begins; the length of the text if there is none. */
+/** Start of the line after that of `offset`; the length of the text if there is none. */
 export function nextLine(source: string, offset: number): number {
   const newline = source.indexOf('\n', offset);
   return newline === -1 ? source.length : newline + 1;
 }
 
-/** The end of the line before the one that begins at `start`, which must not be 0. */
+/** End of the line before the one that begins at `start`, which must not be 0. */
 export function previousLineEnd(source: string, start: number): number {
   return source[start - 2] === '\r' ? start - 2 : start - 1;
 }
 
-/** The line end at an offset, '' where there is none. */
+/** The line end at an offset, '' if there is none. */
 export function breakAt(source: string, offset: number): string {
   if (source[offset] === '\n') return '\n';
   return source.startsWith('\r\n', offset) ? '\r\n' : '';
@@ -79,12 +79,12 @@ export function column(source: string, offset: number): number {
   return offset - lineStart(source, offset);
 }
 
-/** True where nothing but spaces stands before the offset on its line. */
+/** True if only spaces precede the offset on its line. */
 export function startsLine(source: string, offset: number): boolean {
   return /^ *$/.test(source.slice(lineStart(source, offset), offset));
 }
 
-/** True where nothing but space and a comment follows on the line. */
+/** True if only space and a comment follow on the line. */
 export function endsLine(source: string, offset: number): boolean {
   return /^[ \t]*(?:#|$)/.test(source.slice(offset, lineEnd(source, offset)));
 }
@@ -93,14 +93,14 @@ export function isBlankLine(source: string, start: number): boolean {
   return start < source.length && source.slice(start, lineEnd(source, start)).trim() === '';
 }
 
-/** The column of the comment that is alone on the line that begins at `start`, or -1. */
+/** Column of the comment on the comment-only line at `start`, or -1. */
 export function commentColumn(source: string, start: number): number {
   let at = start;
   while (source[at] === ' ') at++;
   return source[at] === '#' ? at - start : -1;
 }
 
-/** The line end that the text uses, by its first. */
+/** The first line end of the text. */
 export function lineBreak(text: string): string {
   const first = text.indexOf('\n');
   return first > 0 && text[first - 1] === '\r' ? '\r\n' : '\n';

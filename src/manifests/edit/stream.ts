@@ -1,12 +1,12 @@
-/** What stays of the text around a document that is taken out of its stream. */
+/** Text that stays after a document is removed from its stream. */
 import { isBlankOrComment, type StreamSlice } from '../stream.ts';
 import { contentLineEnd, tailEnd, valueEnd } from './slots.ts';
 import { isBlankLine, lineEnd, nextLine } from './splice.ts';
 import { readTree } from './tree.ts';
 
 /**
- * The comments before a document: all before its `---`; where it has none, those that a blank line
- * sets apart from its first line. Directives go with their document.
+ * Comments that stay before a document: all before its `---`; without one, those that a blank line
+ * separates from its first line. Directives are removed with their document.
  */
 export function leftoverBefore(text: string, slice: StreamSlice): string {
   const lines = linesOf(text.slice(slice.start, slice.bodyStart)).filter(
@@ -19,8 +19,8 @@ export function leftoverBefore(text: string, slice: StreamSlice): string {
 }
 
 /**
- * The comments behind a document that a blank line sets apart from it, and its `...` where the
- * documents around it would run together without one.
+ * Comments that a blank line separates from the document before them, and its `...` if the
+ * neighbouring documents would merge without one.
  */
 export function leftoverBehind(
   text: string,
@@ -36,8 +36,8 @@ export function leftoverBehind(
 }
 
 /**
- * A document as its own stream, with the comments in it and directly at it, and without those that
- * stay behind when it is removed. Undefined where directives before it decide what it says.
+ * A document as its own stream: with its comments and those directly at it, without those that stay
+ * when it is removed. Undefined if directives before it affect its meaning.
  */
 export function documentAlone(text: string, slice: StreamSlice): string | undefined {
   const before = linesOf(text.slice(slice.start, slice.bodyStart));
@@ -48,7 +48,9 @@ export function documentAlone(text: string, slice: StreamSlice): string | undefi
   return head + text.slice(slice.bodyStart, ownEnd(text, slice));
 }
 
-/** A document before this one ends at the `---` of the next, unless that has none or has directives. */
+/**
+ * The previous document ends at the `---` of the next one, unless that has none or has directives.
+ */
 function needsClosing(
   text: string,
   slices: readonly StreamSlice[],
@@ -61,13 +63,13 @@ function needsClosing(
   return linesOf(text.slice(next.start, next.bodyStart)).some((line) => line.startsWith('%'));
 }
 
-/** What follows the line of the `...` within the slice: comments at the end of the stream. */
+/** Text after the line of the `...` within the slice: comments at the end of the stream. */
 function behindMarker(closed: string): string {
   const rest = closed.slice(nextLine(closed, 0));
   return rest.trim() === '' ? '' : rest;
 }
 
-/** The offset behind the comments directly below a document. */
+/** End of the comments directly below a document. */
 function ownEnd(text: string, slice: StreamSlice): number {
   const bodyEnd = slice.closedAt ?? slice.end;
   let line = nextLine(text, contentEnd(text.slice(0, bodyEnd), slice));
@@ -75,7 +77,7 @@ function ownEnd(text: string, slice: StreamSlice): number {
   return Math.min(line, bodyEnd);
 }
 
-/** The end of the last line of a document, comments inside it included. */
+/** End of the last line of a document, including its comments. */
 function contentEnd(text: string, slice: StreamSlice): number {
   const tree = readTree(text.slice(slice.start));
   if (tree.flaws.length > 0 || tree.root.node === null) return lastContentLine(text, slice);

@@ -1,4 +1,4 @@
-/** A document that is about to be edited: its syntax tree, its values, and what refers to what. */
+/** A document to edit: its syntax tree, its values, its aliases and anchors. */
 import { isCollection, isMap, isScalar, isSeq, type ParsedNode, visit } from 'yaml';
 import type { JsonValue } from '../../apimachinery/index.ts';
 import { compose, type Flaw } from '../compose.ts';
@@ -12,13 +12,13 @@ export interface EditTree {
   readonly root: Slot;
   readonly value: JsonValue | undefined;
   readonly flaws: readonly Flaw[];
-  /** The value of every node, keys left out. */
+  /** Value of every node, without keys. */
   readonly values: ReadonlyMap<ParsedNode, JsonValue>;
-  /** The node that each alias stands for. */
+  /** The node that each alias refers to. */
   readonly targets: ReadonlyMap<ParsedNode, ParsedNode>;
-  /** The offsets of the aliases of each anchor name; none where the document has no alias. */
+  /** Offsets of the aliases of each anchor name; empty if the document has no alias. */
   readonly aliases: ReadonlyMap<string, readonly number[]>;
-  /** The collection that a node is in. */
+  /** Parent collection of each node. */
   readonly parents: ReadonlyMap<ParsedNode, ParsedNode>;
   readonly style: BlockStyle;
   readonly eol: string;
@@ -69,14 +69,14 @@ function parentsOf(contents: ParsedNode | null): ReadonlyMap<ParsedNode, ParsedN
   return parents;
 }
 
-/** The values of a collection; keys are left out. */
+/** Values of a collection, without keys. */
 export function children(node: ParsedNode): ParsedNode[] {
   if (isSeq(node)) return (node as SeqNode).items;
   if (!isMap(node)) return [];
   return (node as MapNode).items.flatMap(({ value }) => (value === null ? [] : [value]));
 }
 
-/** How the document indents, by its first map and its first list below a key. */
+/** Indentation of the document, from its first map and its first list below a key. */
 function styleOf(source: string, contents: ParsedNode | null): BlockStyle {
   const found: { step?: number; listStep?: number } = {};
   if (contents === null) return DEFAULT_STYLE;
@@ -96,7 +96,7 @@ function styleOf(source: string, contents: ParsedNode | null): BlockStyle {
   return { ...DEFAULT_STYLE, ...found };
 }
 
-/** The deepest node at a path, as far as the tree has one of its own there. */
+/** The deepest node on a path that the tree contains. */
 export function nodeAt(
   root: ParsedNode | null,
   path: readonly (string | number)[],
@@ -121,7 +121,7 @@ export function endsInBlockScalar(node: ParsedNode | null): boolean {
   return lastBlockScalar(node) !== undefined;
 }
 
-/** Whether a block scalar with `+` ends the node: blank lines behind it are its own. */
+/** True if the node ends in a block scalar with `+`: blank lines after it belong to it. */
 export function endsInKeptScalar(source: string, node: ParsedNode | null): boolean {
   const last = lastBlockScalar(node);
   return last !== undefined && /^[|>]\d?\+/.test(source.slice(last.range[0], last.range[0] + 3));

@@ -1,40 +1,42 @@
 /**
- * Keys of maps, told apart by their bytes: manifests repeat a few dozen of them, and making a text of
- * each takes longer than reading it.
+ * Cache of map keys by their bytes: manifests repeat a few dozen keys, and decoding each takes
+ * longer than reading it.
  */
 import { UNUSUAL } from './plain-yaml-cursor.ts';
 import { plainValue } from './plain-yaml-scalar.ts';
 
-/** One and the same for the same key, for as long as a document is read. */
+/** One instance per key while a document is read. */
 export interface KnownKey {
   readonly bytes: Uint8Array;
 }
 
-/** Where a key is. */
+/** Position of a key. */
 interface KeyBytes {
   readonly text: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** Any number of 24 bits that follows from the bytes. */
+  /** 24-bit hash of the bytes. */
   readonly hash: number;
 }
 
 const SLOTS = 4096;
-/** Then all are forgotten, before the next document: a probe must find a free slot soon. */
+/**
+ * Above this size the cache is cleared before the next document: probes must find a free slot soon.
+ */
 const MOST = 1024;
 
 export class KnownKeys {
   #slots: (KnownKey | undefined)[] = new Array(SLOTS);
   #count = 0;
 
-  /** To be called between documents. */
+  /** Must be called between documents. */
   tidy(): void {
     if (this.#count < MOST) return;
     this.#slots = new Array(SLOTS);
     this.#count = 0;
   }
 
-  /** The key of these bytes, which have this hash; undefined where it is not one for this reader. */
+  /** The key with these bytes and this hash; undefined if this reader does not support it. */
   find(of: KeyBytes): KnownKey | undefined {
     const { text, start, end, hash } = of;
     for (let slot = hash % SLOTS; ; slot = (slot + 1) % SLOTS) {
@@ -63,7 +65,7 @@ function isAt({ text, start, end }: KeyBytes, bytes: Uint8Array): boolean {
 
 const LONGEST = 500;
 
-/** No text of its own in JSON, no index, and nothing that every object has. */
+/** False for keys that JSON escapes, for indexes, and for properties of every object. */
 function isPlainKey(key: string): boolean {
   if (key.length > LONGEST || /["\\]|^\d/.test(key) || key in Object.prototype) return false;
   try {

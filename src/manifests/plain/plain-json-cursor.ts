@@ -1,6 +1,6 @@
 /**
- * The place where the reader of plain-json.ts stands, and the JSON that it has written so far. Whatever
- * is unusual is left with `unusual`, as everywhere here.
+ * Cursor of the reader in plain-json.ts, and the JSON written so far. `unusual` gives up on any
+ * input outside the subset.
  */
 import { CLASS, END, IN_WORD, ODD, ORDINARY } from './byte-classes.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
@@ -17,7 +17,7 @@ import {
 } from './plain-yaml-cursor.ts';
 import { isPlainString, plainValue } from './plain-yaml-scalar.ts';
 
-/** Larger manifests are not worth a second way of reading them. */
+/** Larger manifests are not worth a second reader. */
 export const LARGEST = 64 * 1024;
 
 const HASH_BITS = 0xffffff;
@@ -27,9 +27,9 @@ export class JsonCursor {
   column = 0;
   hasNull = false;
   readonly #keys = new KnownKeys();
-  /** The text, and a zero behind it: no step has to ask whether it went too far. */
+  /** The text, followed by a zero byte, so that no step needs a bounds check. */
   readonly #text = Buffer.allocUnsafeSlow(LARGEST + 1);
-  /** Of all that is read, a key of one letter without a value grows most: `a:` and its newline. */
+  /** Worst growth: a one-letter key without a value, `a:` and its newline. */
   readonly #out = Buffer.allocUnsafeSlow(LARGEST * 4);
   #pos = 0;
   #end = 0;
@@ -61,7 +61,7 @@ export class JsonCursor {
     this.#pos += bytes;
   }
 
-  /** Where both sides are, to go back to. */
+  /** Offsets in input and output, for `back`. */
   mark(): readonly [pos: number, end: number] {
     return [this.#pos, this.#end];
   }
@@ -90,7 +90,7 @@ export class JsonCursor {
     this.#end = end;
   }
 
-  /** Steps over comments and one `---`; returns the number of the first line of content. */
+  /** Skips comments and one `---`; returns the number of the first line of content. */
   start(): number {
     let marked = false;
     for (let line = 1; ; line++) {
@@ -111,7 +111,7 @@ export class JsonCursor {
     return this.#text[this.#pos + 1] === DASH && this.#text[this.#pos + 2] === DASH;
   }
 
-  /** To the end of the line, from the `#`. */
+  /** Skips to the end of the line, from the `#`. */
   #comment(): void {
     const text = this.#text;
     let pos = this.#pos;
@@ -121,7 +121,7 @@ export class JsonCursor {
     this.#pos = pos;
   }
 
-  /** From the end of a value to the next line that holds anything. */
+  /** From the end of a value to the next line with content. */
   nextLine(): void {
     const text = this.#text;
     let pos = this.#pos;
@@ -143,7 +143,7 @@ export class JsonCursor {
     this.column = code === END ? -1 : pos - start;
   }
 
-  /** A `-` of a list. */
+  /** True at the `-` of a list item. */
   get atItem(): boolean {
     return this.code === DASH && this.#isBlank(this.#pos + 1);
   }
@@ -157,7 +157,7 @@ export class JsonCursor {
     while (this.#text[this.#pos] === SPACE) this.#pos++;
   }
 
-  /** Whether nothing but a comment follows on the line. Steps over spaces. */
+  /** True if only a comment follows on the line. Skips spaces. */
   endsLine(): boolean {
     this.skipSpaces();
     const { code } = this;
@@ -165,7 +165,7 @@ export class JsonCursor {
     return code === NEWLINE || code === END;
   }
 
-  /** The key that begins at the cursor, which is left at its `:`. */
+  /** Reads the key at the cursor, and stops at its `:`. */
   key(): KnownKey {
     const text = this.#text;
     const quote = this.code;
@@ -193,7 +193,7 @@ export class JsonCursor {
     return code === NEWLINE || CLASS[code] === ODD ? unusual() : false;
   }
 
-  /** Writes the plain scalar at the cursor and steps to the end of it, or to the `:` behind it. */
+  /** Writes the plain scalar at the cursor and stops at its end, or at the `:` after it. */
   plain(): void {
     const text = this.#text;
     const out = this.#out;
@@ -228,7 +228,7 @@ export class JsonCursor {
     return CLASS[code] === ODD ? unusual() : false;
   }
 
-  /** Writes, instead of the text at `before`, what the scalar is where it is no text. */
+  /** Replaces the output at `before` if the scalar is not text. */
   #judge([start, end]: readonly [number, number], before: number): void {
     const value = plainValue(this.#text.toString('latin1', start, end));
     if (typeof value === 'string') return;
@@ -237,7 +237,7 @@ export class JsonCursor {
     else this.#end += this.#out.write(String(value), before, 'latin1');
   }
 
-  /** Writes the quoted scalar at the cursor, which is left behind it. No escapes. */
+  /** Writes the quoted scalar at the cursor and stops after it. No escapes. */
   quoted(): void {
     const text = this.#text;
     const out = this.#out;
@@ -249,7 +249,7 @@ export class JsonCursor {
       const code = text[pos] as number;
       if (CLASS[code] !== ORDINARY) {
         if (endsQuoted(code, quote)) {
-          // Two of them stand for one.
+          // Two quotes represent one.
           if (quote === QUOTE || text[pos + 1] !== APOSTROPHE) break;
           pos++;
         }
@@ -263,7 +263,7 @@ export class JsonCursor {
     this.#pos = pos + 1;
   }
 
-  /** The same of a plain scalar in a flow list. */
+  /** The same for a plain scalar in a flow list. */
   word(): void {
     const text = this.#text;
     const out = this.#out;
@@ -281,7 +281,7 @@ export class JsonCursor {
   }
 }
 
-/** Whether JSON has it behind a backslash. */
+/** True if JSON needs a backslash. */
 function isEscaped(code: number): boolean {
   return code === QUOTE || code === BACKSLASH;
 }

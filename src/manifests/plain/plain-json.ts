@@ -1,8 +1,8 @@
 /**
- * From the bytes of a manifest straight to its JSON, for what nearly all manifests are: one document
- * in ASCII of block maps and lists, scalars on one line and flow lists of plain words. Anything else
- * is declined, and left to the other fast reader (plain-yaml.ts), which this one agrees with to the
- * letter: `JSON.stringify` of its value is the text. A test holds it to that.
+ * Converts the bytes of a manifest directly to JSON, for nearly all manifests: one ASCII document
+ * of block maps and lists, scalars on one line and flow lists of plain words. Any other input is
+ * left to the other fast reader (plain-yaml.ts). Both agree exactly: the text equals
+ * `JSON.stringify` of the other's value. A test verifies that.
  */
 import type { KnownKey } from './known-keys.ts';
 import { JsonCursor, LARGEST } from './plain-json-cursor.ts';
@@ -25,11 +25,11 @@ export interface PlainJson {
   readonly json: string;
   /** Of the first content, from 1. */
   readonly line: number;
-  /** Whether any value is null. */
+  /** True if any value is null. */
   readonly hasNull: boolean;
 }
 
-/** Undefined: ask the other reader. */
+/** Undefined: the other reader has to decide. */
 export function plainJson(content: Buffer): PlainJson | undefined {
   if (content.length > LARGEST) return undefined;
   try {
@@ -40,14 +40,14 @@ export function plainJson(content: Buffer): PlainJson | undefined {
   }
 }
 
-/** Of all maps that are open. */
+/** Limit for all open maps together. */
 const MOST_KEYS = 256;
 const MAX_DEPTH = 32;
 
 class PlainReading {
   readonly #cursor = new JsonCursor();
   #depth = 0;
-  /** Keys of the maps that are open, those of the innermost last. */
+  /** Keys of the open maps, innermost last. */
   readonly #open: (KnownKey | undefined)[] = new Array(MOST_KEYS);
   #opened = 0;
 
@@ -58,12 +58,12 @@ class PlainReading {
     this.#opened = 0;
     const line = cursor.start();
     this.#map(0);
-    // What is taken for the end may be a zero in the text.
+    // The supposed end may be a zero byte in the text.
     if (cursor.column !== -1 || cursor.pos !== text.length) return unusual();
     return { json: cursor.written, line, hasNull: cursor.hasNull };
   }
 
-  /** The map whose first key is at the cursor; its keys are at `column`. */
+  /** The map whose first key is at the cursor, with its keys at `column`. */
   #map(column: number): void {
     this.#enter();
     const cursor = this.#cursor;
@@ -93,7 +93,7 @@ class PlainReading {
     open[this.#opened++] = key;
   }
 
-  /** The value behind the `:` at the cursor, which is left on the next line that holds anything. */
+  /** The value after the `:` at the cursor. Stops on the next line with content. */
   #mapValue(column: number): void {
     const cursor = this.#cursor;
     cursor.skip(1);
@@ -127,7 +127,7 @@ class PlainReading {
     this.#depth--;
   }
 
-  /** The same behind the `-`. */
+  /** The same after the `-`. */
   #item(column: number): void {
     const cursor = this.#cursor;
     const dash = cursor.pos;
@@ -206,7 +206,7 @@ class PlainReading {
   }
 }
 
-/** Begins a value that is no plain scalar. */
+/** True if the character begins a value other than a plain scalar. */
 function isOpening(code: number): boolean {
   return code === QUOTE || code === APOSTROPHE || code === BRACKET || code === BRACE;
 }

@@ -1,4 +1,4 @@
-/** Block scalars: `|` and `>` with `-`, `+` or no chomping, and no indentation indicator. */
+/** Block scalars: `|` and `>` with `-`, `+` or no chomping, without an indentation indicator. */
 import {
   type Cursor,
   DASH,
@@ -11,9 +11,9 @@ import {
 } from './plain-yaml-cursor.ts';
 
 /**
- * The value of the block scalar whose header is at the cursor. The cursor is left between lines.
- * Empty ones, lines of nothing but spaces beyond the indentation and, in folded ones, lines that
- * are indented more than the first are unusual.
+ * Value of the block scalar whose header is at the cursor; stops between lines. Unsupported: empty
+ * scalars, blank lines with more spaces than the indentation and, in folded scalars, lines that are
+ * indented more than the first.
  */
 export function scanBlockScalar(cursor: Cursor, parentColumn: number): string {
   const folded = cursor.peek() === GREATER;
@@ -51,13 +51,13 @@ function separator(folded: boolean, blankLines: number): string {
 
 interface BlankLines {
   readonly count: number;
-  /** Most spaces on one of them. */
+  /** Largest number of spaces on one of them. */
   readonly widest: number;
 }
 
 const NONE: BlankLines = { count: 0, widest: 0 };
 
-/** Steps over the lines of nothing but spaces that follow. */
+/** Skips the blank lines that follow. */
 function countBlankLines(cursor: Cursor): BlankLines {
   const { text } = cursor;
   let count = 0;
@@ -74,7 +74,7 @@ function countBlankLines(cursor: Cursor): BlankLines {
   return count === 0 ? NONE : { count, widest };
 }
 
-/** Spaces at the start of the next line; -1 at the end of the text. */
+/** Number of spaces at the start of the next line; -1 at the end of the text. */
 function indentAt({ text, pos }: Cursor): number {
   let end = pos + 1;
   if (end >= text.length) return -1;

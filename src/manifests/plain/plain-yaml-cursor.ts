@@ -1,4 +1,4 @@
-/** The place where the plain YAML reader stands, and how it leaves the subset it can read. */
+/** Cursor of the plain YAML reader, and its way to give up outside the subset. */
 
 export const NEWLINE = 0x0a;
 export const SPACE = 0x20;
@@ -20,23 +20,22 @@ export const BRACE_END = 0x7d;
 /** Deeper documents are left to the library, which reports stack exhaustion as a problem. */
 const MAX_DEPTH = 64;
 
-/** Thrown by `unusual`, made once: a stack trace would cost more than the parse. */
+/** Thrown by `unusual`; created once, since a stack trace would cost more than the parse. */
 export const UNUSUAL = new Error('The text is outside the plain subset of YAML.');
 
-/** Gives up: the caller must ask the library instead. It is never an error of the text. */
+/** Gives up: the caller must use the library instead. It does not mean an error in the text. */
 export function unusual(): never {
   throw UNUSUAL;
 }
 
 /**
- * Walks content lines: blank lines and comment lines never show.
- *
- * Invariant: between lines `pos` is at the newline that ends the line before (or at the end of the
- * text); on a line it is at the next character to read.
+ * Walks lines of content, skipping blank lines and comment lines.
+ * Invariant: between lines `pos` is at the newline that ends the previous line (or at the end of
+ * the text); on a line it is at the next character to read.
  */
 export class Cursor {
   readonly text: string;
-  /** Begins in front of the text, as if a newline were there. */
+  /** Starts before the text, as if a newline were there. */
   pos = -1;
   /** Column of the first character of the line, from 0; -1 at `---` and at the end of the text. */
   column = -1;
@@ -46,12 +45,12 @@ export class Cursor {
     this.text = text;
   }
 
-  /** True behind the last line; where `column` is -1 and this is false there is a `---`. */
+  /** True after the last line; if `column` is -1 and this is false, there is a `---`. */
   get atEnd(): boolean {
     return this.pos >= this.text.length;
   }
 
-  /** Character code at `pos` (+ `ahead`), NaN behind the end. */
+  /** Character code at `pos` (+ `ahead`), NaN after the end. */
   peek(ahead = 0): number {
     return this.text.charCodeAt(this.pos + ahead);
   }
@@ -64,7 +63,7 @@ export class Cursor {
     while (this.text.charCodeAt(this.pos) === SPACE) this.pos++;
   }
 
-  /** Steps over trailing spaces and a comment. Anything else on the line is unusual. */
+  /** Skips trailing spaces and a comment. Any other text on the line is unsupported. */
   finishLine(): void {
     this.skipSpaces();
     const code = this.peek();
@@ -72,7 +71,7 @@ export class Cursor {
     else if (code !== NEWLINE && !this.atEnd) unusual();
   }
 
-  /** Like `finishLine`, but tells whether the line ended, and stays at what follows if not. */
+  /** Like `finishLine`, but returns false at other text, and stops there. */
   lineEnds(): boolean {
     this.skipSpaces();
     const code = this.peek();
@@ -80,7 +79,7 @@ export class Cursor {
     return code === HASH || code === NEWLINE || this.atEnd;
   }
 
-  /** Goes to the next line that holds anything. */
+  /** Goes to the next line with content. */
   nextLine(): void {
     const { text } = this;
     let pos = this.pos;

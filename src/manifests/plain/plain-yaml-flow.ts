@@ -14,10 +14,10 @@ import {
 } from './plain-yaml-cursor.ts';
 import { plainValue, scanQuoted } from './plain-yaml-scalar.ts';
 
-/** Characters that a plain scalar in a flow collection may have here; no `:`, no inner space. */
+/** Characters of a plain scalar in a flow collection here; no `:`, no inner space. */
 const PLAIN = /[\w./+=$();-]+/y;
 
-/** The value of the flow collection at the cursor, which is left behind it. */
+/** Value of the flow collection at the cursor; stops after it. */
 export function scanFlow(cursor: Cursor): unknown {
   cursor.enter();
   const isMap = cursor.peek() === BRACE;
@@ -43,7 +43,7 @@ function scanFlowMap(cursor: Cursor): Record<string, unknown> {
   else
     do {
       const key = scanFlowPlain(cursor);
-      // Found where it is already there, and where it is one of Object.prototype.
+      // True for duplicate keys, and for properties of Object.prototype.
       if (typeof key !== 'string' || map[key] !== undefined) return unusual();
       if (cursor.peek() !== COLON || cursor.peek(1) !== SPACE) return unusual();
       cursor.pos++;
@@ -53,7 +53,7 @@ function scanFlowMap(cursor: Cursor): Record<string, unknown> {
   return map;
 }
 
-/** Steps over the `,` between items, or over the end of the collection. */
+/** Skips the `,` between items, or the end of the collection. */
 function hasMore(cursor: Cursor, end: number): boolean {
   cursor.skipSpaces();
   const code = cursor.peek();

@@ -1,8 +1,7 @@
 /**
  * Scalars on one line: plain, 'single' and "double" quoted.
- *
- * A plain scalar is only read when YAML 1.1 and 1.2 agree on what it is; `yes`, `017`, `1:30`,
- * `2024-01-01` and their like are unusual.
+ * Plain scalars are only read if YAML 1.1 and 1.2 agree on them; `yes`, `017`, `1:30`, `2024-01-01`
+ * and similar ones are unsupported.
  */
 import {
   APOSTROPHE,
@@ -23,33 +22,35 @@ const REFUSED = 0;
 const STRING = 1;
 const CHECK = 2;
 
-/** What the first character of a plain scalar tells about it. */
+/** Class of a plain scalar by its first character. */
 const FIRST = new Uint8Array(128);
 for (let code = 0x21; code < 0x7f; code++) FIRST[code] = STRING;
 for (const char of '?:,[]{}#&*!|>\'"%@`~=') FIRST[char.charCodeAt(0)] = REFUSED;
 for (const char of '0123456789-+.<yYnNoOtTfFeE') FIRST[char.charCodeAt(0)] = CHECK;
 
-/** Words that are no string in one version of YAML or in both, in lower case. */
+/** Words that are not strings in at least one version of YAML, in lower case. */
 const WORDS = new Set(['y', 'yes', 'n', 'no', 'on', 'off', 'true', 'false', 'null']);
 const LONGEST_WORD = 5;
 
 /** Up to 15 digits are exact in a double. No leading zero: it is octal in YAML 1.1. */
 const DECIMAL = /^-?(?:0|[1-9]\d{0,14})$/;
 const FRACTION = /^-?(?:0|[1-9]\d{0,7})\.\d{1,7}$/;
-/** All that any version may read as a number or a date, and more. */
+/** Superset of everything that any version reads as a number or a date. */
 const NUMERIC = /^[-+]?[.\d][\d_.:eE+-]*$|^[-+]?0_*[xXoObB][\da-fA-F_]*$|^\d{4}-\d\d?-\d/;
-/** `e5`, `-e5` and `.e5`, which the library's YAML 1.1 takes for floats (not a number). */
+/** `e5`, `-e5` and `.e5`, which the library's YAML 1.1 reads as floats (not a number). */
 const EXPONENT = /^[-+.]?[eE][-+]?\d+$/;
-/** `1.2.3` and `10.0.0.1:8443` look numeric and are not: no number has two dots. */
+/** `1.2.3` and `10.0.0.1:8443` look numeric but are text: no number has two dots. */
 const DOTTED = /^\d+\.\d+\.\d+(?:\.\d+)*(?::\d+)?$/;
 /** `-x` and `--flag`, but not `-1`, `-.5`, `- a` or `---`. */
 const FLAG = /^--?[A-Za-z]/;
-/** One value in 64 of base64 begins with a `+`, some with two; `+.5` and `+.inf` are something else. */
+/** One base64 value in 64 begins with a `+`, some with two; `+.5` and `+.inf` are excluded. */
 const PLUS_TEXT = /^\+[A-Za-z\d/+]/;
-/** `.git` and `./x`, but not `.5`, `.inf`, `.nan`, `...` or `._`, which YAML 1.1 takes for a float. */
+/**
+ * `.git` and `./x`, but not `.5`, `.inf`, `.nan`, `...` or `._`, which YAML 1.1 reads as a float.
+ */
 const DOT_NAME = /^\.[A-HJ-MO-Za-hj-mo-z/]/;
 
-/** Whether a plain scalar is text, whatever follows its first character; false where that counts. */
+/** True if the first character alone makes a plain scalar text. */
 export function isPlainString(first: number, length: number): boolean {
   return FIRST[first] === STRING || (length > LONGEST_WORD && WORD_START[first] === 1);
 }
@@ -57,7 +58,7 @@ export function isPlainString(first: number, length: number): boolean {
 const WORD_START = new Uint8Array(128);
 for (const char of 'yYnNoOtTfF') WORD_START[char.charCodeAt(0)] = 1;
 
-/** The value of a plain scalar, given without surrounding space. */
+/** Value of a plain scalar, given without surrounding space. */
 export function plainValue(source: string): Scalar {
   const code = source.charCodeAt(0);
   if (code >= 0x80) return source;
@@ -91,8 +92,8 @@ function resolveNumeric(source: string): Scalar {
 }
 
 /**
- * The source of the plain scalar at the cursor. The cursor is left at the `:` that makes it a key,
- * else at the end of the line or at its comment.
+ * Source of the plain scalar at the cursor. Stops at the `:` that makes it a key, otherwise at the
+ * end of the line or at its comment.
  */
 export function scanPlain(cursor: Cursor): string {
   const { text } = cursor;
@@ -110,7 +111,7 @@ export function scanPlain(cursor: Cursor): string {
   return end > start ? text.slice(start, end) : unusual();
 }
 
-/** The value of the quoted scalar at the cursor, which is left behind the closing quote. */
+/** Value of the quoted scalar at the cursor; stops after the closing quote. */
 export function scanQuoted(cursor: Cursor): string {
   const code = cursor.peek();
   const source = cursor.text.slice(cursor.pos, closingQuote(cursor, code));

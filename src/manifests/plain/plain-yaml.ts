@@ -1,11 +1,9 @@
 /**
- * A fast reader for the YAML that people write in manifests: block maps and lists, scalars on one
- * line, block scalars, small flow collections, comments and several documents.
- *
- * The `yaml` library with the rules of parse.ts is the judge of what a text means. This reader
- * either gives exactly the judge's values or gives up; it never reports a problem of its own, and it
- * reads only what every version of YAML reads alike. Differential fuzzing in its test holds it to
- * that.
+ * Fast reader for the usual YAML of manifests: block maps and lists, scalars on one line, block
+ * scalars, small flow collections, comments and several documents.
+ * The reference is the `yaml` library with the rules of parse.ts. This reader either returns
+ * exactly the same values or gives up. It reports no problems, and reads only text with the same
+ * meaning in every version of YAML. Differential fuzzing in its test verifies that.
  */
 
 import { scanBlockScalar } from './plain-yaml-block-scalar.ts';
@@ -27,27 +25,27 @@ import { scanFlow } from './plain-yaml-flow.ts';
 import { plainValue, scanPlain, scanQuoted } from './plain-yaml-scalar.ts';
 
 export interface PlainDocument {
-  /** Position among all documents of the stream, the empty ones included, from 0. */
+  /** Index among all documents of the stream, including empty ones, from 0. */
   readonly index: number;
-  /** A map or a list of plain JSON. */
+  /** A map or list of plain JSON. */
   readonly value: unknown;
 }
 
 /**
- * Tabs, carriage returns, a byte order mark, other control characters, the line separators of
- * YAML 1.1 and surrogates. The reader relies on their absence.
+ * Tabs, carriage returns, a byte order mark, other control characters, the line separators of YAML
+ * 1.1 and surrogates. The reader relies on their absence.
  */
 const ODD = /[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 
-/** The library refuses an implicit key of more than 1024 characters as written: escapes take two. */
+/** The library refuses an implicit key of more than 1024 characters of source: escapes take two. */
 const MAX_KEY = 500;
 
-/** More are left to the judge, who has a limit of its own. */
+/** More are left to the library's reader, which has its own limit. */
 const MAX_DOCUMENTS = 1_000;
 
 /**
- * The documents of a text that are not empty, in order; undefined where the text has anything
- * outside the plain subset, be it valid or not: ask the judge then.
+ * The nonempty documents of a text, in order; undefined if the text has anything outside the plain
+ * subset, valid or not: the library has to read it then.
  */
 export function parsePlainYaml(text: string): PlainDocument[] | undefined {
   if (ODD.test(text)) return undefined;
@@ -75,23 +73,23 @@ function readStream(cursor: Cursor): PlainDocument[] {
   }
 }
 
-/** The map or list that begins at the cursor, first on its line. */
+/** The map or list that starts at the cursor, at the start of its line. */
 function readBlock(cursor: Cursor): unknown {
   return atItem(cursor) ? readSeq(cursor, cursor.column) : readMap(cursor, cursor.column);
 }
 
-/** A `-` of a list. */
+/** True at the `-` of a list item. */
 function atItem(cursor: Cursor): boolean {
   return cursor.peek() === DASH && cursor.isBlank(1);
 }
 
-/** The keys at `column`. The cursor is at the first, or behind it when that is given. */
+/** Reads the keys at `column`. The cursor is at the first key, or after `first` if given. */
 function readMap(cursor: Cursor, column: number, first?: string): Record<string, unknown> {
   cursor.enter();
   const map: Record<string, unknown> = {};
   let key = first ?? readKey(cursor);
   for (;;) {
-    // Found where it is already there, and where it is one of Object.prototype.
+    // True for duplicate keys, and for properties of Object.prototype.
     if (map[key] !== undefined) return unusual();
     map[key] = readMapValue(cursor, column);
     if (cursor.column < column) break;
@@ -102,7 +100,7 @@ function readMap(cursor: Cursor, column: number, first?: string): Record<string,
   return map;
 }
 
-/** The value behind the `:` at the cursor. Leaves the cursor on the next line that holds anything. */
+/** Value after the `:` at the cursor. Stops on the next line with content. */
 function readMapValue(cursor: Cursor, column: number): unknown {
   cursor.pos++;
   if (!cursor.lineEnds()) return readInline(cursor, column);
@@ -111,7 +109,7 @@ function readMapValue(cursor: Cursor, column: number): unknown {
   return cursor.column === column && atItem(cursor) ? readSeq(cursor, column) : null;
 }
 
-/** The items at `column`; the cursor is at the `-` of the first. */
+/** Reads the items at `column`; the cursor is at the `-` of the first. */
 function readSeq(cursor: Cursor, column: number): unknown[] {
   cursor.enter();
   const items: unknown[] = [];
@@ -123,7 +121,7 @@ function readSeq(cursor: Cursor, column: number): unknown[] {
   return items;
 }
 
-/** The value behind the `-` at the cursor. Leaves the cursor on the next line that holds anything. */
+/** Value after the `-` at the cursor. Stops on the next line with content. */
 function readItem(cursor: Cursor, column: number): unknown {
   const dash = cursor.pos;
   cursor.pos++;
@@ -148,14 +146,14 @@ function readInline(cursor: Cursor, column: number): unknown {
   return endLine(cursor, plainValue(scanPlain(cursor)));
 }
 
-/** Passes on a value after which the line must end. */
+/** Returns a value that must be the last on its line. */
 function endLine<T>(cursor: Cursor, value: T): T {
   cursor.finishLine();
   cursor.nextLine();
   return value;
 }
 
-/** The key that begins at the cursor. Leaves the cursor at its `:`. */
+/** Reads the key at the cursor. Stops at its `:`. */
 function readKey(cursor: Cursor): string {
   const code = cursor.peek();
   return keyOf(cursor, code, isQuote(code) ? scanQuoted(cursor) : scanPlain(cursor));
@@ -173,7 +171,7 @@ function isQuote(code: number): boolean {
   return code === QUOTE || code === APOSTROPHE;
 }
 
-/** Begins a value that is no scalar on one line. */
+/** True if the character begins a value other than a scalar on one line. */
 function startsOther(code: number): boolean {
   return code === BRACKET || code === BRACE || code === PIPE || code === GREATER;
 }
