@@ -1,7 +1,7 @@
 /**
- * What makes replicas one platform: a record that is written once, by the first of them to lead. As
- * long as it is not there, replicas offer what they have, and the one with the longest history
- * leads: an etcd that was lost is filled again from there.
+ * The record that makes replicas one platform, written once by the first leader. While it is
+ * absent, each replica offers its repository, and the one with the longest history leads: a lost
+ * etcd is filled again from there.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,25 +14,28 @@ import { transact, transactInTerm } from './transact.ts';
 export interface ClusterRecord {
   readonly format: 1;
   readonly id: string;
-  /** The base URL that tokens name as their issuer, unless --public-url says another. */
+  /** The base URL that tokens name as their issuer, unless --public-url is set. */
   readonly url: string;
   /** The first commit of the repository, once it is known. */
   readonly root?: string;
 }
 
-/** What a replica has for an etcd that is empty, or was put back to an earlier time. */
-export interface Offer {
+/**
+ * The data that a replica can restore to an etcd that is empty or was restored from an older
+ * snapshot.
+ */
+export interface RecoveryCandidate {
   readonly id: string;
-  /** Of its branch. */
+  /** Number of commits on its branch. */
   readonly commits: number;
 }
 
-/** Long enough for replicas that are started together. */
-const OFFERS_MS = 3_000;
-/** A replica with less to offer waits so much longer, for each that has more. */
+/** Time for replicas that start together to offer their data. */
+const CANDIDATES_MS = 3_000;
+/** Extra wait per replica that offers more. */
 const RANK_MS = 2_000;
-/** A replica that has more and does not lead by then cannot. */
-const GIVE_WAY_MS = 20_000;
+/** After this time, a replica with a better offer is considered unable to lead. */
+const MAX_WAIT_MS = 20_000;
 
 export class Cluster {
   readonly #etcd: Etcd;
@@ -43,82 +46,90 @@ export class Cluster {
     this.#keys = keys;
   }
 
-  /** Undefined: etcd is empty. Throws when it was written by another version. */
+  /** Undefined: etcd is empty. Throws when another version wrote the record. */
   async read(): Promise<ClusterRecord | undefined> {
     const [kv] = (await this.#etcd.range({ key: this.#keys.cluster })).kvs;
     return kv && readCluster(kv);
   }
 
-  /** Tells others what this replica has, as long as it is there and nobody leads. */
-  async offer(own: Offer, put: (key: string, value: Buffer) => Promise<void>): Promise<void> {
+  /** Publishes the offer of this replica while it is alive and there is no leader. */
+  async announce(
+    own: RecoveryCandidate,
+    put: (key: string, value: Buffer) => Promise<void>,
+  ): Promise<void> {
     await put(this.#keys.candidates + own.id, Buffer.from(JSON.stringify(own)));
   }
 
-  /** Resolves when the replica of this offer may try to lead a platform of which etcd knows less. */
-  async compete(own: Offer): Promise<void> {
-    await sleep(OFFERS_MS);
-    await this.giveWay(async () => own);
+  /**
+   * Resolves when the replica of this offer may try to lead a platform of which etcd knows less.
+   */
+  async compete(own: RecoveryCandidate): Promise<void> {
+    await sleep(CANDIDATES_MS);
+    await this.waitForBetterCandidates(async () => own);
   }
 
-  /** True if some replica has more than etcd, and the state does not show it yet. */
+  /** True while some replica has more data than etcd, and the state is not rebuilt from it yet. */
   async isBehind(): Promise<boolean> {
     const { recovery: key } = this.#keys;
     const { kvs } = await this.#etcd.range({ key, prefix: true, limit: 1, keysOnly: true });
     return kvs.length > 0;
   }
 
-  /** Calls back with `isBehind`, now and whenever it changes. */
-  followRecovery(told: (isBehind: boolean) => void): KeyFollower {
-    const found = new Set<string>();
+  /** Calls `listener` with `isBehind` now and after each change. */
+  followRecovery(listener: (isBehind: boolean) => void): KeyFollower {
+    const entries = new Set<string>();
     return followKeys(
       this.#etcd,
       { key: this.#keys.recovery, prefix: true },
       {
         reset: (kvs) => {
-          found.clear();
-          for (const { key } of kvs) found.add(key);
-          told(found.size > 0);
+          entries.clear();
+          for (const { key } of kvs) entries.add(key);
+          listener(entries.size > 0);
         },
         changed: ({ type, kv: { key } }) => {
-          if (type === 'put') found.add(key);
-          else found.delete(key);
-          told(found.size > 0);
+          if (type === 'put') entries.add(key);
+          else entries.delete(key);
+          listener(entries.size > 0);
         },
       },
     );
   }
 
-  /** As the leader, with the state durable. Throws TermEndedError. */
+  /** Ends the recovery: called by the leader when the state is durable. Throws TermEndedError. */
   async recovered(term: Pick<Term, 'fence'>): Promise<void> {
     await transactInTerm(this.#etcd, term.fence, [{ remove: this.#keys.recovering }]);
   }
 
-  /** True if a leader took up what a disk has, and the state may not have it. */
+  /** True if a leader restored data from a disk, and the state may lack it. */
   async isRecovering(): Promise<boolean> {
     return (await this.#etcd.range({ key: this.#keys.recovering, keysOnly: true })).kvs.length > 0;
   }
 
-  /** Somebody leads, so that an offer says nothing any more. */
+  /** Removes an offer after a leader was elected. */
   async withdraw(id: string): Promise<void> {
     await transact(this.#etcd, [], [{ remove: this.#keys.candidates + id }]);
   }
 
-  /** Lets those go first that have offered more, as long as they are there. */
-  async giveWay(offer: () => Promise<Offer>): Promise<void> {
-    const until = performance.now() + GIVE_WAY_MS;
+  /** Waits while other live replicas have a better offer. */
+  async waitForBetterCandidates(offer: () => Promise<RecoveryCandidate>): Promise<void> {
+    const until = performance.now() + MAX_WAIT_MS;
     let wait = 0;
     do {
       await sleep(wait);
       const { kvs } = await this.#etcd.range({ key: this.#keys.candidates, prefix: true });
       if (kvs.length === 0) return;
       const own = await offer();
-      const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as Offer);
+      const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as RecoveryCandidate);
       const better = offers.filter((other) => isBetter(other, own)).length;
       wait = wait === 0 ? better * RANK_MS : Math.min(better, 1) * RANK_MS;
     } while (wait > 0 && performance.now() < until);
   }
 
-  /** Calls back when etcd has no such platform any more: it was emptied, or put back to another time. */
+  /**
+   * Calls `onLost` when the platform record is gone: etcd was emptied, or restored from another
+   * time.
+   */
   follow(id: string, onLost: () => void): KeyFollower {
     const look = (kv: KeyValue | undefined): void => {
       if (kv === undefined || (JSON.parse(kv.value.toString()) as ClusterRecord).id !== id)
@@ -134,14 +145,14 @@ export class Cluster {
     );
   }
 
-  /** As the first leader. Throws TermEndedError. */
-  async found(term: Pick<Term, 'fence'>, url: string): Promise<ClusterRecord> {
+  /** Called by the first leader. Throws TermEndedError. */
+  async createRecord(term: Pick<Term, 'fence'>, url: string): Promise<ClusterRecord> {
     const record: ClusterRecord = { format: 1, id: randomUUID(), url };
     await this.#put(term, record);
     return record;
   }
 
-  /** As the leader, once there is a first commit. */
+  /** Records the root commit. Called by the leader when there is a first commit. */
   async root(term: Pick<Term, 'fence'>, root: string): Promise<void> {
     const record = await this.read();
     if (record === undefined || record.root !== undefined) return;
@@ -158,14 +169,14 @@ export class Cluster {
 }
 
 export function readCluster(kv: Pick<KeyValue, 'key' | 'value'>): ClusterRecord {
-  const record = JSON.parse(kv.value.toString()) as { format?: unknown };
+  const record: { format?: unknown } = JSON.parse(kv.value.toString());
   if (record.format === 1) return record as ClusterRecord;
   throw new Error(
     `${kv.key} in etcd was written by another version of gitplane: use that one, or another --etcd-prefix`,
   );
 }
 
-function isBetter(other: Offer, own: Offer): boolean {
+function isBetter(other: RecoveryCandidate, own: RecoveryCandidate): boolean {
   if (other.commits !== own.commits) return other.commits > own.commits;
   return other.id < own.id;
 }

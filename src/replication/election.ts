@@ -1,35 +1,38 @@
 /**
- * One replica leads: the one whose key is there. The key is bound to its lease, so it goes when its
- * replica does; its create_revision is the term. etcd decides, nothing is voted on here.
+ * Leader election: the replica whose key exists leads. The key is bound to its lease, so it
+ * disappears with the replica; its create_revision is the term. etcd decides; replicas do not vote.
  */
 import { type Compare, type Etcd, EtcdError, type KeyValue, type Lease } from '../etcd/index.ts';
 import type { Term } from './term.ts';
 import { transact } from './transact.ts';
 
-/** What is known of whoever leads. */
+/** Public data of the leader. */
 export interface LeaderInfo {
   readonly id: string;
   readonly peer: string;
   readonly url: string;
   readonly version: string;
-  /** Takes writes; before that it is still taking over. */
+  /** True when it accepts writes; before, it is taking over. */
   readonly ready: boolean;
   readonly term: bigint;
 }
 
-type Told = Omit<LeaderInfo, 'term'>;
+type LeaderData = Omit<LeaderInfo, 'term'>;
 
 export function readLeader(kv: KeyValue): LeaderInfo | undefined {
   try {
-    const told = JSON.parse(kv.value.toString()) as Told;
-    return { ...told, term: kv.createRevision };
+    const data: LeaderData = JSON.parse(kv.value.toString());
+    return { ...data, term: kv.createRevision };
   } catch {
     return undefined;
   }
 }
 
-/** A term of ours. Over when the lease is lost, when the key is gone, or when we give it up. */
-export class HeldTerm implements Term {
+/**
+ * A term of this replica. It ends when the lease is lost, the key is gone, or the replica gives it
+ * up.
+ */
+export class LeaderTerm implements Term {
   readonly number: bigint;
   readonly fence: readonly Compare[];
   readonly signal: AbortSignal;
@@ -48,27 +51,30 @@ export class HeldTerm implements Term {
   }
 
   isHeld(): boolean {
-    // The clock first: after a pause nothing else may have had the time to tell.
+    // The clock comes first: after a pause of the process, the signal may not be aborted yet.
     return performance.now() < this.#lease.deadline && !this.signal.aborted;
   }
 
-  /** Whoever noticed that it is over says so. */
+  /** Marks the term as over. */
   end(): void {
     this.#ending.abort();
   }
 
-  /** Tells others what has become of us. False: the term is over. */
-  async tell(told: Told): Promise<boolean> {
-    const value = Buffer.from(JSON.stringify(told));
+  /** Publishes the state of this leader. False: the term is over. */
+  async publish(data: LeaderData): Promise<boolean> {
+    const value = Buffer.from(JSON.stringify(data));
     const put = { put: this.#key, value, lease: this.#lease.id };
     const { succeeded } = await transact(this.#etcd, this.fence, [put]);
     if (!succeeded) this.end();
     return succeeded;
   }
 
-  /** Lets another lead at once. `handedOver`: the key that tells it that this leader is silent. */
+  /**
+   * Lets another replica lead at once. `handedOver`: the key that tells the next leader that this
+   * one answers no more reads.
+   */
   async giveUp(handedOver?: string): Promise<void> {
-    // First: from here on this leader says nothing of what is newest.
+    // First: from now on this leader answers no read-index requests.
     this.end();
     const value = Buffer.from(String(this.number));
     const note = handedOver === undefined ? [] : [{ put: handedOver, value }];
@@ -77,29 +83,30 @@ export class HeldTerm implements Term {
 }
 
 /**
- * Undefined: somebody leads already. Throws EtcdError when etcd does not answer. What an earlier attempt
- * came to that nobody answered is found by the next one: the key is bound to our lease then. Where it
- * is of a term that is over for us, because giving it up failed, it goes, for another to begin.
+ * Undefined: another replica leads. Throws EtcdError when etcd does not answer. An earlier attempt
+ * without an answer may have created the key: it is bound to the lease of this replica and found by
+ * the next attempt. A key of a previous term, which could not be given up, is removed so that another
+ * replica can lead.
  */
 export async function campaign(of: {
   readonly etcd: Etcd;
   readonly key: string;
   readonly lease: Lease;
-  readonly told: Told;
-  /** The last term that was ours. */
-  readonly former?: bigint | undefined;
-}): Promise<HeldTerm | undefined> {
-  const { etcd, key, lease, told } = of;
-  const value = Buffer.from(JSON.stringify(told));
+  readonly data: LeaderData;
+  /** Number of the last term of this replica. */
+  readonly previous?: bigint | undefined;
+}): Promise<LeaderTerm | undefined> {
+  const { etcd, key, lease, data } = of;
+  const value = Buffer.from(JSON.stringify(data));
   try {
     const free = { key, createRevision: 0n };
     const put = { put: key, value, lease: lease.id };
     const { succeeded, revision, found } = await transact(etcd, [free], [put], key);
-    if (succeeded) return new HeldTerm({ etcd, key, number: revision, lease });
+    if (succeeded) return new LeaderTerm({ etcd, key, number: revision, lease });
     return await ownTerm(of, found[0]);
   } catch (error) {
     if (!(error instanceof EtcdError && error.unknown)) throw error;
-    // It may have happened; leases are ours alone.
+    // The attempt may have succeeded; only this replica uses the lease.
     const { kvs } = await etcd.range({ key });
     return await ownTerm(of, kvs[0]);
   }
@@ -110,13 +117,13 @@ async function ownTerm(
     etcd,
     key,
     lease,
-    former,
-  }: Pick<Parameters<typeof campaign>[0], 'etcd' | 'key' | 'lease' | 'former'>,
+    previous,
+  }: Pick<Parameters<typeof campaign>[0], 'etcd' | 'key' | 'lease' | 'previous'>,
   found: KeyValue | undefined,
-): Promise<HeldTerm | undefined> {
+): Promise<LeaderTerm | undefined> {
   if (found === undefined || found.lease !== lease.id) return undefined;
-  const term = new HeldTerm({ etcd, key, number: found.createRevision, lease });
-  if (term.number !== former) return term;
+  const term = new LeaderTerm({ etcd, key, number: found.createRevision, lease });
+  if (term.number !== previous) return term;
   await term.giveUp();
   return undefined;
 }

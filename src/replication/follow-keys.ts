@@ -1,4 +1,4 @@
-/** What is below a key of etcd now, and from then on every change of it. */
+/** The current entries below a key of etcd, and every later change. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CompactedRevisionError,
@@ -9,10 +9,10 @@ import {
 } from '../etcd/index.ts';
 
 export interface KeyListener {
-  /** All that is there at a revision; what was heard before does not count any more. */
+  /** All entries at a revision; replaces everything before. */
   reset(kvs: readonly KeyValue[], revision: bigint): void;
   changed(event: WatchEvent): void;
-  /** etcd could not be asked; it is tried again. Called once for each time that it stops working. */
+  /** Called when etcd stops answering, once per outage; the follower retries. */
   failed?(error: unknown): void;
 }
 
@@ -23,7 +23,7 @@ export interface KeyFollower {
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 
-/** Never gives up, until it is closed. A listener must not throw. */
+/** Retries until it is closed. A listener must not throw. */
 export function followKeys(
   etcd: Pick<Etcd, 'range' | 'watch'>,
   what: { readonly key: string; readonly prefix?: boolean },

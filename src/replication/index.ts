@@ -1,5 +1,5 @@
-/** Public names of `replication/`: other folders import this file alone. */
-export { Cluster, type ClusterRecord, type Offer } from './cluster.ts';
+/** Public names of `replication/`. */
+export { Cluster, type ClusterRecord, type RecoveryCandidate } from './cluster.ts';
 export type { KeyFollower } from './follow-keys.ts';
 export { isHandedOver } from './hand-over.ts';
 export { type Keys, keysBelow } from './keys.ts';
@@ -12,11 +12,11 @@ export {
   PEER_NAME,
   type PeerIdentity,
 } from './peer-identity.ts';
-export { answerLine, NEWEST_HEADERS, NEWEST_PROTOCOL, ReadIndex } from './read-index.ts';
+export { answerReadIndex, NEWEST_HEADERS, NEWEST_PROTOCOL, ReadIndex } from './read-index.ts';
 export { ReadLease } from './read-lease.ts';
 export {
+  type LeaderContext,
   type Leading,
-  type LeadingWith,
   openReplicaCoordination,
   type ReplicaCoordination,
 } from './replica-coordination.ts';

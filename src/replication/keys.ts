@@ -1,24 +1,27 @@
-/** Where everything is below the prefix of one platform in etcd. */
+/** The etcd keys of one platform, below its prefix. */
 
 export interface Keys {
-  /** Who leads; its create_revision is the term. */
+  /** The leader; its create_revision is the term. */
   readonly leader: string;
-  /** Of replicas that are there, each bound to its lease. */
+  /** Live replicas, each bound to its lease. */
   readonly replicas: string;
-  /** Put by a leader in the transaction that gives its term back; see hand-over.ts. */
+  /** Written by a leader in the transaction that gives up its term; see hand-over.ts. */
   readonly handedOver: string;
   readonly cluster: string;
-  /** What replicas of an empty etcd bring with them. */
+  /** Offers of replicas for an empty etcd. */
   readonly candidates: string;
-  /** A leader took up what a disk has beyond an etcd that was put back; goes when the state has it too. */
+  /**
+   * Present while the state lacks data that a leader restored from a disk, after etcd was restored
+   * from an older snapshot.
+   */
   readonly recovering: string;
-  /** Below are the two before: while anything is there, etcd has less than the disks. */
+  /** Common prefix of the two keys above: while an entry exists, etcd has less than the disks. */
   readonly recovery: string;
   /** Files that all replicas share, sealed. */
   readonly secrets: string;
-  /** Where the branch is. */
+  /** Head of the branch. */
   readonly head: string;
-  /** What moved the branch: a head a record, and its objects in parts. */
+  /** Records of branch updates, and their objects in parts. */
   readonly log: string;
   readonly packs: string;
   readonly platformState: string;
@@ -46,7 +49,7 @@ export function keysBelow(prefix: string): Keys {
 
 const DIGITS = 16;
 
-/** In the order of bytes as in the order of numbers. */
+/** Padded, so that byte order is numeric order. */
 export function sequenceKey(below: string, sequence: number): string {
   return below + String(sequence).padStart(DIGITS, '0');
 }

@@ -1,11 +1,11 @@
 /**
- * The newest move of the branch that etcd had, as this disk remembers it: how a replica knows that
- * etcd was put back to an earlier time (`etcdctl snapshot restore`), and that what is here beyond it
- * was acknowledged.
+ * The newest branch update of etcd that this disk knows. From it a replica detects that etcd was
+ * restored from an older snapshot (`etcdctl snapshot restore`), and that its later commits were
+ * acknowledged.
  *
- * The mark is written before the branch moves on this disk, so a process that is killed leaves it
- * exact. It is not flushed: a loss of power may leave an older one. Therefore a mark of an earlier boot
- * of the machine counts as none.
+ * The mark is written before the branch moves on this disk, so it is exact after a crash of the
+ * process. It is not flushed: after a power loss it may be older. Therefore a mark from an earlier
+ * boot is ignored.
  */
 import { closeSync, constants, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -16,37 +16,37 @@ import type { BranchHead } from './log-record.ts';
 export type AcknowledgedCommit = Pick<BranchHead, 'commit' | 'sequence'>;
 
 const FILE = 'gitplane/agreed.json';
-/** One write within one page: a process that is killed leaves all of it or nothing. */
+/** One write within one page: atomic if the process is killed. */
 const BYTES = 256;
 
 export class LastAcknowledgedCommit {
   readonly #file: string;
-  #agreed: AcknowledgedCommit | undefined;
+  #saved: AcknowledgedCommit | undefined;
   #descriptor: number | undefined;
 
   constructor(gitDir: string) {
     this.#file = join(gitDir, FILE);
   }
 
-  /** Undefined: this disk remembers nothing, or what it remembers may be too old. */
+  /** Undefined: no mark, or it may be too old. */
   async read(): Promise<AcknowledgedCommit | undefined> {
-    if (this.#agreed !== undefined) return this.#agreed;
+    if (this.#saved !== undefined) return this.#saved;
     try {
-      const { boot, ...agreed } = JSON.parse(await readFile(this.#file, 'utf8'));
-      return boot !== '' && boot === bootId() ? agreed : undefined;
+      const { boot, ...saved } = JSON.parse(await readFile(this.#file, 'utf8'));
+      return boot !== '' && boot === bootId() ? saved : undefined;
     } catch {
       return undefined;
     }
   }
 
-  /** To be called before the branch moves there on this disk. */
-  note({ commit, sequence }: AcknowledgedCommit): void {
-    if (this.#agreed?.commit === commit && this.#agreed.sequence === sequence) return;
-    this.#agreed = { commit, sequence };
+  /** Called before the branch moves on this disk. */
+  save({ commit, sequence }: AcknowledgedCommit): void {
+    if (this.#saved?.commit === commit && this.#saved.sequence === sequence) return;
+    this.#saved = { commit, sequence };
     try {
       this.#write(JSON.stringify({ commit, sequence, boot: bootId() }));
     } catch {
-      // No mark is right, an old one is not. A disk that takes nothing is reported by other writes.
+      // A missing mark is correct, an old one is not. Other writes report a full disk.
       this.close();
       rmSync(this.#file, { force: true });
     }
@@ -57,7 +57,7 @@ export class LastAcknowledgedCommit {
     this.#descriptor = undefined;
   }
 
-  /** Some microseconds, in place: no room on the disk is needed. */
+  /** Takes some microseconds, in place: needs no free space. */
   #write(text: string): void {
     if (this.#descriptor === undefined) {
       this.#descriptor = openSync(this.#file, constants.O_RDWR | constants.O_CREAT, 0o600);

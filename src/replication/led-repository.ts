@@ -1,7 +1,6 @@
 /**
- * The repository of the replica that leads. Whatever moves its branch, be it a write of the API, a
- * push, or somebody by hand, counts when etcd has it; the disk follows, and where it did not, it is
- * made to.
+ * The repository of the leader. A move of its branch (an API write, a push, or by hand) is valid
+ * when etcd has it; the disk follows, and is corrected if it does not.
  */
 
 import { Mutex } from '../concurrency/index.ts';
@@ -19,7 +18,7 @@ import {
   readRef,
   tryGit,
 } from '../git/index.ts';
-import { MOST_MOVE_BYTES } from './log-record.ts';
+import { MAX_MOVE_BYTES } from './log-record.ts';
 import type { Mirror } from './mirror.ts';
 import type { RepositoryLog } from './repository-log.ts';
 import { TermEndedError } from './term.ts';
@@ -31,9 +30,12 @@ export interface LedRepositoryOptions {
   /** Full name of the branch. */
   readonly ref: string;
   readonly logger: GitLogger;
-  /** The disk of this replica did not take what etcd has: somebody else should lead. */
+  /**
+   * Called when the disk of this replica does not accept a move that etcd has: another replica
+   * should lead.
+   */
   readonly onStuck: (error: unknown) => void;
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 export interface PushedRange {
@@ -42,73 +44,76 @@ export interface PushedRange {
 }
 
 /**
- * How long whoever moves the branch on the disk may take for it, after etcd has the move. A git that is
- * slower finds the branch moved already, and tells who pushed that it failed.
+ * Time limit for git to move the branch on the disk after etcd has the move. A slower git finds the
+ * branch already moved, and reports a failed push.
  */
-const DEFAULT_PATIENCE_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
 const POLL_MS = 2;
-/** Writes wait for the disk to be put where etcd is; past this, another replica should lead. */
+/** Time limit for moving the disk to the head in etcd; after that, another replica should lead. */
 const RESTORE_MS = 20_000;
-const UNSURE =
-  'This replica does not lead any more, and it is not known whether the push counts: fetch, and push again if it does not';
+const UNKNOWN_RESULT =
+  'This replica is no longer the leader, and the result of the push is unknown: fetch, and push again if the branch does not have it';
 
 export class LedRepository implements Agreement {
   readonly #options: LedRepositoryOptions;
-  /** Until when the branch on the disk may be where it was before the last move. */
-  #patientUntil = 0;
+  /** Until this time, the branch on the disk may still be at the previous commit. */
+  #moveDeadline = 0;
   readonly #mutex = new Mutex();
 
   constructor(options: LedRepositoryOptions) {
     this.#options = options;
   }
 
-  /** Before the branch moves to commits of the API. */
+  /** Called before the branch moves to API commits. */
   async agree({ parent, tip, objects }: Publication): Promise<void> {
     const { pack, index } = buildPack(objects);
     await this.#append({ from: parent, to: tip }, { pack, index });
   }
 
-  /** The disk did not take what was agreed to, so nobody need be given the time for it. */
+  /** The disk did not accept the agreed move: the next check corrects it at once. */
   astray(): void {
-    this.#patientUntil = 0;
+    this.#moveDeadline = 0;
   }
 
   /**
-   * Before the hook lets a push move the branch; `context` sees what is pushed. Returns why it
-   * cannot, in words for who pushes; none when etcd has it.
+   * Called by the hook before a push moves the branch; `context` can read the pushed objects.
+   * Returns the reasons of a refusal, for the client; none if etcd has the move.
    */
   async admit(context: GitContext, range: PushedRange): Promise<readonly string[]> {
     try {
-      const pack = await packRange(context, range, MOST_MOVE_BYTES);
+      const pack = await packRange(context, range, MAX_MOVE_BYTES);
       await this.#append(range, { pack, index: undefined });
       return [];
     } catch (error) {
       if (error instanceof PackTooLargeError) return [tooLarge()];
-      // What was sent to etcd may have come through, or may yet.
-      if (error instanceof TermEndedError) return [UNSURE];
+      // The request to etcd may still succeed.
+      if (error instanceof TermEndedError) return [UNKNOWN_RESULT];
       if (error instanceof GitError && error.cause instanceof EtcdError) return [error.message];
       if (!(error instanceof HeadMovedError)) throw error;
       return ['The branch moved meanwhile; fetch, rebase and push again'];
     }
   }
 
-  /** Resolves when the disk has what was admitted; it is helped where git does not get on. */
+  /**
+   * Resolves when the disk has the admitted commit; moves the branch itself if git does not do it
+   * in time.
+   */
   async arrived(to: string): Promise<void> {
     const { gitDir, ref } = this.#options;
-    while (performance.now() < this.#patientUntil) {
+    while (performance.now() < this.#moveDeadline) {
       if ((await readRef(gitDir, ref)) === to) return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     await this.settle(await readRef(gitDir, ref));
   }
 
-  /** Where the branch counts as being when it is found there on the disk. */
+  /** Returns the valid head for the commit `found` on the disk. */
   async settle(found: string | undefined): Promise<string | undefined> {
     const { log } = this.#options;
     const commit = log.head?.commit;
     if (found === commit) return found;
-    const isOnItsWay = found === log.former && performance.now() < this.#patientUntil;
-    return isOnItsWay ? found : await this.#mutex.run(() => this.#adopt());
+    const isInFlight = found === log.previous && performance.now() < this.#moveDeadline;
+    return isInFlight ? found : await this.#mutex.run(() => this.#adopt());
   }
 
   async #append(
@@ -117,7 +122,7 @@ export class LedRepository implements Agreement {
   ): Promise<void> {
     const { log, mirror } = this.#options;
     await log.append({ ...range, ...objects });
-    this.#patientUntil = performance.now() + (this.#options.patienceMs ?? DEFAULT_PATIENCE_MS);
+    this.#moveDeadline = performance.now() + (this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     if (log.head !== undefined) mirror.moved(log.head);
   }
 
@@ -131,7 +136,7 @@ export class LedRepository implements Agreement {
     if (!isAhead) return await this.#restore();
     logger.warn({ from: commit, to: found }, 'The branch was moved by hand');
     try {
-      const pack = await packRange({ gitDir }, { from: commit, to: found }, MOST_MOVE_BYTES);
+      const pack = await packRange({ gitDir }, { from: commit, to: found }, MAX_MOVE_BYTES);
       await this.#append({ from: commit, to: found }, { pack, index: undefined });
     } catch (error) {
       if (!(error instanceof PackTooLargeError)) throw error;
@@ -141,7 +146,7 @@ export class LedRepository implements Agreement {
     return found;
   }
 
-  /** The disk goes where the branch is. */
+  /** Moves the disk to the head in etcd. */
   async #restore(): Promise<string | undefined> {
     const { mirror, onStuck } = this.#options;
     try {
@@ -155,8 +160,8 @@ export class LedRepository implements Agreement {
 }
 
 function tooLarge(): string {
-  const most = MOST_MOVE_BYTES / 1024 / 1024;
-  return `One push to replicas takes at most ${most} MiB, compressed: push the commits in several steps`;
+  const most = MAX_MOVE_BYTES / 1024 / 1024;
+  return `A push to replicas has at most ${most} MiB, compressed: push the commits in several steps`;
 }
 
 async function within<T>(work: Promise<T>, milliseconds: number, late: Error): Promise<T> {

@@ -1,4 +1,4 @@
-/** Reading the log of the repository back from etcd. */
+/** Reads the repository log from etcd. */
 import type { Etcd } from '../etcd/index.ts';
 import { sequenceKey } from './keys.ts';
 import {
@@ -15,10 +15,10 @@ export interface LogReaderOptions extends RecordContext {
   readonly etcd: Pick<Etcd, 'range'>;
 }
 
-/** So many records, or parts, are asked for at once: answers of gRPC have a limit, too. */
+/** Page sizes: gRPC limits the size of an answer. */
 const RECORDS_A_PAGE = 500;
 const PARTS_A_PAGE = 4;
-/** Small records are read, and taken in, together. */
+/** Limits within which small records are read and applied together. */
 const BATCH_BYTES = 1024 * 1024;
 const BATCH_RECORDS = 64;
 
@@ -29,14 +29,14 @@ export class LogReader {
     this.#options = options;
   }
 
-  /** Where the branch is, by a quorum; undefined before its first commit. */
+  /** Head of the branch, by a quorum read; undefined before its first commit. */
   async head(): Promise<BranchHead | undefined> {
     const { etcd, keys } = this.#options;
     const [kv] = (await etcd.range({ key: keys.head })).kvs;
     return kv && readHead(kv.value);
   }
 
-  /** Records after `after`, up to and with `last`; those that were removed are not among them. */
+  /** Records after `after`, up to and including `last`, without trimmed ones. */
   async records(after: number, last: number): Promise<LogRecord[]> {
     const { etcd, keys } = this.#options;
     const end = sequenceKey(keys.log, last + 1);
@@ -52,7 +52,7 @@ export class LogReader {
     return records;
   }
 
-  /** The moves of records that follow on each other, a few at a time. */
+  /** The moves of consecutive records, in batches. */
   async *moves(records: readonly LogRecord[]): AsyncGenerator<Move[]> {
     for (const batch of batches(records)) {
       const parts = await this.#parts(batch);

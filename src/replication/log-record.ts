@@ -1,23 +1,25 @@
-/** What the log of the repository holds in etcd: a head a record, and its objects in sealed parts. */
+/** Records of the repository log in etcd: a head, and its objects in sealed parts. */
 import { EtcdError, type Operation } from '../etcd/index.ts';
 import type { RecordCodec } from '../state/index.ts';
 import { type Keys, partKey, sequenceKey } from './keys.ts';
 
-/** A move of the branch, with every object that it brings. */
+/** A branch update, with all objects that it adds. */
 export interface Move {
   readonly from: string | undefined;
   readonly to: string;
   readonly pack: Buffer;
-  /** Of the pack; undefined: whoever takes it makes one. */
+  /** Index of the pack; undefined: the receiver builds it. */
   readonly index: Buffer | undefined;
 }
 
 /** The value of `git/head`. */
 export interface BranchHead {
   readonly commit: string;
-  /** Of the record that moved the branch there. */
+  /** Sequence of the record that moved the branch there. */
   readonly sequence: number;
-  /** What all records ever written took, in bytes: two of these tell what is between them. */
+  /**
+   * Total bytes of all records ever written: the difference of two heads is the size between them.
+   */
   readonly bytes: number;
 }
 
@@ -29,21 +31,21 @@ export interface LogRecord {
   readonly parts: number;
   readonly packBytes: number;
   readonly indexBytes: number;
-  /** As in the head that it made. */
+  /** As in the head that the record produced. */
   readonly bytes: number;
 }
 
-/** Small enough for three of them in a transaction of the usual size. */
+/** Three parts fit into a transaction of the default size. */
 const PART_BYTES = 512 * 1024;
-/** Refused beyond: etcd holds it until two replicas have it on their disks. */
-export const MOST_MOVE_BYTES = 64 * 1024 * 1024;
+/** Larger moves are refused: etcd stores a move until two replicas have it on disk. */
+export const MAX_MOVE_BYTES = 64 * 1024 * 1024;
 
 export interface RecordContext {
   readonly keys: Keys;
   readonly codec: Pick<RecordCodec, 'encode' | 'decode'>;
 }
 
-/** The record of a move in the order in which it is put; what comes last makes it count. */
+/** The operations of a move, in order; `last` makes it valid. */
 export function recordOf(
   { keys, codec }: RecordContext,
   after: BranchHead | undefined,
@@ -77,7 +79,7 @@ export function recordOf(
 }
 
 export function readHead(value: Buffer): BranchHead {
-  return JSON.parse(value.toString()) as BranchHead;
+  return JSON.parse(value.toString());
 }
 
 export function readRecord(kv: { readonly key: string; readonly value: Buffer }): LogRecord {
@@ -96,13 +98,13 @@ export function readMove(
     parts.map((bytes, part) => codec.decode(nameOf(sequence, part), bytes)),
   );
   if (content.length !== packBytes + indexBytes) {
-    throw new EtcdError(`Record ${sequence} of the repository's log is not whole`);
+    throw new EtcdError(`Record ${sequence} of the repository log is incomplete`);
   }
   const index = indexBytes === 0 ? undefined : content.subarray(packBytes);
   return { from, to, pack: content.subarray(0, packBytes), index };
 }
 
-/** What the seal of a part is tied to: the same below any prefix. */
+/** Associated data of a sealed part: independent of the prefix. */
 function nameOf(sequence: number, part: number): string {
   return `git/packs/${sequence}/${part}`;
 }

@@ -1,8 +1,8 @@
 /**
- * The repository on the disk of this replica, kept at where etcd says that the branch is: by the
- * log, and by a fetch from a peer where the log does not reach back far enough. What is here and in
- * no record was never acknowledged by all of us, and is kept beside the branch; unless etcd was put
- * back to an earlier time, when what is here beyond it stays for the next leader to take up again.
+ * The repository on the disk of a follower, kept at the branch head in etcd: by the log, or by a
+ * fetch from a peer if the log does not reach back far enough. Local commits that are in no record
+ * were never acknowledged, and are kept under another ref. After a restore of etcd from an older
+ * snapshot they stay on the branch instead, for the next leader to restore.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mutex } from '../concurrency/index.ts';
@@ -27,14 +27,14 @@ export interface MirrorOptions extends RecordContext {
   readonly gitDir: string;
   /** Full name of the branch. */
   readonly ref: string;
-  /** Brings the branch of some peer here and returns its commit; throws when no peer has any. */
+  /** Fetches the branch of a peer, and returns its commit; throws when no peer has it. */
   readonly fetch: () => Promise<string>;
-  /** What is on the disk now: the number of the record that moved the branch there. */
+  /** Called with the sequence of the newest record on the disk. */
   readonly onMirrored: (sequence: number) => void;
   readonly logger: Logger & GitLogger;
 }
 
-/** Where commits are kept that the branch has lost. */
+/** Refs of commits that the branch has lost. */
 export const LOST_REFS = 'refs/gitplane/lost/';
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
@@ -44,7 +44,7 @@ export class Mirror {
   readonly #options: MirrorOptions;
   readonly #reader: LogReader;
   readonly #mark: LastAcknowledgedCommit;
-  #isToldAhead = false;
+  #isAheadLogged = false;
   #position: { readonly commit: string; readonly sequence: number } | undefined;
   readonly #mutex = new Mutex();
   #following: { readonly keys: KeyFollower; readonly maintenance: Maintenance } | undefined;
@@ -58,39 +58,39 @@ export class Mirror {
     this.#mark = new LastAcknowledgedCommit(options.gitDir);
   }
 
-  /** Of the newest record that is on the disk; undefined: none, or not known yet. */
+  /** Sequence of the newest record on the disk; undefined: none, or not known yet. */
   get sequence(): number | undefined {
     return this.#position?.sequence;
   }
 
-  /** Where the branch was when etcd last said so, by the number of its record. */
+  /** Sequence of the branch head, as last read from etcd. */
   get wanted(): number | undefined {
     return this.#wanted?.sequence;
   }
 
-  /** Brings the repository to where the branch is now, and returns that. */
+  /** Moves the repository to the current branch head, and returns it. */
   catchUp(): Promise<BranchHead | undefined> {
     return this.#mutex.run(() => this.#catchUp());
   }
 
-  /** The branch was moved here by the leader, which this replica is. */
+  /** Called when this replica leads and has moved the branch. */
   moved(head: BranchHead): void {
     this.#wanted = head;
     this.#reached(head);
   }
 
   /**
-   * The commit here, where etcd was put back to an earlier time and the branch there is where this
-   * one was once: everything beyond was acknowledged, or may have been.
+   * The local commit, if etcd was restored from an older snapshot and its branch head is an
+   * ancestor: all later commits were, or may have been, acknowledged.
    */
   async ahead(): Promise<string | undefined> {
-    const { local, agreed } = await this.#here();
+    const { local, acknowledged } = await this.#diskState();
     const head = await this.#reader.head();
     if (head === undefined || local === undefined || local === head.commit) return undefined;
-    return (await this.#isPutBack({ local, agreed, head })) ? local : undefined;
+    return (await this.#isRestoredSnapshot({ local, acknowledged, head })) ? local : undefined;
   }
 
-  /** Follows the branch until it is stopped. */
+  /** Follows the branch until `stop`. */
   follow(): void {
     const { etcd, keys, gitDir, logger } = this.#options;
     if (this.#following !== undefined) return;
@@ -103,7 +103,10 @@ export class Mirror {
     this.#following = { keys: follower, maintenance };
   }
 
-  /** See `Maintenance.runFully`. False while this replica leads: the leader maintains the repository. */
+  /**
+   * See `Maintenance.runFully`. False while this replica leads: the leader maintains the
+   * repository.
+   */
   async maintainFully(signal: AbortSignal): Promise<boolean> {
     return (await this.#following?.maintenance.runFully(signal)) ?? false;
   }
@@ -119,9 +122,9 @@ export class Mirror {
     this.#mark.close();
   }
 
-  /** One run at a time; what changes meanwhile is seen by its last look. */
+  /** One run at a time; a run repeats after changes. */
   #run(): void {
-    // The loop has to wait for something, or it would end before it is known to run.
+    // Without a following the loop would end before `#running` is set.
     if (this.#following === undefined) return;
     this.#retry?.abort();
     this.#again = true;
@@ -147,13 +150,13 @@ export class Mirror {
         this.#again = true;
       }
     }
-    // In the turn of the last look: who asks after it finds that nothing runs.
+    // In the same tick as the last check, so that a later caller starts a new loop.
     this.#running = undefined;
   }
 
   async #catchUp(): Promise<BranchHead | undefined> {
     for (;;) {
-      const here = await this.#here();
+      const here = await this.#diskState();
       const head = await this.#reader.head();
       this.#wanted = head;
       if (head === undefined) return undefined;
@@ -162,42 +165,53 @@ export class Mirror {
         this.#reached(head);
         return head;
       }
-      if (await this.#isPutBack({ ...here, head })) return head;
-      const after = await this.#place(local, head);
-      if (after !== undefined) await this.#take(after, head);
+      if (await this.#isRestoredSnapshot({ ...here, head })) return head;
+      const after = await this.#findPosition(local, head);
+      if (after !== undefined) await this.#applyRecords(after, head);
     }
   }
 
   #reached({ commit, sequence }: { commit: string; sequence: number }): void {
     this.#position = { commit, sequence };
-    this.#mark.note({ commit, sequence });
+    this.#mark.save({ commit, sequence });
     this.#options.onMirrored(sequence);
   }
 
-  /** What is here; to be read before etcd is asked, which then knows of it unless it was put back. */
-  async #here(): Promise<Here> {
-    return { agreed: await this.#mark.read(), local: await this.#local() };
+  /**
+   * The state of the disk. Read before etcd, which then has at least this unless it was restored
+   * from a snapshot.
+   */
+  async #diskState(): Promise<DiskState> {
+    return { acknowledged: await this.#mark.read(), local: await this.#local() };
   }
 
-  /** A repository that remembers nothing comes from a backup, or from a daemon alone. */
-  async #isPutBack({ local, agreed, head }: Here & { head: BranchHead }): Promise<boolean> {
+  /** A repository without a mark comes from a backup, or from a single daemon. */
+  async #isRestoredSnapshot({
+    local,
+    acknowledged,
+    head,
+  }: DiskState & { head: BranchHead }): Promise<boolean> {
     if (local === undefined || local === head.commit) return false;
-    if (agreed !== undefined) {
-      if (agreed.sequence < head.sequence) return false;
-      if (agreed.sequence === head.sequence && agreed.commit === head.commit) return false;
+    if (acknowledged !== undefined) {
+      if (acknowledged.sequence < head.sequence) return false;
+      if (acknowledged.sequence === head.sequence && acknowledged.commit === head.commit)
+        return false;
     }
     const { gitDir, logger, ref } = this.#options;
     if (!(await isAncestor(gitDir, head.commit, local))) return false;
-    if (!this.#isToldAhead) {
-      const told = { ref, commit: local, branch: head.commit };
-      logger.warn(told, 'etcd was put back to an earlier time: what is here beyond it counts');
+    if (!this.#isAheadLogged) {
+      const fields = { ref, commit: local, branch: head.commit };
+      logger.warn(
+        fields,
+        'etcd was restored from an older snapshot: the later commits on this disk stay valid',
+      );
     }
-    this.#isToldAhead = true;
+    this.#isAheadLogged = true;
     return true;
   }
 
-  /** Where the repository is in the log; undefined: it was moved, look again. */
-  async #place(local: string | undefined, head: BranchHead): Promise<number | undefined> {
+  /** Position of the repository in the log; undefined: it was moved, try again. */
+  async #findPosition(local: string | undefined, head: BranchHead): Promise<number | undefined> {
     const known = this.#position;
     if (local !== undefined && known?.commit === local && known.sequence < head.sequence) {
       const [next] = await this.#reader.records(known.sequence, known.sequence + 1);
@@ -214,7 +228,7 @@ export class Mirror {
     return undefined;
   }
 
-  async #take(after: number, head: BranchHead): Promise<void> {
+  async #applyRecords(after: number, head: BranchHead): Promise<void> {
     const { gitDir, ref } = this.#options;
     const records = await this.#reader.records(after, head.sequence);
     if (records[0]?.sequence !== after + 1 || !isWhole(records, head)) return;
@@ -224,13 +238,13 @@ export class Mirror {
       const [from, to] = [moves[0]?.from, moves.at(-1)?.to];
       if (to === undefined) return;
       sequence += moves.length;
-      this.#mark.note({ commit: to, sequence });
+      this.#mark.save({ commit: to, sequence });
       await moveRef(gitDir, { ref, from, to });
       this.#reached({ commit: to, sequence });
     }
   }
 
-  /** The repository is nowhere in the log: it is put where it can go on from. */
+  /** The repository has no position in the log: moves it to a commit from which it can continue. */
   async #realign(
     local: string | undefined,
     records: readonly LogRecord[],
@@ -243,7 +257,7 @@ export class Mirror {
     const fetched = await this.#options.fetch();
     if (!(await this.#isInLog(fetched))) {
       throw new GitError(`A peer has the branch at ${fetched}, which is not in the log`, {
-        remedy: 'It is tried again',
+        remedy: 'The fetch is retried',
       });
     }
     await this.#moveTo(fetched, local);
@@ -259,7 +273,7 @@ export class Mirror {
   async #moveTo(commit: string, local: string | undefined): Promise<void> {
     const { gitDir, ref } = this.#options;
     if (local !== undefined && !(await isAncestor(gitDir, local, commit))) {
-      await this.#keep(local, commit);
+      await this.#saveLost(local, commit);
     }
     await moveRef(gitDir, {
       ref,
@@ -268,7 +282,7 @@ export class Mirror {
     });
   }
 
-  async #keep(local: string, commit: string): Promise<void> {
+  async #saveLost(local: string, commit: string): Promise<void> {
     const { gitDir, logger, ref } = this.#options;
     const kept = `${LOST_REFS}${local}`;
     if ((await readRef(gitDir, kept)) === undefined) {
@@ -276,11 +290,11 @@ export class Mirror {
     }
     logger.warn(
       { ref, commit: local, branch: commit, kept },
-      'The repository here had commits that the branch does not have: they are kept beside it',
+      'The local repository had commits that the branch does not have: they are kept under another ref',
     );
   }
 
-  /** Undefined where it is not there; one that leads nowhere counts as not there. */
+  /** Undefined if the ref is absent or does not resolve. */
   async #local(): Promise<string | undefined> {
     const { gitDir, ref } = this.#options;
     return await readRef(gitDir, ref);
@@ -293,14 +307,14 @@ export class Mirror {
   }
 }
 
-interface Here {
-  /** Where the branch is on the disk. */
+interface DiskState {
+  /** Branch head on the disk. */
   readonly local: string | undefined;
-  /** Where etcd had it, as far as the disk remembers. */
-  readonly agreed: AcknowledgedCommit | undefined;
+  /** Last head of etcd that the disk knows. */
+  readonly acknowledged: AcknowledgedCommit | undefined;
 }
 
-/** Whether the records lead to the head without a gap. */
+/** True if the records lead to the head without a gap. */
 function isWhole(records: readonly LogRecord[], head: BranchHead): boolean {
   const newest = records.at(-1);
   if (newest?.sequence !== head.sequence || newest.to !== head.commit) return false;

@@ -1,6 +1,6 @@
 /**
- * Who replicas are to each other: an authority that all of them share, and a certificate that each
- * makes for itself at its start. Whoever has one is a replica; nobody else is answered.
+ * Mutual authentication of replicas: a shared certificate authority, and a certificate that each
+ * replica makes at its start. A peer without one gets no answer.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import type { Clock } from '../apimachinery/index.ts';
 import { OWNER_ONLY, replaceFile } from '../auth/index.ts';
 import { BACKDATE_MS, DAY_MS, ensureAuthority } from '../tls/index.ts';
 
-/** What every certificate of a replica is for, whatever its address. */
+/** Name in every replica certificate, whatever its address. */
 export const PEER_NAME = 'replica.gitplane.internal';
 
 export interface PeerIdentity {
-  /** PEM, all of them. */
+  /** All of them PEM. */
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
@@ -22,14 +22,14 @@ export interface PeerIdentity {
 
 const LIFE_DAYS = 3650;
 
-/** Makes the authority where there is none: only the first leader finds none. */
+/** Creates the authority if it is absent: only the first leader does. */
 export async function ensurePeerAuthority(root: string, clock: Clock): Promise<void> {
   const directory = join(root, 'peers');
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await ensureAuthority(directory, clock.now());
 }
 
-/** `host`: where peers reach us, without a port. */
+/** `host`: host name of this replica for its peers, without a port. */
 export async function openPeerIdentity(of: {
   readonly root: string;
   readonly host: string;

@@ -1,7 +1,7 @@
 /**
- * The line that a follower asks the leader by which revision is the newest: a connection of the peer
- * listener that is kept, four bytes a question (its number) and twelve an answer (the number again, and
- * the revision, or -1 where the leader cannot tell). Who gets no answer asks elsewhere.
+ * Read index: a follower asks the leader for the newest revision over a persistent connection to
+ * the peer listener. A question is four bytes (its number), an answer twelve (the number, then the
+ * revision, or -1 if the leader does not know it). Without an answer, the follower asks elsewhere.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,17 +12,17 @@ const ANSWER_BYTES = 12;
 const UNKNOWN = -1n;
 
 const SILENT_MS = 25;
-/** After so long nothing is expected of the connection any more. */
+/** Time in ms after which an unanswered connection counts as dead. */
 const DEAD_MS = 2000;
-const AGAIN_AFTER_MS = 250;
+const RECONNECT_AFTER_MS = 250;
 
-type Told = bigint | undefined;
+type Answer = bigint | undefined;
 
-/** Headers that ask a peer for the line. */
+/** Headers that request the connection from a peer. */
 export const NEWEST_HEADERS = { connection: 'Upgrade', upgrade: NEWEST_PROTOCOL };
 
-/** Answers what comes on a connection that was asked for by `NEWEST_HEADERS`. */
-export function answerLine(socket: Duplex, newest: () => Promise<Told>): void {
+/** Answers questions on a connection that was requested with `NEWEST_HEADERS`. */
+export function answerReadIndex(socket: Duplex, newest: () => Promise<Answer>): void {
   const head = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade'];
   socket.on('error', () => socket.destroy());
   socket.write(`${head.join('\r\n')}\r\nUpgrade: ${NEWEST_PROTOCOL}\r\n\r\n`);
@@ -36,52 +36,54 @@ export function answerLine(socket: Duplex, newest: () => Promise<Told>): void {
   };
   socket.on(
     'data',
-    pieces(QUESTION_BYTES, (piece) => void answer(piece.readUInt32BE(0))),
+    chunksOf(QUESTION_BYTES, (piece) => void answer(piece.readUInt32BE(0))),
   );
   socket.on('end', () => socket.end());
 }
 
 export interface ReadIndexOptions {
-  /** A request to that peer with `NEWEST_HEADERS`, not yet ended. */
+  /** A request to the peer with `NEWEST_HEADERS`, not yet ended. */
   readonly connect: (peer: string) => ClientRequest;
-  /** A peer that has not answered for so many milliseconds is not asked more until it does. */
+  /**
+   * After so many milliseconds without an answer, a peer gets no more questions until it answers.
+   */
   readonly silentMs?: number;
 }
 
-/** To one peer at a time: whoever leads. */
+/** One peer at a time: the leader. */
 export class ReadIndex {
   readonly #options: ReadIndexOptions;
-  #line: Line | undefined;
+  #connection: Connection | undefined;
   #isClosed = false;
 
   constructor(options: ReadIndexOptions) {
     this.#options = options;
   }
 
-  /** Undefined: it cannot tell, or does not answer. Never rejects. */
-  async ask(peer: string): Promise<Told> {
+  /** Undefined: unknown, or no answer. Never rejects. */
+  async ask(peer: string): Promise<Answer> {
     if (this.#isClosed) return undefined;
-    if (this.#line?.peer !== peer || this.#line.isOver(AGAIN_AFTER_MS)) {
-      this.#line?.end();
+    if (this.#connection?.peer !== peer || this.#connection.isOver(RECONNECT_AFTER_MS)) {
+      this.#connection?.end();
       const { connect, silentMs = SILENT_MS } = this.#options;
-      this.#line = new Line(peer, connect(peer), silentMs);
+      this.#connection = new Connection(peer, connect(peer), silentMs);
     }
-    return await this.#line.ask();
+    return await this.#connection.ask();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#line?.end();
+    this.#connection?.end();
   }
 }
 
 interface Question {
   readonly asked: number;
   readonly bytes: Buffer;
-  resolve(told: Told): void;
+  resolve(answer: Answer): void;
 }
 
-class Line {
+class Connection {
   readonly peer: string;
   readonly #request: ClientRequest;
   readonly #silentMs: number;
@@ -98,7 +100,7 @@ class Line {
     request.on('upgrade', (_answer: IncomingMessage, socket: Duplex, first: Buffer) =>
       this.#begin(socket, first),
     );
-    // Also an answer: somebody who does not know this line.
+    // A response means that the peer does not know this protocol.
     request
       .on('response', end)
       .on('error', end)
@@ -112,7 +114,7 @@ class Line {
     return this.#ended !== undefined && performance.now() - this.#ended > forMs;
   }
 
-  ask(): Promise<Told> {
+  ask(): Promise<Answer> {
     const asked = performance.now();
     const [oldest] = this.#questions.values();
     const silent = oldest === undefined ? 0 : asked - oldest.asked;
@@ -143,7 +145,7 @@ class Line {
       return;
     }
     this.#socket = socket;
-    const read = pieces(ANSWER_BYTES, (piece) => this.#take(piece));
+    const read = chunksOf(ANSWER_BYTES, (piece) => this.#take(piece));
     const end = (): void => this.end();
     socket.on('data', read).on('end', end).on('error', end).on('close', end);
     if (first.length > 0) read(first);
@@ -159,8 +161,8 @@ class Line {
   }
 }
 
-/** Cuts what comes into pieces of so many bytes. */
-function pieces(size: number, take: (piece: Buffer) => void): (chunk: Buffer) => void {
+/** Splits the input into chunks of a fixed size. */
+function chunksOf(size: number, take: (piece: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {
     const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

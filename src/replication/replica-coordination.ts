@@ -1,11 +1,8 @@
-/**
- * What one replica has with the others by way of etcd: that it is there, who else is, who leads,
- * and its own turns at leading.
- */
+/** Coordination with the other replicas through etcd: registration, membership, leader election. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd, KeyValue } from '../etcd/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { campaign, type HeldTerm, type LeaderInfo, readLeader } from './election.ts';
+import { campaign, type LeaderInfo, type LeaderTerm, readLeader } from './election.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Keys } from './keys.ts';
 import { aborted, type ReplicaInfo, Session } from './session.ts';
@@ -17,62 +14,65 @@ export interface ReplicaCoordinationOptions {
   readonly keys: Keys;
   readonly self: Omit<ReplicaInfo, 'mirrored'>;
   readonly leaseSeconds: number;
-  /** Called when we are there again after etcd had forgotten us. */
-  readonly onAgain: () => void;
+  /** Called when this replica is registered again after it lost its lease. */
+  readonly onRejoin: () => void;
   readonly logger: Logger;
 }
 
-/** How this replica leads, when it is its turn. */
+/** Callbacks of the leader role. */
 export interface Leading {
   /**
-   * Called when nobody leads; resolves when this replica should try to. Rejects, or resolves when
-   * it is too late, without harm.
+   * Called when there is no leader; resolves when this replica may try to lead. May reject, or
+   * resolve too late.
    */
   readonly eligible: (signal: AbortSignal) => Promise<void>;
-  /** Leads until the term is over or is to be given back, and must resolve soon after. */
-  readonly run: (term: Term, by: LeadingWith) => Promise<void>;
+  /** Leads until the term is over or resigning, and must resolve soon after. */
+  readonly run: (term: Term, by: LeaderContext) => Promise<void>;
 }
 
-export interface LeadingWith {
-  /** Tells others that writes are taken. */
+export interface LeaderContext {
+  /** Announces that this leader accepts writes. */
   readonly ready: () => Promise<void>;
-  /** Aborted when the term is to end well: it is held until `run` resolves. */
+  /** Aborted when the term should end cleanly: the term is held until `run` resolves. */
   readonly resigning: AbortSignal;
 }
 
 export interface ReplicaCoordination {
-  /** As far as is known here. */
+  /** Last known leader. */
   readonly leader: LeaderInfo | undefined;
   readonly replicas: readonly ReplicaInfo[];
-  /** For how long etcd is not heard any more, as our lease tells; 0: it is. */
+  /** Milliseconds since the lease was lost; 0: it is held. */
   readonly silentMs: number;
-  /** Called when somebody else leads, or what is known of the leader changed. Returns the way to stop. */
+  /** Called when the leader or its data changes. Returns a function that stops it. */
   onLeader(listener: (leader: LeaderInfo | undefined) => void): () => void;
-  /** Resolves with a leader that takes writes, or undefined when there was none for so long. */
+  /** Resolves with a leader that accepts writes, or undefined after the time limit. */
   waitForLeader(milliseconds: number): Promise<LeaderInfo | undefined>;
-  /** Takes part in elections from now on. */
+  /** Joins elections from now on. */
   lead(leading: Leading): void;
-  /** Tells others how far the mirror is. */
-  tell(mirrored: number): void;
-  /** Puts something that goes when this replica does. */
-  offer(key: string, value: Buffer): Promise<void>;
-  /** Ends the term of whoever leads, to let another: etcd was put back, and that one does not know. */
+  /** Publishes the position of the mirror. */
+  publishMirrored(mirrored: number): void;
+  /** Puts an entry that disappears with this replica. */
+  putWithLease(key: string, value: Buffer): Promise<void>;
+  /**
+   * Ends the term of the current leader, which does not know that etcd was restored from a
+   * snapshot.
+   */
   depose(term: bigint): Promise<void>;
-  /** Ends the term under way, if any, because this replica cannot do what a leader has to. */
+  /** Ends the current term, because this replica cannot fulfil the duties of a leader. */
   stepDown(): void;
-  /** Leads no more: resolves when the term under way, if any, is over and given back. */
+  /** Leaves elections: resolves when a current term is over and given up. */
   resign(): Promise<void>;
   close(): Promise<void>;
 }
 
 export function openReplicaCoordination(options: ReplicaCoordinationOptions): ReplicaCoordination {
-  return new EtcdLink(options);
+  return new EtcdCoordination(options);
 }
 
 const RETRY_MS = 200;
 const GIVE_UP_MS = 1_500;
 
-class EtcdLink implements ReplicaCoordination {
+class EtcdCoordination implements ReplicaCoordination {
   readonly #options: ReplicaCoordinationOptions;
   readonly #session: Session;
   readonly #followers: readonly KeyFollower[];
@@ -81,9 +81,9 @@ class EtcdLink implements ReplicaCoordination {
   readonly #found = new Map<string, ReplicaInfo>();
   #leader: LeaderInfo | undefined;
   #isKnown = false;
-  #term: HeldTerm | undefined;
-  /** The number of the last one. */
-  #former: bigint | undefined;
+  #term: LeaderTerm | undefined;
+  /** Number of the last term. */
+  #previousTerm: bigint | undefined;
   #leading: Promise<void> = Promise.resolve();
 
   constructor(options: ReplicaCoordinationOptions) {
@@ -91,13 +91,14 @@ class EtcdLink implements ReplicaCoordination {
     const { etcd, keys, self, logger } = options;
     const info = { ...self, mirrored: -1 };
     this.#session = new Session({ ...options, replicas: keys.replicas, info });
-    const failed = (err: unknown): void => logger.warn({ err }, 'Cannot see who leads');
+    const failed = (err: unknown): void => logger.warn({ err }, 'Cannot watch the leader key');
     const leader = followKeys(
       etcd,
       { key: keys.leader },
       {
-        reset: ([kv], revision) => this.#saw(kv, revision),
-        changed: ({ type, kv }) => this.#saw(type === 'put' ? kv : undefined, kv.modRevision),
+        reset: ([kv], revision) => this.#leaderChanged(kv, revision),
+        changed: ({ type, kv }) =>
+          this.#leaderChanged(type === 'put' ? kv : undefined, kv.modRevision),
         failed,
       },
     );
@@ -154,11 +155,11 @@ class EtcdLink implements ReplicaCoordination {
     this.#leading = this.#elections(leading);
   }
 
-  tell(mirrored: number): void {
-    this.#session.tell(mirrored);
+  publishMirrored(mirrored: number): void {
+    this.#session.publishMirrored(mirrored);
   }
 
-  async offer(key: string, value: Buffer): Promise<void> {
+  async putWithLease(key: string, value: Buffer): Promise<void> {
     const { etcd } = this.#options;
     const lease = await this.#session.lease(this.#resigning.signal);
     await transact(etcd, [], [{ put: key, value, lease: lease.id }]);
@@ -192,12 +193,12 @@ class EtcdLink implements ReplicaCoordination {
     }
   }
 
-  #saw(kv: KeyValue | undefined, revision: bigint): void {
+  #leaderChanged(kv: KeyValue | undefined, revision: bigint): void {
     const leader = kv && readLeader(kv);
     this.#isKnown = true;
     this.#leader = leader;
     const term = this.#term;
-    // What was seen before the election says nothing of it.
+    // Events from before the election do not concern it.
     if (term !== undefined && leader?.term !== term.number && revision >= term.number) term.end();
     for (const listener of [...this.#listeners]) listener(leader);
   }
@@ -211,45 +212,45 @@ class EtcdLink implements ReplicaCoordination {
         await this.#eligible(leading, signal);
         const { etcd, keys } = this.#options;
         if (signal.aborted || !this.#isVacant) continue;
-        const told = { ...this.#options.self, ready: false };
-        const former = this.#former;
-        const term = await campaign({ etcd, key: keys.leader, lease, told, former });
+        const data = { ...this.#options.self, ready: false };
+        const previous = this.#previousTerm;
+        const term = await campaign({ etcd, key: keys.leader, lease, data, previous });
         if (term !== undefined) await this.#lead(term, leading);
-        // Our watch will tell who was faster.
+        // The watch reports the winner.
         else await sleep(RETRY_MS, undefined, { signal });
       } catch (err) {
         if (signal.aborted) return;
-        this.#options.logger.debug({ err }, 'An election without us');
+        this.#options.logger.debug({ err }, 'Election failed');
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
-  async #lead(term: HeldTerm, leading: Leading): Promise<void> {
+  async #lead(term: LeaderTerm, leading: Leading): Promise<void> {
     const { logger, self, keys } = this.#options;
     this.#term = term;
-    this.#former = term.number;
+    this.#previousTerm = term.number;
     logger.info({ term: String(term.number) }, 'Elected');
     let isReady = false;
     try {
       const ready = async (): Promise<void> => {
-        isReady = await term.tell({ ...self, ready: true });
+        isReady = await term.publish({ ...self, ready: true });
       };
       await leading.run(term, { ready, resigning: this.#resigning.signal });
     } catch (err) {
       logger.error({ err, term: String(term.number) }, 'Leading failed');
     } finally {
-      // An etcd that does not answer ends the term by itself.
+      // If etcd does not answer, the lease ends the term.
       const givenUp = term.giveUp(isReady ? keys.handedOver : undefined).catch(() => undefined);
       await Promise.race([givenUp, sleep(GIVE_UP_MS)]);
       this.#term = undefined;
-      logger.info({ term: String(term.number) }, 'Leads no more');
+      logger.info({ term: String(term.number) }, 'No longer the leader');
     }
-    // Another one may do better; and whatever failed is not tried in a circle.
+    // Lets another replica try, and avoids a tight loop after a failure.
     await sleep(RETRY_MS, undefined, { signal: this.#resigning.signal }).catch(() => undefined);
   }
 
-  /** Stops waiting for what the replica has to do first, when somebody else leads meanwhile. */
+  /** Stops waiting when another replica is elected meanwhile. */
   async #eligible(leading: Leading, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const stop = this.onLeader((leader) => {
@@ -263,8 +264,8 @@ class EtcdLink implements ReplicaCoordination {
   }
 
   /**
-   * Nobody leads, as far as is known, or it is us and we were not told: an attempt that nobody answered
-   * came through later. Its key lives as long as we do.
+   * True if there is no leader, or if the leader key is of an unanswered attempt of this replica,
+   * which lives as long as its lease.
    */
   get #isVacant(): boolean {
     const leader = this.#leader;

@@ -1,7 +1,7 @@
 /**
- * The log of the repository as the leader writes it. A move of the branch counts when etcd has its
- * record, in one transaction that compares the term and where the branch was; what this replica's
- * disk then does cannot undo it. One move at a time.
+ * The repository log, written by the leader. A branch update is valid when etcd has its record, in
+ * one transaction that compares the term and the previous head; a failure of the local disk cannot
+ * undo it. One update at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mutex } from '../concurrency/index.ts';
@@ -23,37 +23,37 @@ export interface RepositoryLogOptions extends RecordContext {
   readonly etcd: Etcd;
   readonly term: Term;
   readonly logger: Logger;
-  /** Milliseconds that etcd may take for one move, the wait for earlier moves included. */
-  readonly patienceMs?: number;
+  /** Time limit in ms for one update, including the wait for earlier ones. */
+  readonly timeoutMs?: number;
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const RETRY_MS = 50;
 
-/** The limits of one move, and what is known of its attempts. */
+/** State of the attempts for one update. */
 interface Attempts {
-  /** Of performance.now(). */
+  /** By performance.now(). */
   readonly deadline: number;
-  /** An attempt may have taken effect, or may yet. */
+  /** An attempt may have taken effect, or still may. */
   isUnsure: boolean;
 }
 
 export class RepositoryLog {
   readonly #options: RepositoryLogOptions;
-  /** As in etcd, with the revision that it was put at. */
+  /** The head in etcd, and its revision. */
   #head: { readonly value: BranchHead; readonly revision: bigint } | undefined;
-  #former: string | undefined;
+  #previous: string | undefined;
   readonly #mutex = new Mutex();
 
   private constructor(options: RepositoryLogOptions) {
     this.#options = options;
   }
 
-  /** Removes what an earlier leader could not finish. Throws TermEndedError. */
+  /** Removes unfinished records of an earlier leader. Throws TermEndedError. */
   static async open(options: RepositoryLogOptions): Promise<RepositoryLog> {
     const log = new RepositoryLog(options);
     const { etcd, keys, term } = options;
-    log.#head = await log.#look();
+    log.#head = await log.#readHead();
     const next = (log.#head?.value.sequence ?? 0) + 1;
     await transactInTerm(etcd, term.fence, [
       { remove: sequenceKey(keys.log, next), end: endOf(keys.log) },
@@ -62,17 +62,17 @@ export class RepositoryLog {
     return log;
   }
 
-  /** Where the branch is; undefined before the first commit. */
+  /** Head of the branch; undefined before the first commit. */
   get head(): BranchHead | undefined {
     return this.#head?.value;
   }
 
-  /** Where the branch was before its last move in this term. */
-  get former(): string | undefined {
-    return this.#former;
+  /** The commit before the last update in this term. */
+  get previous(): string | undefined {
+    return this.#previous;
   }
 
-  /** The branch of an etcd that knows of none is where it is on the disk of this replica. */
+  /** Sets the branch of an empty etcd to the commit on the disk of this replica. */
   async begin(commit: string): Promise<void> {
     const { etcd, keys, term } = this.#options;
     const value: BranchHead = { commit, sequence: 1, bytes: 0 };
@@ -80,7 +80,7 @@ export class RepositoryLog {
     this.#head = { value, revision: await transactInTerm(etcd, term.fence, [put]) };
   }
 
-  /** An etcd that was put back to an earlier time goes on from where the repository here is. */
+  /** Continues from the local commit after etcd was restored from an older snapshot. */
   async resume(commit: string): Promise<void> {
     const { etcd, keys, term } = this.#options;
     const before = this.#head?.value;
@@ -89,7 +89,7 @@ export class RepositoryLog {
       sequence: (before?.sequence ?? 0) + 1,
       bytes: before?.bytes ?? 0,
     };
-    // Records that do not lead there would lead others astray: they fetch it from a replica.
+    // The old records do not lead to this commit: other replicas fetch it instead.
     const revision = await transactInTerm(etcd, term.fence, [
       { remove: keys.log, prefix: true },
       { remove: keys.packs, prefix: true },
@@ -101,13 +101,13 @@ export class RepositoryLog {
   }
 
   /**
-   * Resolves when the move is durable in etcd. Throws HeadMovedError when the branch is not at
-   * `from`; GitError when etcd certainly did not take it; TermEndedError when the term is over, which
-   * may have been after the move.
+   * Resolves when the update is durable in etcd. Throws HeadMovedError when the branch is not at
+   * `from`; GitError when etcd certainly refused it; TermEndedError when the term is over, perhaps
+   * after the update.
    */
   append(move: Move): Promise<void> {
-    const { patienceMs = PATIENCE_MS } = this.#options;
-    const attempts = { deadline: performance.now() + patienceMs, isUnsure: false };
+    const { timeoutMs = TIMEOUT_MS } = this.#options;
+    const attempts = { deadline: performance.now() + timeoutMs, isUnsure: false };
     return this.#mutex.run(() => this.#append(move, attempts));
   }
 
@@ -152,8 +152,8 @@ export class RepositoryLog {
   }
 
   /**
-   * An attempt of unknown outcome could still move the branch after a later move was tried. Only the end
-   * of the term, which every transaction compares, rules that out.
+   * An attempt with an unknown result could still move the branch after a later update. Only the
+   * end of the term, which every transaction compares, prevents that.
    */
   #notTaken(err: Error, { isUnsure }: Attempts): Error {
     const { term, logger } = this.#options;
@@ -179,21 +179,22 @@ export class RepositoryLog {
       return;
     }
     const [kv] = found;
-    // An attempt that nobody answered may have come through.
+    // An attempt without an answer may have succeeded.
     if (kv !== undefined && isSame(readHead(kv.value), head)) {
       this.#moved({ value: head, revision: kv.modRevision });
       return;
     }
-    // Only who leads moves it: an earlier attempt may have come through, and somebody else gone on.
+    // Only a leader moves the head: an attempt of this term may have succeeded before another
+    // leader continued.
     throw new TermEndedError();
   }
 
   #moved(head: { value: BranchHead; revision: bigint }): void {
-    this.#former = this.#head?.value.commit;
+    this.#previous = this.#head?.value.commit;
     this.#head = head;
   }
 
-  async #look(): Promise<{ value: BranchHead; revision: bigint } | undefined> {
+  async #readHead(): Promise<{ value: BranchHead; revision: bigint } | undefined> {
     const { etcd, keys } = this.#options;
     const [kv] = (await etcd.range({ key: keys.head })).kvs;
     return kv && { value: readHead(kv.value), revision: kv.modRevision };
@@ -205,7 +206,7 @@ function isPassing(error: unknown): boolean {
   return error instanceof EtcdError && (error.unknown || error.code === 'EUNREACH');
 }
 
-/** Rejects when the term is over or the deadline has passed, whatever becomes of what was sent. */
+/** Rejects when the term is over or the deadline has passed; the request may still succeed. */
 async function unlessOver(
   work: Promise<unknown>,
   of: { readonly signal: AbortSignal; readonly deadline: number },
@@ -233,7 +234,7 @@ function isSame(one: BranchHead, other: BranchHead): boolean {
   return one.commit === other.commit && one.sequence === other.sequence;
 }
 
-/** The first key that is not below a prefix that ends with a slash. */
+/** The first key after a prefix that ends with a slash. */
 export function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)}0`;
 }

@@ -1,40 +1,40 @@
 /**
- * That this replica is there: a lease, renewed as long as we live, and what others have to know of
- * us, bound to it. A lease that is lost is replaced as soon as etcd answers.
+ * Registration of this replica: a lease, renewed while the process lives, and public data bound to
+ * it. A lost lease is replaced as soon as etcd answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd, Lease } from '../etcd/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { transact } from './transact.ts';
 
-/** What a replica says of itself. */
+/** Public data of a replica. */
 export interface ReplicaInfo {
   readonly id: string;
-  /** Where its peers reach it: host and port. */
+  /** Host and port for its peers. */
   readonly peer: string;
-  /** Where clients reach it. */
+  /** URL for clients. */
   readonly url: string;
   readonly version: string;
-  /** The newest record of the repository's log that is on its disk; -1: none. */
+  /** Sequence of the newest repository record on its disk; -1: none. */
   readonly mirrored: number;
 }
 
 export interface SessionOptions {
   readonly etcd: Etcd;
-  /** Where replicas register. */
+  /** Key prefix of the replicas. */
   readonly replicas: string;
   readonly leaseSeconds: number;
   readonly info: ReplicaInfo;
-  /** Called when we are registered again after a lease was lost. */
-  readonly onAgain: () => void;
+  /** Called when this replica is registered again after it lost its lease. */
+  readonly onRejoin: () => void;
   readonly logger: Logger;
 }
 
 const RETRY_MS = 250;
-/** A lease that cannot be given back ends by itself. */
+/** Time limit for revoking the lease, which otherwise expires. */
 const REVOKE_MS = 1_000;
-/** A lag of the mirror is told so often, at most. */
-const TELL_EVERY_MS = 500;
+/** Shortest interval between updates of `mirrored`. */
+const PUBLISH_INTERVAL_MS = 500;
 
 export class Session {
   readonly #options: SessionOptions;
@@ -43,8 +43,8 @@ export class Session {
   #info: ReplicaInfo;
   #lease: Lease | undefined;
   #waiting: ((lease: Lease) => void)[] = [];
-  #telling: NodeJS.Timeout | undefined;
-  /** Since when there is no lease, although there was one. */
+  #publishing: NodeJS.Timeout | undefined;
+  /** Time since which there is no lease; undefined before the first one. */
   #lostAt: number | undefined;
 
   constructor(options: SessionOptions) {
@@ -53,15 +53,12 @@ export class Session {
     this.#running = this.#run();
   }
 
-  /**
-   * For how many milliseconds etcd has not been heard, at the least: the last lease is over, and there
-   * is no other. 0: it is there.
-   */
+  /** Milliseconds since the last lease was lost; 0: it is held. */
   get silentMs(): number {
     return this.#lostAt === undefined ? 0 : performance.now() - this.#lostAt;
   }
 
-  /** Resolves with a lease that lives, as far as is known. Rejects when the signal is aborted. */
+  /** Resolves with a live lease, as far as is known. Rejects when the signal is aborted. */
   async lease(signal: AbortSignal): Promise<Lease> {
     const current = this.#lease;
     if (current !== undefined && !current.lost.aborted) return current;
@@ -76,20 +73,20 @@ export class Session {
     });
   }
 
-  /** Tells others, soon, how far our mirror is. */
-  tell(mirrored: number): void {
+  /** Publishes the position of the mirror, debounced. */
+  publishMirrored(mirrored: number): void {
     if (mirrored === this.#info.mirrored) return;
     this.#info = { ...this.#info, mirrored };
-    this.#telling ??= setTimeout(() => {
-      this.#telling = undefined;
+    this.#publishing ??= setTimeout(() => {
+      this.#publishing = undefined;
       this.#register().catch(() => undefined);
-    }, TELL_EVERY_MS).unref();
+    }, PUBLISH_INTERVAL_MS).unref();
   }
 
-  /** Gives the lease back, and with it everything that is bound to it. */
+  /** Revokes the lease, and so removes everything that is bound to it. */
   async close(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#telling);
+    clearTimeout(this.#publishing);
     await this.#running;
     const revoked = this.#lease?.revoke().catch(() => undefined);
     await Promise.race([revoked, sleep(REVOKE_MS)]);
@@ -104,7 +101,7 @@ export class Session {
         await this.#begin();
         this.#lostAt = undefined;
         isTold = false;
-        if (isAgain) this.#options.onAgain();
+        if (isAgain) this.#options.onRejoin();
         isAgain = true;
       } catch (err) {
         if (!isTold) this.#options.logger.warn({ err }, 'Cannot register with etcd; trying again');

@@ -1,7 +1,7 @@
 /**
- * Files that every replica must have alike, such as the key that opens sealed secrets: sealed with
- * the state key in etcd, plain in the data directory of each replica, for its user alone. The
- * replica that leads says what is in them; the others take what they find.
+ * Files that all replicas share, such as the key that opens sealed secrets: sealed with the state
+ * key in etcd, plain in the data directory of each replica, readable only by its user. The leader
+ * defines their contents; the followers copy them.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { transactInTerm } from './transact.ts';
 
 export interface SharedFilesOptions {
   readonly etcd: Etcd;
-  /** Where they are in etcd; ends with a slash. */
+  /** Key prefix in etcd; ends with a slash. */
   readonly secrets: string;
   readonly codec: Pick<RecordCodec, 'encode' | 'decode'>;
   /** The data directory. */
@@ -27,18 +27,18 @@ export interface SharedFilesOptions {
 
 interface SharedFile {
   readonly text: string;
-  /** When it was made, in milliseconds since the epoch: some files are used by their age. */
+  /** Time of creation in milliseconds since the epoch: some files are used by their age. */
   readonly madeAt: number;
 }
 
-/** Which files of the data directory are shared: nothing else is ever read or written. */
+/** Names of the shared files; no other file is read or written. */
 const SHARED = [
   /^(?:age\.key|hook\.secret|admin\.token)$/,
   /^token-signing(?:\.\d+)?\.key$/,
   /^oidc\/[\w-]+(?:\.\d+)?\.key$/,
   /^(?:tls|peers)\/ca\.(?:key|crt)$/,
 ];
-/** Keys that sign tokens follow on each other; nothing else goes because a disk does not have it. */
+/** Signing keys rotate; other files are never removed from etcd because a disk lacks them. */
 const REMOVABLE = [/^token-signing/, /^oidc\//];
 const FOLDERS = ['', 'oidc/', 'tls/', 'peers/'];
 const LOOK_EVERY_MS = 1_000;
@@ -52,14 +52,14 @@ export class SharedFiles {
     this.#options = options;
   }
 
-  /** Takes what is in etcd now. */
+  /** Copies the current files from etcd. */
   async pull(): Promise<void> {
     const { etcd, secrets } = this.#options;
     const { kvs } = await etcd.range({ key: secrets, prefix: true });
     for (const kv of kvs) await this.#take(kv);
   }
 
-  /** Takes what comes from now on. */
+  /** Copies later changes. */
   follow(): void {
     const { etcd, secrets, logger } = this.#options;
     const take = (kv: KeyValue): void => {
@@ -84,7 +84,7 @@ export class SharedFiles {
     await this.#taking.idle();
   }
 
-  /** As the leader: puts what is here and not there, or not the same. */
+  /** Called by the leader: writes missing and changed files to etcd. */
   async push(term: Pick<Term, 'fence'>): Promise<void> {
     const { etcd, secrets, codec } = this.#options;
     const there = await etcd.range({ key: secrets, prefix: true });
@@ -103,7 +103,10 @@ export class SharedFiles {
     }
   }
 
-  /** As the leader: files that are made later are shared soon after. Returns the way to stop. */
+  /**
+   * Called by the leader: shares new files soon after they appear. Returns a function that stops
+   * it.
+   */
   keepPushing(term: Term): () => Promise<void> {
     const { logger } = this.#options;
     const mutex = new Mutex();
@@ -154,7 +157,7 @@ export class SharedFiles {
     await utimes(path, madeAt / 1000, madeAt / 1000);
   }
 
-  /** What a replica had before it joined may be the only thing that opens something. */
+  /** The file of a replica before it joined may be the only key to some data. */
   async #putAside(path: string): Promise<void> {
     const aside = `${path}.before-${randomBytes(4).toString('hex')}`;
     await rename(path, aside);
@@ -167,7 +170,7 @@ export class SharedFiles {
   #open(name: string, kv: KeyValue): SharedFile {
     const { codec } = this.#options;
     try {
-      return JSON.parse(codec.decode(`secrets/${name}`, kv.value).toString()) as SharedFile;
+      return JSON.parse(codec.decode(`secrets/${name}`, kv.value).toString());
     } catch (cause) {
       const why = 'was sealed with another key: give every replica the same --state-key';
       throw new Error(`${name} in etcd ${why}`, { cause });

@@ -1,13 +1,13 @@
-/** The right of one replica to lead, for a while. Whatever leads carries it. */
+/** The right of one replica to lead for a limited time. */
 import { StatusError } from '../apimachinery/index.ts';
 import type { Compare } from '../etcd/index.ts';
 
 export interface Term {
-  /** Grows with every term: the create_revision of the leader's key. */
+  /** Grows with every term: the create_revision of the leader key. */
   readonly number: bigint;
-  /** What every transaction of the leader compares, so that one of an older term changes nothing. */
+  /** Compared by every transaction of the leader, so that an older term changes nothing. */
   readonly fence: readonly Compare[];
-  /** By our own clock, without asking: look at it before acting on anything outside of etcd. */
+  /** By the local clock, without a request: check it before acting on anything outside etcd. */
   isHeld(): boolean;
   /** Aborted when the term is over. */
   readonly signal: AbortSignal;
@@ -15,15 +15,15 @@ export interface Term {
   end(): void;
 }
 
-/** To be called right before acting on anything outside of etcd. Throws TermEndedError. */
+/** Called right before acting on anything outside etcd. Throws TermEndedError. */
 export function assertHeld(term: Term | undefined): void {
   if (term?.isHeld() === false) throw new TermEndedError();
 }
 
-/** The term is over: somebody else leads, or nobody does yet. Clients are told to try again. */
+/** The term is over: another replica leads, or none yet. Clients are asked to retry. */
 export class TermEndedError extends StatusError {
   constructor() {
-    const message = 'This replica does not lead any more; please try again';
+    const message = 'This replica is no longer the leader; try again';
     super(503, 'ServiceUnavailable', message, { retryAfterSeconds: 1 });
     this.name = 'TermEndedError';
   }

@@ -1,7 +1,7 @@
 /**
- * Removing records of the repository's log that nobody needs: what the leader and at least one
- * other replica have on their disks. The newest stay for replicas that come back soon; as long as
- * there is no second disk, everything stays, up to a limit.
+ * Removes records of the repository log that the leader and at least one other replica have on
+ * disk. The newest records stay for replicas that return soon. While there is no second disk,
+ * everything stays, up to a limit.
  */
 import type { Etcd } from '../etcd/index.ts';
 import { sequenceKey } from './keys.ts';
@@ -17,24 +17,24 @@ export interface TrimOptions extends Pick<RecordContext, 'keys'> {
   readonly log: RepositoryLog;
   readonly self: string;
   readonly replicas: () => readonly ReplicaInfo[];
-  /** So many of the newest stay; 256 when absent. */
-  readonly kept?: number;
+  /** Number of newest records to keep; default 256. */
+  readonly keep?: number;
 }
 
 export interface LogSize {
   readonly records: number;
   readonly bytes: number;
-  /** Records go although no second replica has them. */
+  /** True if records were removed that no second replica has. */
   readonly isForced: boolean;
 }
 
 const KEPT_RECORDS = 256;
-const MOST_BYTES_ALONE = 256 * 1024 * 1024;
+const MAX_BYTES_ALONE = 256 * 1024 * 1024;
 const PAGE = 500;
 
 /** Throws TermEndedError. */
 export async function trimLog(options: TrimOptions): Promise<LogSize> {
-  const { etcd, keys, log, self, replicas, kept = KEPT_RECORDS } = options;
+  const { etcd, keys, log, self, replicas, keep = KEPT_RECORDS } = options;
   const { head } = log;
   if (head === undefined) return { records: 0, bytes: 0, isForced: false };
   const [first] = (await etcd.range({ key: keys.log, prefix: true, limit: 1 })).kvs;
@@ -42,8 +42,8 @@ export async function trimLog(options: TrimOptions): Promise<LogSize> {
   const oldest = readRecord(first);
   const others = replicas().filter(({ id }) => id !== self);
   const mirrored = Math.max(0, ...others.map((replica) => replica.mirrored));
-  const safe = Math.min(mirrored, head.sequence - kept);
-  const forced = await mostAlone(options, oldest);
+  const safe = Math.min(mirrored, head.sequence - keep);
+  const forced = await overSizeLimit(options, oldest);
   const upTo = Math.max(safe, forced);
   const isForced = forced > safe;
   if (upTo < oldest.sequence) return sizeOf(oldest, head);
@@ -56,17 +56,17 @@ export async function trimLog(options: TrimOptions): Promise<LogSize> {
   return { records: size?.records ?? 0, bytes: size?.bytes ?? 0, isForced };
 }
 
-/** The newest record that must go because all of them together are too large. */
-async function mostAlone(options: TrimOptions, oldest: LogRecord): Promise<number> {
+/** The newest record that must be removed because all together are too large. */
+async function overSizeLimit(options: TrimOptions, oldest: LogRecord): Promise<number> {
   const { etcd, keys, log } = options;
   const { head } = log;
-  if (head === undefined || head.bytes - oldest.bytes <= MOST_BYTES_ALONE) return 0;
+  if (head === undefined || head.bytes - oldest.bytes <= MAX_BYTES_ALONE) return 0;
   let key = sequenceKey(keys.log, oldest.sequence);
   const end = sequenceKey(keys.log, head.sequence);
   for (;;) {
     const { kvs, more } = await etcd.range({ key, end, limit: PAGE });
     const records = kvs.map(readRecord);
-    const fits = records.find(({ bytes }) => head.bytes - bytes <= MOST_BYTES_ALONE);
+    const fits = records.find(({ bytes }) => head.bytes - bytes <= MAX_BYTES_ALONE);
     if (fits !== undefined) return fits.sequence;
     const last = records.at(-1);
     if (!more || last === undefined) return last?.sequence ?? 0;

@@ -26,7 +26,7 @@ function objectMembers(text: string): Map<string, Member> | undefined {
   at = skipSpace(text, at + 1);
   while (text[at] !== '}') {
     const nameEnd = endOfString(text, at);
-    const name = JSON.parse(text.slice(at, nameEnd)) as string;
+    const name: string = JSON.parse(text.slice(at, nameEnd));
     const start = skipSpace(text, skipSpace(text, nameEnd) + 1);
     const end = endOfValue(text, start);
     const value = text.slice(start, end);

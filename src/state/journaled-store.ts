@@ -156,7 +156,7 @@ class JournaledStore extends ViewReader implements Store {
   ): void {
     this.assertOpen();
     if (!this.pristine) throw new StateError(`the state in ${this.#engine.place} is in use`);
-    const container = new LazyObject(filling as unknown as ObjectFactory, sources, this.#next);
+    const container = new LazyObject(filling, sources, this.#next);
     const objects = sources.map((source, at) => new ObjectHandle(source.key, container, at));
     this.#next += objects.length;
     this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);

@@ -13,6 +13,11 @@ export class StateError extends Error {
   }
 }
 
+/** Name of an error without its message, which may quote a secret. */
+export function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
 /** For records that exist and are invalid. The state is never the only copy of desired state. */
 export function unreadableState(place: string, why: string, cause?: unknown): StateError {
   return new StateError(

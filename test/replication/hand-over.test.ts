@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Etcd } from '../../src/etcd/etcd.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
-import { campaign, type HeldTerm } from '../../src/replication/election.ts';
+import { campaign, type LeaderTerm } from '../../src/replication/election.ts';
 import { isHandedOver } from '../../src/replication/hand-over.ts';
 import { keysBelow } from '../../src/replication/keys.ts';
 import { ReadLease } from '../../src/replication/read-lease.ts';
@@ -32,14 +32,14 @@ describe.skipIf(ETCD_MISSING !== undefined)(`a hand-over ${ETCD_MISSING ?? ''}`,
 
   function platform() {
     const keys = keysBelow(`/h${count++}/`);
-    const elect = async (): Promise<HeldTerm> => {
+    const elect = async (): Promise<LeaderTerm> => {
       const lease = await etcd.grant(5);
       undo.push(() => lease.revoke());
-      const term = await campaign({ etcd, key: keys.leader, lease, told: self });
+      const term = await campaign({ etcd, key: keys.leader, lease, data: self });
       if (term === undefined) throw new Error('Another leads');
       return term;
     };
-    const openState = async ({ fence }: HeldTerm) => {
+    const openState = async ({ fence }: LeaderTerm) => {
       const prefix = keys.platformState;
       const engine = await openEtcdEngine({ etcd, prefix, fence, onError: () => undefined });
       undo.push(() => engine.close().catch(() => undefined));
@@ -95,11 +95,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(`a hand-over ${ETCD_MISSING ?? ''}`,
     const term = await elect();
     const lease = new ReadLease({ etcd, key: keys.leader, term, isHandedOver: true });
     await lease.begins;
-    expect(await lease.sure()).toBe(true);
+    expect(await lease.confirm()).toBe(true);
 
     const givenUp = term.giveUp(keys.handedOver);
 
-    expect(lease.isSure()).toBe(false);
+    expect(lease.isValid()).toBe(false);
     await givenUp;
   });
 });

@@ -32,17 +32,17 @@ test.each<[string, AcknowledgedCommit]>([
   ['the same', FIRST],
 ])('the last of two notes is read after a kill: %s', async (_what, last) => {
   const mark = open();
-  mark.note({ ...FIRST, sequence: FIRST.sequence });
-  mark.note(last);
+  mark.save({ ...FIRST, sequence: FIRST.sequence });
+  mark.save(last);
   expect(await mark.read()).toEqual(last);
   expect(await open().read()).toEqual(last);
 });
 
 test('a note of what is noted writes nothing', async () => {
   const mark = open();
-  mark.note(FIRST);
+  mark.save(FIRST);
   writeFileSync(file, '{}');
-  mark.note({ ...FIRST });
+  mark.save({ ...FIRST });
   expect(readFileSync(file, 'utf8')).toBe('{}');
 });
 
@@ -59,8 +59,8 @@ test.each([
 
 test('a mark that cannot be written leaves no old one, and fails no commit', async () => {
   symlinkSync('/dev/full', file);
-  open().note(FIRST);
+  open().save(FIRST);
   expect(existsSync(file)).toBe(false);
-  open(join(folder, 'nowhere')).note(FIRST);
+  open(join(folder, 'nowhere')).save(FIRST);
   expect(await open(join(folder, 'nowhere')).read()).toBeUndefined();
 });

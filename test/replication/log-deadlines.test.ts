@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Etcd, TxnRequest } from '../../src/etcd/etcd.ts';
 import { EtcdError } from '../../src/etcd/etcd-error.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
-import { campaign, type HeldTerm } from '../../src/replication/election.ts';
+import { campaign, type LeaderTerm } from '../../src/replication/election.ts';
 import { keysBelow } from '../../src/replication/keys.ts';
 import { RepositoryLog } from '../../src/replication/repository-log.ts';
 import { TermEndedError } from '../../src/replication/term.ts';
@@ -43,11 +43,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(
     /** `fail`: what becomes of a transaction of the log; undefined: etcd does it. */
     async function open(
       fail: (request: TxnRequest) => Promise<never> | undefined,
-    ): Promise<{ log: RepositoryLog; term: HeldTerm }> {
+    ): Promise<{ log: RepositoryLog; term: LeaderTerm }> {
       const keys = keysBelow(`/t${count++}/`);
       const lease = await etcd.grant(60);
-      const told = { id: 'a', peer: '', url: '', version: '', ready: true };
-      const term = await campaign({ etcd, key: keys.leader, lease, told });
+      const data = { id: 'a', peer: '', url: '', version: '', ready: true };
+      const term = await campaign({ etcd, key: keys.leader, lease, data });
       if (term === undefined) throw new Error('somebody else leads');
       const client: Etcd = {
         place: etcd.place,

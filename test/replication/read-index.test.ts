@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import {
-  answerLine,
+  answerReadIndex,
   NEWEST_HEADERS,
   NEWEST_PROTOCOL,
   ReadIndex,
@@ -23,7 +23,7 @@ async function peer(newest?: () => Promise<bigint | undefined>): Promise<Peer> {
     server.on('upgrade', ({ headers }, socket) => {
       expect(headers.upgrade).toBe(NEWEST_PROTOCOL);
       lines.add(socket);
-      answerLine(socket, newest);
+      answerReadIndex(socket, newest);
     });
   }
   server.listen(0, '127.0.0.1');

@@ -100,14 +100,14 @@ test('whoever is sure is right: nobody else has written yet', async () => {
           const leads = world.elected === undefined ? 7n : 8n;
           if (question !== undefined) decided.push(() => question.answer(leads));
         } else {
-          if (lease.isSure()) {
+          if (lease.isValid()) {
             sure += 1;
             expect(world.isWritten).toBe(false);
           }
           // What was written when the question came must not be missed; later writes may be.
           const before = world.isWritten;
           asked.push(
-            lease.sure().then((isSure) => {
+            lease.confirm().then((isSure) => {
               if (isSure && before) throw new Error('sure, although another had written');
             }),
           );
@@ -131,10 +131,10 @@ test('etcd is asked a few times a second, however many read', async () => {
   const world = new World();
   const lease = world.lease();
   let questions = 0;
-  expect(lease.isSure()).toBe(false);
-  const first = lease.sure();
+  expect(lease.isValid()).toBe(false);
+  const first = lease.confirm();
   for (let ms = 0; ms < 1000; ms++) {
-    for (let i = 0; i < 5; i++) if (ms > 0) expect(lease.isSure()).toBe(true);
+    for (let i = 0; i < 5; i++) if (ms > 0) expect(lease.isValid()).toBe(true);
     for (const { answer } of world.questions.splice(0)) {
       questions += 1;
       answer(7n);
@@ -149,18 +149,18 @@ test('etcd is asked a few times a second, however many read', async () => {
 test('a clock that somebody sets ahead makes it ask etcd, and one set back changes nothing', async () => {
   const world = new World();
   const lease = world.lease();
-  const sure = lease.sure();
+  const sure = lease.confirm();
   world.questions.shift()?.answer(7n);
   expect(await sure).toBe(true);
   world.wallOffset = -3_600_000;
-  expect(lease.isSure()).toBe(true);
+  expect(lease.isValid()).toBe(true);
   world.now += 450;
-  expect(lease.isSure()).toBe(false);
+  expect(lease.isValid()).toBe(false);
   world.questions.shift()?.answer(7n);
   await turn();
-  expect(lease.isSure()).toBe(true);
+  expect(lease.isValid()).toBe(true);
   world.wallOffset = 0;
-  expect(lease.isSure()).toBe(false);
+  expect(lease.isValid()).toBe(false);
 });
 
 test('a new leader lets half a second pass before it writes', async () => {

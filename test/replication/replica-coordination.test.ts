@@ -4,8 +4,8 @@ import { EtcdError } from '../../src/etcd/etcd-error.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
 import { keysBelow } from '../../src/replication/keys.ts';
 import {
+  type LeaderContext,
   type Leading,
-  type LeadingWith,
   openReplicaCoordination,
   type ReplicaCoordination,
 } from '../../src/replication/replica-coordination.ts';
@@ -21,7 +21,7 @@ const LONG = { timeout: 20_000, interval: 20 };
 
 interface Turn {
   readonly term: Term;
-  readonly by: LeadingWith;
+  readonly by: LeaderContext;
 }
 
 /** A replica that leads until its term is over or it is asked to resign. */
@@ -38,7 +38,7 @@ class Replica {
       self,
       leaseSeconds: 2,
       logger,
-      onAgain: () => undefined,
+      onRejoin: () => undefined,
     });
     this.link.lead({
       eligible: async () => undefined,

@@ -10,7 +10,7 @@ import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { HeadMovedError } from '../../src/git/repository.ts';
-import { campaign, type HeldTerm } from '../../src/replication/election.ts';
+import { campaign, type LeaderTerm } from '../../src/replication/election.ts';
 import { keysBelow, sequenceKey } from '../../src/replication/keys.ts';
 import { LedRepository } from '../../src/replication/led-repository.ts';
 import { LOST_REFS, Mirror } from '../../src/replication/mirror.ts';
@@ -33,7 +33,7 @@ interface Disk {
 }
 
 interface Led {
-  readonly term: HeldTerm;
+  readonly term: LeaderTerm;
   readonly log: RepositoryLog;
   readonly mirror: Mirror;
   readonly led: LedRepository;
@@ -87,11 +87,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     return new Mirror({ ...parts, fetch });
   }
 
-  async function elect(keys: ReturnType<typeof keysBelow>): Promise<HeldTerm> {
+  async function elect(keys: ReturnType<typeof keysBelow>): Promise<LeaderTerm> {
     const lease = await etcd.grant(60);
     open.push({ close: () => lease.revoke() });
-    const told = { id: 'a', peer: '', url: '', version: '', ready: true };
-    const term = await campaign({ etcd, key: keys.leader, lease, told });
+    const data = { id: 'a', peer: '', url: '', version: '', ready: true };
+    const term = await campaign({ etcd, key: keys.leader, lease, data });
     if (term === undefined) throw new Error('somebody else leads');
     return term;
   }
@@ -99,7 +99,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
   async function lead(
     keys: ReturnType<typeof keysBelow>,
     on: Disk,
-    of: { client?: Etcd; term?: HeldTerm } = {},
+    of: { client?: Etcd; term?: LeaderTerm } = {},
   ): Promise<Led> {
     const { gitDir } = on;
     const { client = etcd, term = await elect(keys) } = of;
@@ -114,7 +114,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
       ref: REF,
       logger,
       onStuck,
-      patienceMs: 500,
+      timeoutMs: 500,
     });
     const [agree, settle] = [led, led.settle.bind(led)];
     const where = { gitDir, branch: 'main', logBytes: 1024 * 1024 };

@@ -7,7 +7,7 @@ import type {
   Cluster,
   KeyFollower,
   Mirror,
-  Offer,
+  RecoveryCandidate,
   ReplicaCoordination,
 } from '../../replication/index.ts';
 import type { LocalRepository } from './local-repository.ts';
@@ -78,7 +78,7 @@ export class EtcdRecovery {
   async deferToOthers(signal: AbortSignal): Promise<void> {
     const left = EMPTY_MS - (performance.now() - this.#begun);
     if (left > 0 && (await this.#wasEmpty)) await sleep(left, undefined, { signal });
-    await this.#options.cluster.giveWay(() => this.#own());
+    await this.#options.cluster.waitForBetterCandidates(() => this.#own());
   }
 
   /**
@@ -151,16 +151,16 @@ export class EtcdRecovery {
     return true;
   }
 
-  async #own(): Promise<Offer> {
+  async #own(): Promise<RecoveryCandidate> {
     const { self, repository } = this.#options;
     return { id: self, commits: (await repository?.commits()) ?? 0 };
   }
 
-  async #offer(): Promise<Offer> {
+  async #offer(): Promise<RecoveryCandidate> {
     const { cluster, link } = this.#options;
     const own = await this.#own();
     this.#isOffered = true;
-    await cluster.offer(own, (key, value) => link.offer(key, value));
+    await cluster.announce(own, (key, value) => link.putWithLease(key, value));
     // Somebody may have begun to lead meanwhile.
     if (!this.#isOffered) await this.#withdraw();
     return own;

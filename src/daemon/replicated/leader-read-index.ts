@@ -3,7 +3,7 @@ import type { ReadLease } from '../../replication/index.ts';
 import type { Writer } from '../../state/index.ts';
 
 export function leaderWriter(of: {
-  readonly lease: Pick<ReadLease, 'isSure' | 'sure'>;
+  readonly lease: Pick<ReadLease, 'isValid' | 'confirm'>;
   /** Of the state; undefined: there is none yet. */
   readonly seen: () => bigint | Promise<bigint> | undefined;
 }): Writer {
@@ -11,13 +11,13 @@ export function leaderWriter(of: {
   return {
     known: () => {
       const revision = seen();
-      return typeof revision === 'bigint' && lease.isSure() ? revision : undefined;
+      return typeof revision === 'bigint' && lease.isValid() ? revision : undefined;
     },
     ask: async () => {
       try {
         // Both are of a moment after the question.
         const revision = seen();
-        const isSure = lease.isSure() || (await lease.sure());
+        const isSure = lease.isValid() || (await lease.confirm());
         return isSure ? await revision : undefined;
       } catch {
         return undefined;

@@ -93,11 +93,18 @@ export async function joinPlatform(
     if (joinedTo !== undefined && found?.id !== joinedTo) exit(LOST);
     return found;
   };
-  const onAgain = (): void => {
+  const onRejoin = (): void => {
     void assertThere().catch(() => undefined);
     offering.announceAgain();
   };
-  const link = openReplicaCoordination({ etcd, keys, self: told, leaseSeconds, onAgain, logger });
+  const link = openReplicaCoordination({
+    etcd,
+    keys,
+    self: told,
+    leaseSeconds,
+    onRejoin,
+    logger,
+  });
   undo.push(() => link.close());
   const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
   const opened = deferred<Opened>();
@@ -257,7 +264,7 @@ function openMirror(
       if (identity === undefined) throw new Error('This replica has no certificate yet');
       return await fetchFromPeers({ link, self: ground.self, identity, gitDir, ref });
     },
-    onMirrored: (sequence) => link.tell(sequence),
+    onMirrored: (sequence) => link.publishMirrored(sequence),
   });
 }
 
@@ -292,7 +299,7 @@ async function found(
   await openTls({ options, data, clock });
   await ensureIdentities({ options, data });
   await files.push(term);
-  await cluster.found(term, url);
+  await cluster.createRecord(term, url);
 }
 
 function engineOpener(

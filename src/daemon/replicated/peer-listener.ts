@@ -10,7 +10,7 @@ import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/index.ts';
 import { advertiseRefs, serveRpc } from '../../git/index.ts';
 import type { Address } from '../../options/index.ts';
-import { answerLine, NEWEST_PROTOCOL, type PeerIdentity } from '../../replication/index.ts';
+import { answerReadIndex, NEWEST_PROTOCOL, type PeerIdentity } from '../../replication/index.ts';
 import { isHandedOn } from '../../server/index.ts';
 import { ALIVE_PATH, ANSWERED_PATH } from './reachability.ts';
 
@@ -60,7 +60,7 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     lines.add(socket);
     socket.once('close', () => lines.delete(socket));
     if (first.length > 0) socket.unshift(first);
-    answerLine(socket, options.newest);
+    answerReadIndex(socket, options.newest);
   });
   // What peers do wrong in a handshake is theirs to tell.
   server.on('tlsClientError', () => undefined);

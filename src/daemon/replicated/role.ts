@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   aborted,
+  type LeaderContext,
   type Leading,
-  type LeadingWith,
   type LogSize,
   type Term,
 } from '../../replication/index.ts';
@@ -78,7 +78,7 @@ export class Role implements Leading {
     leader?.handle(request, response);
   }
 
-  async run(term: Term, by: LeadingWith): Promise<void> {
+  async run(term: Term, by: LeaderContext): Promise<void> {
     const started = performance.now();
     const { logger } = this.#options;
     const leader = await this.#takeOver(term);

@@ -12,16 +12,18 @@ export interface CommitReason {
  * settle a moment later.
  */
 export function commitReason(error: unknown): Promise<CommitReason> {
-  const { commitError } = error as { commitError?: Promise<never> };
+  const commitError =
+    error instanceof Error && 'commitError' in error ? error.commitError : undefined;
   const general = new Promise<CommitReason>((resolve) =>
     setImmediate(() => resolve(reasonOf(error))),
   );
-  return commitError === undefined ? general : Promise.race([commitError.catch(reasonOf), general]);
+  if (!(commitError instanceof Promise)) return general;
+  return Promise.race([commitError.then(() => general, reasonOf), general]);
 }
 
 /** Maps the error number of LMDB to the code of the operating system. */
 function reasonOf(error: unknown): CommitReason {
-  const { code } = error as { code?: unknown };
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (typeof code === 'string') return { why: reason(error), code };
   // Error numbers of LMDB itself are negative.
   const isErrno = typeof code === 'number' && code > 0;

@@ -83,7 +83,7 @@ function encodeEvents(events: readonly OwnEvent[], passing: ReadonlySet<OwnEvent
 export function decodeEvents(record: Buffer): RecordedEvent[] {
   const end = record.indexOf(LF);
   let at = end + 1;
-  const lines = JSON.parse(record.toString('utf8', 0, end)) as Line[];
+  const lines: Line[] = JSON.parse(record.toString('utf8', 0, end));
   return lines.map(([type, group, kind, namespace, name, version, bytes]) => {
     const object = bytes === 0 ? undefined : record.subarray(at, at + bytes);
     at += bytes;

@@ -2,7 +2,7 @@
  * Labels of an object from its JSON, without parsing the rest: selectors read the labels of every
  * object in a collection. Equal labels are shared, since many objects have the same ones.
  */
-import { isRecord, type JsonObject, ownText } from '../../apimachinery/index.ts';
+import { isRecord, ownText } from '../../apimachinery/index.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -16,8 +16,12 @@ export function labelsOf(json: string): Labels | undefined {
   if (text === undefined) return undefined;
   const known = shared.get(text);
   if (known !== undefined) return known;
-  const labels = JSON.parse(text) as JsonObject;
-  return isRecord(labels) ? share(text, labels as Labels) : undefined;
+  const labels: unknown = JSON.parse(text);
+  return isLabels(labels) ? share(text, labels) : undefined;
+}
+
+function isLabels(value: unknown): value is Labels {
+  return isRecord(value);
 }
 
 /** The shared, frozen value that equals `labels`. */

@@ -4,15 +4,15 @@ import type { MadeObject, ObjectFactory, Provenance, Source, StoredObject } from
 import type { Labels } from './labels.ts';
 import { type VersionContainer, withResourceVersion } from './object-handle.ts';
 
-export class LazyObject implements VersionContainer {
+export class LazyObject<S extends Source> implements VersionContainer {
   readonly #first: number;
-  readonly #filling: ObjectFactory;
-  readonly #sources: readonly Source[];
+  readonly #filling: ObjectFactory<S>;
+  readonly #sources: readonly S[];
   /** The last built object: callers usually read several of its fields in a row. */
   #last: { at: number; made: MadeObject } | undefined;
 
   /** `first`: resourceVersion of the first source. */
-  constructor(filling: ObjectFactory, sources: readonly Source[], first: number) {
+  constructor(filling: ObjectFactory<S>, sources: readonly S[], first: number) {
     this.#filling = filling;
     this.#sources = sources;
     this.#first = first;

@@ -28,7 +28,7 @@ export abstract class OneVersion implements VersionContainer {
   }
 
   object(): KubeObject {
-    return JSON.parse(this.#json.toString()) as KubeObject;
+    return JSON.parse(this.#json.toString());
   }
 
   abstract labels(): Labels | undefined;

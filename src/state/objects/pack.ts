@@ -90,7 +90,7 @@ export class Pack implements VersionContainer {
   }
 
   object(at: number): KubeObject {
-    return JSON.parse(this.#text(at, 0)) as KubeObject;
+    return JSON.parse(this.#text(at, 0));
   }
 
   labels(at: number): Labels | undefined {
@@ -104,7 +104,7 @@ export class Pack implements VersionContainer {
 
   hidden(at: number): JsonObject | undefined {
     const text = this.#text(at, 1);
-    return text === '' ? undefined : (JSON.parse(text) as JsonObject);
+    return text === '' ? undefined : JSON.parse(text);
   }
 
   provenance(at: number): Provenance | undefined {

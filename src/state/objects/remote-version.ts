@@ -33,7 +33,7 @@ class RecordVersion extends OneVersion {
   }
 
   hidden(): JsonObject | undefined {
-    return this.#hidden === undefined ? undefined : (JSON.parse(this.#hidden) as JsonObject);
+    return this.#hidden === undefined ? undefined : JSON.parse(this.#hidden);
   }
 
   provenance(): Provenance | undefined {

@@ -103,7 +103,10 @@ function copy(
   to: StoredObject[],
   [start, end]: readonly [number, number],
 ): void {
-  for (let i = start; i < end; i++) to.push(from[i] as StoredObject);
+  for (let i = start; i < end; i++) {
+    const item = from[i];
+    if (item !== undefined) to.push(item);
+  }
 }
 
 function holds(items: readonly StoredObject[], key: ObjectKey, position: number): boolean {
@@ -117,7 +120,8 @@ function lowerBound(items: readonly StoredObject[], key: ObjectKey, start: numbe
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareKeys((items[middle] as StoredObject).key, key) < 0) low = middle + 1;
+    const item = items[middle];
+    if (item !== undefined && compareKeys(item.key, key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -280,8 +280,8 @@ export class View {
     try {
       while (this.#delivered < this.#undelivered.length) {
         if (isDue()) return false;
-        const event = this.#undelivered[this.#delivered++] as JournalEvent;
-        this.#journal.notify(event, this.#options.onError);
+        const event = this.#undelivered[this.#delivered++];
+        if (event !== undefined) this.#journal.notify(event, this.#options.onError);
       }
       this.#undelivered = [];
       this.#delivered = 0;

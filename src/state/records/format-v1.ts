@@ -5,10 +5,7 @@ import { OwnVersion } from '../objects/own-version.ts';
 
 export function decodeFirstFormat(record: Buffer): ObjectHandle {
   const end = record.indexOf('\n');
-  const head = JSON.parse(record.toString('utf8', 0, end)) as {
-    key: ObjectKey;
-    hidden?: JsonObject;
-  };
-  const object = JSON.parse(record.toString('utf8', end + 1)) as KubeObject;
+  const head: { key: ObjectKey; hidden?: JsonObject } = JSON.parse(record.toString('utf8', 0, end));
+  const object: KubeObject = JSON.parse(record.toString('utf8', end + 1));
   return new ObjectHandle(head.key, new OwnVersion(object, { hidden: head.hidden }), 0);
 }

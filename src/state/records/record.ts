@@ -100,7 +100,7 @@ const EMPTY = Buffer.alloc(0);
 /** The heads of a record, and the offset of the texts. Throws for an invalid record. */
 export function decodeHeads(record: Buffer): { heads: readonly Head[]; start: number } {
   const end = record.indexOf(LF);
-  const heads = JSON.parse(record.toString('utf8', 0, end)) as Head[];
+  const heads: Head[] = JSON.parse(record.toString('utf8', 0, end));
   let length = end + 1;
   for (const head of heads) length += head[6] + head[7] + head[8];
   if (length !== record.length) throw new Error('the lengths do not fit');
@@ -115,7 +115,7 @@ export function encodeDocument(name: string, text: string): string {
 /** Returns the value as JSON, to be parsed on first access. */
 export function decodeDocument(record: Buffer): [name: string, text: string] {
   const json = record.toString();
-  const name = JSON.parse(DOCUMENT_NAME.exec(json)?.[1] ?? '') as string;
+  const name: string = JSON.parse(DOCUMENT_NAME.exec(json)?.[1] ?? '');
   return [name, json.slice(documentHead(name).length, -1)];
 }
 

@@ -8,7 +8,7 @@ import { OwnVersion } from '../objects/own-version.ts';
 import { handlesIn, Pack } from '../objects/pack.ts';
 import { deadKey, readDeadKey } from '../objects/packs.ts';
 import type { RedoMark } from '../redo/redo-files.ts';
-import { StateError, unreadableState } from '../state-error.ts';
+import { nameOf, StateError, unreadableState } from '../state-error.ts';
 import type { RecordCodec } from './codec.ts';
 import { decodeFirstFormat } from './format-v1.ts';
 import {
@@ -67,7 +67,7 @@ export async function readState(engine: SavedRecords, codec: RecordCodec): Promi
       reading.take(key, plain, codec.isSealed(bytes));
     } catch (error) {
       // The cause is left out: a parser quotes its input, which may be a secret.
-      throw unreadableState(engine.place, `a record makes no sense (${(error as Error).name})`);
+      throw unreadableState(engine.place, `a record makes no sense (${nameOf(error)})`);
     }
   }
   const state = reading.finish();
@@ -211,7 +211,7 @@ function decoded(
 }
 
 export function decodeMeta(plain: Buffer): Meta & { format: number } {
-  const meta = JSON.parse(plain.toString()) as Meta & { format: number };
+  const meta: Meta & { format: number } = JSON.parse(plain.toString());
   if (meta.format !== FORMAT && meta.format !== FIRST_FORMAT) throw new Error('another format');
   return meta;
 }

@@ -24,7 +24,7 @@ function readKey(path: string): Buffer | undefined {
   try {
     text = fs.readFileSync(path, 'utf8').trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
   if (!/^[0-9a-f]{64}$/.test(text)) {
@@ -46,13 +46,17 @@ function makeKey(path: string): Buffer {
     fs.writeFileSync(draft, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true });
     fs.linkSync(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!isErrno(error, 'EEXIST')) throw error;
     return readKey(path) ?? makeKey(path);
   } finally {
     fs.rmSync(draft, { force: true });
   }
   syncDirectory(dirname(path));
   return key;
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }
 
 function syncDirectory(path: string): void {

@@ -1,6 +1,7 @@
 /** Reads the redo log of an earlier process. */
 import { readFileSync } from 'node:fs';
 import type { RecordCodec } from '../records/codec.ts';
+import { nameOf } from '../state-error.ts';
 import {
   framesIn,
   HEAD_SEAL,
@@ -29,7 +30,7 @@ export class RedoLogError extends Error {
 /** The cause of other errors is left out: a parser quotes its input. */
 export function unusable(error: unknown): RedoLogError {
   if (error instanceof RedoLogError) return error;
-  return new RedoLogError(`it cannot be read (${(error as Error).name})`);
+  return new RedoLogError(`it cannot be read (${nameOf(error)})`);
 }
 
 interface RedoFile {

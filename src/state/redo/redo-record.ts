@@ -131,7 +131,7 @@ class PartDraft {
 /** Throws for an invalid part. */
 export function decodePart(bytes: Buffer): RedoPart {
   const end = bytes.indexOf(LF);
-  const line = JSON.parse(bytes.toString('utf8', 0, end)) as PartLine;
+  const line: PartLine = JSON.parse(bytes.toString('utf8', 0, end));
   let at = end + 1;
   const next = (length: number): Buffer => {
     at += length;

@@ -34,9 +34,16 @@ describe.skipIf(ETCD_MISSING !== undefined)(`offers to etcd ${ETCD_MISSING ?? ''
     const etcd = await openEtcd({ endpoints: server.endpoints });
     open.push(etcd);
     const self = { id, peer: `${id}:1`, url: `https://${id}`, version: '1' };
-    const onAgain = (): void => undefined;
+    const onRejoin = (): void => undefined;
     const logger = createLogger('silent');
-    const link = openReplicaCoordination({ etcd, keys, self, leaseSeconds: 2, logger, onAgain });
+    const link = openReplicaCoordination({
+      etcd,
+      keys,
+      self,
+      leaseSeconds: 2,
+      logger,
+      onRejoin,
+    });
     open.push(link);
     return { etcd, link };
   }

@@ -97,7 +97,7 @@ export async function readBigBatch(
 }
 
 export function decodeBig(value: Buffer): BigBatch {
-  return JSON.parse(value.toString()) as BigBatch;
+  return JSON.parse(value.toString());
 }
 
 function encodeBig(batch: BigBatch): Buffer {
@@ -115,7 +115,7 @@ function encodeWrites(writes: StoredWrites): Buffer {
 
 function decodeWrites(bytes: Buffer): StoredWrites {
   const end = bytes.indexOf(LF);
-  const lines = JSON.parse(bytes.toString('utf8', 0, end)) as [string, number | null][];
+  const lines: [string, number | null][] = JSON.parse(bytes.toString('utf8', 0, end));
   let at = end + 1;
   return new Map(
     lines.map(([key, length]) => {

@@ -13,6 +13,7 @@ import {
   type EngineWrite,
   type StateEngine,
 } from '../engine.ts';
+import { reason } from '../lmdb-error.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { Chain, type Step } from './chain.ts';
 import { Layout } from './layout.ts';
@@ -135,7 +136,7 @@ class EtcdEngine implements EtcdStateEngine {
       yield* readRecords({ etcd, layout }, { prefix, revision });
     } catch (error) {
       if (error instanceof EtcdError) throw stateError(this.place, error);
-      throw unreadableState(this.place, (error as Error).message, error);
+      throw unreadableState(this.place, reason(error), error);
     }
   }
 
