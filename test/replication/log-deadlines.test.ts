@@ -59,7 +59,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
         close: () => etcd.close(),
         txn: (request) => fail(request) ?? etcd.txn(request),
       };
-      const of = { etcd: client, keys, codec, term, logger, patienceMs: PATIENCE_MS };
+      const of = { etcd: client, keys, codec, term, logger, timeoutMs: PATIENCE_MS };
       return { log: await RepositoryLog.open(of), term };
     }
 

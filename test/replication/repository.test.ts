@@ -489,7 +489,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     const { repository, log, term } = await lead(keys, one);
     for (let n = 0; n < 7; n++) await commit(repository);
     const info = { peer: '', url: '', version: '' };
-    const of = { etcd, keys, term, log, self: 'a', kept: 3 };
+    const of = { etcd, keys, term, log, self: 'a', keep: 3 };
 
     await trimLog({ ...of, replicas: () => [{ id: 'a', mirrored: 7, ...info }] });
     expect(await records(keys)).toHaveLength(7);

@@ -97,14 +97,7 @@ export async function joinPlatform(
     void assertThere().catch(() => undefined);
     offering.announceAgain();
   };
-  const link = openReplicaCoordination({
-    etcd,
-    keys,
-    self: told,
-    leaseSeconds,
-    onRejoin,
-    logger,
-  });
+  const link = openReplicaCoordination({ etcd, keys, self: told, leaseSeconds, onRejoin, logger });
   undo.push(() => link.close());
   const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
   const opened = deferred<Opened>();
