@@ -1,4 +1,4 @@
-/** The daemon: the platform with its network. Starts everything in order and stops it in reverse. */
+/** The daemon: platform, services and listeners. */
 import { Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../apimachinery/index.ts';
 import { replaceFile } from '../auth/index.ts';
@@ -9,106 +9,149 @@ import { createLogger, type Logger, SlowSteps } from '../telemetry/index.ts';
 import { formatKubeconfig } from '../tls/index.ts';
 import { VERSION } from '../version.ts';
 import { runDiskJobs } from './background/scheduled-jobs.ts';
-import { followCertificate, listenOn, openTls, urlHost } from './network/listener.ts';
-import { openPushReception } from './network/push-reception.ts';
+import { followCertificate, listenOn, openTls, type Tls, urlHost } from './network/listener.ts';
+import { openPushReception, type PushReception } from './network/push-reception.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
-import { openService } from './service.ts';
+import { openService, type Service } from './service.ts';
+import { StartOrder } from './start-order.ts';
 
 export interface Daemon {
   /** `https://127.0.0.1:8443`. */
   readonly url: string;
-  /** Where the API lives below it: `/kubernetes/management`. */
+  /** API root below it: `/kubernetes/management`. */
   readonly root: string;
   readonly data: DataDirectory;
   readonly platform: Platform;
-  /** What clients must trust; undefined with a certificate of the operator's. */
+  /** CA certificate for clients; undefined: the operator provides the certificate. */
   readonly caFile: string | undefined;
-  /** Answers what is in flight, flushes, and lets go of everything. */
+  /** Answers requests in flight, flushes, and closes everything. */
   stop(): Promise<void>;
 }
 
 export interface StartOptions {
   readonly options: DaemonOptions;
   readonly clock?: Clock;
-  /** Where log lines go; standard error when absent. */
+  /** Sink of log lines; standard error when absent. */
   readonly log?: { write(line: string): void };
 }
 
-/** Throws with one line that names the place and the remedy when something is in the way. */
+/** Throws an error whose one line names the place and the remedy when a part cannot be started. */
 export async function startDaemon(start: StartOptions): Promise<Daemon> {
   const { options, clock = systemClock } = start;
   const logger = createLogger(options.logLevel, start.log ?? process.stderr);
   const data = openDataDirectory(options.dataDir);
-  const undo: (() => Promise<void>)[] = [];
-  try {
-    return await startAll({ options, clock, logger, data, undo });
-  } catch (error) {
-    for (const step of undo.reverse()) await step().catch(() => undefined);
-    throw error;
+  const { host, port } = options.listen;
+  const address = new BaseUrl(host, port);
+  const { parts, close } = await PARTS.start({ options, clock, logger, data, address });
+  const { platform, dependencies } = parts.service;
+  const stop = async (): Promise<void> => {
+    await close((err) => logger.error({ err }, 'A part did not stop cleanly'));
+    logger.info('Stopped');
+  };
+  const { revision } = platform.branch.state;
+  logger.info({ url: address.url, revision, version: VERSION }, 'Serving');
+  const { root } = dependencies;
+  return { url: address.url, root, data, platform, caFile: parts.tls.caFile, stop };
+}
+
+/** Base URL of the HTTPS listener; the port is known once it listens. */
+class BaseUrl {
+  readonly #host: string;
+  port: number;
+
+  constructor(host: string, port: number) {
+    this.#host = host;
+    this.port = port;
+  }
+
+  get url(): string {
+    return `https://${urlHost({ host: this.#host, port: this.port })}:${this.port}`;
   }
 }
 
-interface Starting {
+interface DaemonContext {
   readonly options: DaemonOptions;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly data: DataDirectory;
-  /** What to do, last first, to stop what was started. */
-  readonly undo: (() => Promise<void>)[];
+  readonly address: BaseUrl;
 }
 
-async function startAll(starting: Starting): Promise<Daemon> {
-  const { options, logger, data, undo } = starting;
-  let base = `https://${urlHost(options.listen)}:${options.listen.port}`;
-  const tls = await openTls(starting);
-  const pushes = await openPushReception(data.root, logger);
-  undo.push(() => pushes.close());
-  const issuer = options.publicUrl ?? base;
+const PARTS = StartOrder.with<DaemonContext>()
+  .make('tls', openTls)
+  .open('pushes', ({ data, logger }) => openPushReception(data.root, logger))
+  .open('service', startService)
+  .open('https', async (given) => {
+    const { cert, key } = given.tls;
+    const listening = await listen(given, given.options.listen, { tls: { cert, key } });
+    given.address.port = listening.port;
+    return listening;
+  })
+  .open('http', async (given) => {
+    const { listenHttp } = given.options;
+    return listenHttp && (await listen(given, listenHttp, {}));
+  })
+  .open('stateJobs', ({ service }) => service.start())
+  .open('diskJobs', startDiskJobs)
+  .make('kubeconfig', writeKubeconfig);
+
+async function startService(
+  given: DaemonContext & { readonly pushes: PushReception },
+): Promise<Service & { close(): Promise<void> }> {
+  const { options, logger, address } = given;
   const steps = new SlowSteps(logger, 'The start');
-  const parts = { ...starting, pushes, issuer, base: () => base, steps };
-  const service = await openService(parts).finally(() => steps.end());
-  const { dependencies, platform, token } = service;
-  const listen = async (address: Address, server: ServerOptions): Promise<number> => {
-    const app = buildServer(dependencies, server);
-    undo.push(() => app.close());
-    const { server: listener } = app;
-    if (listener instanceof TlsServer) {
-      const stop = followCertificate({ ...starting, tls }, listener);
-      undo.push(async () => stop());
-    }
-    return await listenOn(app, address);
+  const base = (): string => address.url;
+  const issuer = options.publicUrl ?? base();
+  const service = await openService({ ...given, issuer, base, steps }).finally(() => steps.end());
+  const onError = (err: unknown): void => logger.error({ err }, 'A part did not stop cleanly');
+  return { ...service, close: () => service.close(onError) };
+}
+
+interface ListenerContext extends Omit<DaemonContext, 'address'> {
+  readonly tls: Tls;
+  readonly service: Pick<Service, 'dependencies' | 'platform' | 'token'>;
+}
+
+async function listen(
+  given: ListenerContext,
+  address: Address,
+  server: ServerOptions,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const app = buildServer(given.service.dependencies, server);
+  const { server: listener } = app;
+  const stopFollowing =
+    listener instanceof TlsServer ? followCertificate(given, listener) : undefined;
+  const close = async (): Promise<void> => {
+    stopFollowing?.();
+    await app.close();
   };
-  const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });
-  if (options.listenHttp !== undefined) await listen(options.listenHttp, {});
-  base = `https://${urlHost(options.listen)}:${port}`;
-  await service.start();
-  const { config, repository } = platform;
-  const { metrics } = dependencies;
+  try {
+    return { port: await listenOn(app, address), close };
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function startDiskJobs(given: ListenerContext): Promise<{ close(): Promise<void> }> {
+  const { service, options, data, logger } = given;
+  const { config, repository } = service.platform;
+  const { metrics } = service.dependencies;
   const maintain = async (signal: AbortSignal): Promise<void> => {
     await repository.maintainFully(signal);
   };
-  undo.push(await runDiskJobs({ options, data, config, metrics, logger, maintain }));
-  const { root } = dependencies;
-  if (token !== undefined)
-    await writeKubeconfig(data, { server: `${base}${root}`, caPem: tls.ca, token });
-  const { revision } = platform.branch.state;
-  logger.info({ url: base, revision, version: VERSION }, 'Serving');
-  return { url: base, root, data, platform, caFile: tls.caFile, stop: () => stopAll(starting) };
+  return { close: await runDiskJobs({ options, data, config, metrics, logger, maintain }) };
 }
 
-async function writeKubeconfig(
-  data: DataDirectory,
-  of: Parameters<typeof formatKubeconfig>[0],
-): Promise<void> {
-  await replaceFile(data.kubeconfig, formatKubeconfig(of));
-}
-
-async function stopAll({ undo, logger }: Starting): Promise<void> {
-  for (const step of undo.splice(0).reverse()) {
-    await step().catch((error: unknown) =>
-      logger.error({ err: error }, 'A part did not stop cleanly'),
-    );
-  }
-  logger.info('Stopped');
+async function writeKubeconfig({
+  service,
+  data,
+  tls,
+  address,
+}: ListenerContext & Pick<DaemonContext, 'address'>): Promise<void> {
+  const { token, dependencies } = service;
+  if (token === undefined) return;
+  const server = `${address.url}${dependencies.root}`;
+  await replaceFile(data.kubeconfig, formatKubeconfig({ server, caPem: tls.ca, token }));
 }

@@ -1,4 +1,4 @@
-/** What a platform is opened with. */
+/** Context that a platform is opened with. */
 import type { Clock } from '../apimachinery/index.ts';
 import type { DataDirectory } from '../bootstrap/index.ts';
 import type { Logger, SlowSteps } from '../telemetry/index.ts';
@@ -10,13 +10,10 @@ export interface PlatformContext {
   readonly data: DataDirectory;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Told what is being opened. */
+  /** Logs the part that is being opened when it takes long. */
   readonly steps: Pick<SlowSteps, 'begin'>;
   /** The base URL that clients use. */
   readonly issuer: string;
-  /** Absent: nobody shares it. */
+  /** Absent: a single daemon with embedded state. */
   readonly replicated?: ReplicatedPlatform | undefined;
 }
-
-/** What was opened so far, to be closed, last first, when the rest cannot be opened. */
-export type Opened = { close(): Promise<void> }[];

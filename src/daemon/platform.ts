@@ -1,15 +1,14 @@
 /**
- * The platform without a network: repository, state, branch, registry and access control, put
- * together in the order in which they need each other.
+ * The platform without a network: repository, state, branch, registry, access control and
+ * controllers.
  */
 import { createHash } from 'node:crypto';
-import type { FileReader } from '../catalog/index.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
 import type { KeyExpiry } from '../controllers/index.ts';
-import type { BareRepository, CommitSignature, Following } from '../git/index.ts';
+import type { BareRepository, Following } from '../git/index.ts';
 import { History, Planner } from '../history/index.ts';
 import { buildKindTable, type KindTable, schemaDocument, schemaNames } from '../kinds/index.ts';
 import {
-  type Advice,
   Branch,
   type BranchOptions,
   type ObjectRegistry,
@@ -17,7 +16,6 @@ import {
   PushJudge,
   ReadableStore,
   Registry,
-  type Sealer,
   type WriteParts,
 } from '../registry/index.ts';
 import type { LedRepository } from '../replication/index.ts';
@@ -35,26 +33,28 @@ import { storeLinkAdvice } from './guards/store-link-guard.ts';
 import { uniqueNameAdvice } from './guards/unique-name-advice.ts';
 import { type Observation, observeBranch } from './observability/branch-observation.ts';
 import type { DaemonOptions } from './options.ts';
-import type { Opened, PlatformContext } from './platform-context.ts';
+import type { PlatformContext } from './platform-context.ts';
 import { explainDamage } from './repository/explain-damage.ts';
 import { openPendingWrites } from './repository/pending-writes.ts';
 import { observeRemote } from './repository/remote-observation.ts';
-import { openSecrets } from './repository/secrets.ts';
+import { openSecrets, type Secrets } from './repository/secrets.ts';
 import { openSignatures } from './repository/signatures.ts';
-import { openSource } from './repository/source.ts';
+import { makeFirstCommit, openSource } from './repository/source.ts';
+import { StartOrder } from './start-order.ts';
 import { openState } from './state/open-state.ts';
 
 export interface Platform {
   readonly kinds: KindTable;
   readonly repository: BareRepository;
-  /** Absent: the repository is hosted here. */
+  /** Undefined: the repository is hosted here. */
   readonly following: Following | undefined;
   readonly store: Store;
   readonly branch: Branch;
+  /** Writes of clients, for review if a review branch is configured. */
   readonly registry: ObjectRegistry;
-  /** Writes to the branch that is served, and to the state, wherever those of others go. */
+  /** Writes to the served branch and to the state, without review. */
   readonly served: Registry;
-  /** Absent: writes go to the branch that is served. */
+  /** Undefined: writes of clients go to the served branch. */
   readonly pending: PendingWrites | undefined;
   readonly history: History;
   readonly planner: Planner;
@@ -66,194 +66,237 @@ export interface Platform {
   readonly core: CoreObjects;
   readonly secretStore: SecretStore;
   readonly keyExpiry: KeyExpiry;
-  /** Absent: nobody shares it, or a branch elsewhere is followed. */
+  /** Undefined: a single daemon, or a followed repository. */
   readonly led: LedRepository | undefined;
   close(): Promise<void>;
 }
 
-/** Throws with one line that names the place and the remedy when something cannot be opened. */
-export async function openPlatform(parts: PlatformContext): Promise<Platform> {
-  const opened: Opened = [];
-  try {
-    return await openParts(parts, opened);
-  } catch (error) {
-    for (const part of opened.reverse()) await part.close().catch(() => undefined);
-    throw error;
-  }
-}
+const PARTS = StartOrder.with<PlatformContext>()
+  .make('kinds', ({ options }) => buildKindTable(options.apiGroup))
+  .make('onError', ({ logger }) => (error: unknown): void => {
+    logger.error({ err: error }, 'Background work failed');
+  })
+  .make('remote', (given) => given.options.remote && observeRemote(given))
+  .open('signatures', openSignatures)
+  .open('secrets', openSecrets)
+  .open('source', openSource)
+  .make('firstCommit', makeFirstCommit)
+  .open('state', openState)
+  .make('store', ({ state }) => state.store)
+  .make('observation', (given) => observeBranch({ ...given, loss: given.state.loss }))
+  .make('rules', ({ options, secrets }) => rulesFingerprint(options, secrets.fingerprint))
+  .open('branch', openBranch)
+  .make('metrics', ({ observation }) => observation.metrics)
+  .open('config', openConfig)
+  .open('access', openAccess)
+  .make('tokens', openTokens)
+  .make('readable', ({ store, kinds }) => new ReadableStore(store, kinds))
+  .make('checks', writeChecks)
+  .make('owners', (): OwnerRelease => ({ release: () => Promise.resolve() }))
+  .make('served', makeRegistry)
+  .open('pending', openPending)
+  .make('judge', makePushJudge)
+  .open('core', openCoreObjects)
+  .open('history', ({ source: { repository }, branch, kinds, secrets: { reader }, options }) => {
+    return new History({ repository, branch, kinds, reader, under: options.under });
+  })
+  .open('controllers', (given) =>
+    startControllers({
+      ...given,
+      registry: given.pending ?? given.served,
+      events: given.core.events,
+      isReviewed: given.pending !== undefined,
+    }),
+  );
 
-function writeAdvice(config: ConfigService, { directory }: AccessControl): Advice {
-  const advices = [storeLinkAdvice(() => config.secretStores), uniqueNameAdvice(directory)];
-  return (...change) => advices.flatMap((one) => one(...change));
-}
-
-async function openParts(parts: PlatformContext, opened: Opened): Promise<Platform> {
-  const { options, data, logger, clock } = parts;
-  const kinds = buildKindTable(options.apiGroup);
-  const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
-  const remote = options.remote && observeRemote({ clock, logger });
-  const signatures = await openSignatures({ options, dataDir: data.root, clock, logger });
-  opened.push(signatures);
-  const secrets = await openSecrets({ ...parts, kinds });
-  opened.push(secrets);
-  const { reader, sealer } = secrets;
-  const source = { ...parts, ...secrets, kinds, opened, remote, signatures };
-  const { repository, following } = await openSource(source);
-  const onRecovered = (): void => logger.info('The state can be kept again');
-  const { store, loss } = await openState(parts, kinds, { onError, onRecovered });
-  opened.push(store);
-  const observation = observeBranch({ ...parts, kinds, store, remote, loss });
-  const { observer, metrics } = observation;
-  const rules = rulesFingerprint(options, secrets.fingerprint);
-  const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
-  const branch = await openBranch(parts, { ...ground, onError });
-  opened.push(branch);
-  await secrets.report(branch, observation);
-  observation.follow(branch);
-  const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
-  opened.push(config);
-  const saveUses: SaveUses = (uses) => saveActivity({ kinds, store, branch }, uses);
-  const access = openAccess({ kinds, store, saveUses, clock, onError }, config);
-  const guards = writeGuards({ kinds, access, clock, limits: () => config.current.auth });
-  // Readers see what follows from owners and access rules; whatever writes does not.
-  const readable = new ReadableStore(store, kinds);
-  const advice = writeAdvice(config, access);
-  const checks = { guards, advice, authorizer: access.authorizer };
-  const shared: WriteParts = { kinds, store, clock, under: options.under, ...checks };
-  const tokens = await openTokens(parts, { store, kinds, access });
-  const served = new Registry({
-    ...shared,
-    store: readable,
-    branch,
-    issuers: { [tokens.plural]: tokens.issue },
-    release: (owner) => controllers.release(owner),
-  });
-  const { sign } = signatures;
-  const own = { branch, reader, sealer, rules, sign, registry: served };
-  const pending = await openPending(parts, opened, { ...shared, ...own });
-  const registry = pending ?? served;
-  const history = new History({ repository, branch, kinds, reader, under: options.under });
-  const judge = new PushJudge({
-    ...shared,
-    ...{ branch, repository, authorizer: access.authorizer, signatures: signatures.judge },
-    refusePlaintext: options.refusePlaintext,
-  });
-  const grounds = [store, following, repository, signatures];
-  const reading = { store, readable, history, config, observation };
-  const core = await openCoreObjects({ kinds, store, branch, clock, onError });
-  opened.push(core);
-  const writing = { branch, access, registry, served, onError, events: core.events };
-  const caretakers = { ...parts, kinds, ...reading, ...writing };
-  const controllers = startControllers({ ...caretakers, isReviewed: pending !== undefined });
+/** Throws an error whose one line names the place and the remedy when a part cannot be opened. */
+export async function openPlatform(context: PlatformContext): Promise<Platform> {
+  const { parts, close } = await PARTS.start(context);
+  const { source, kinds, judge, served, pending, controllers } = parts;
+  const { repository, following } = source;
+  parts.owners.release = controllers.release;
   return {
     kinds,
     repository,
     following,
-    store: readable,
-    branch,
-    registry,
+    store: parts.readable,
+    branch: parts.branch,
+    registry: pending ?? served,
     served,
     pending,
-    history,
+    history: parts.history,
     planner: new Planner({ repository, judge, kinds }),
     judge,
-    access,
-    config,
-    tokens,
-    observation,
-    core,
+    access: parts.access,
+    config: parts.config,
+    tokens: parts.tokens,
+    observation: parts.observation,
+    core: parts.core,
     secretStore: controllers.secretStore,
     keyExpiry: controllers.keyExpiry,
-    led: parts.replicated?.repository,
-    close: async () => {
-      await controllers.stop();
-      history.close();
-      await access.close().catch(onError);
-      await closeAll([core, config, pending, branch, secrets, ...grounds]);
-    },
+    led: context.replicated?.repository,
+    close,
   };
 }
 
-type SaveUses = Parameters<typeof startAccessControl>[0]['saveUses'];
-
-function openAccess(
-  of: Omit<Parameters<typeof startAccessControl>[0], 'limits' | 'projectPrefix'>,
-  config: Pick<ConfigService, 'current'>,
-): ReturnType<typeof startAccessControl> {
-  return startAccessControl({
-    ...of,
-    limits: () => config.current.auth,
-    projectPrefix: () => config.current.projectNamespacePrefix,
-  });
+/** Of the garbage collector, which writes through the registry that calls it. */
+interface OwnerRelease {
+  release(owner: KubeObject): Promise<void>;
 }
 
-type TokenParts = Parameters<typeof openTokenService>[0];
+type OnError = (error: unknown) => void;
 
-async function openTokens(
-  { options, data, clock, issuer }: PlatformContext,
-  of: Pick<TokenParts, 'store' | 'kinds' | 'access'>,
-): Promise<TokenService> {
-  const keyFile = data.signingKey;
-  const maxTtlSeconds = options.endpointTokenMaxTtl;
-  return await openTokenService({ ...of, keyFile, maxTtlSeconds, issuer, clock });
+interface BranchContext extends PlatformContext {
+  readonly source: { readonly repository: BareRepository };
+  readonly store: BranchOptions['store'];
+  readonly kinds: KindTable;
+  readonly secrets: Secrets;
+  readonly observation: Observation;
+  readonly rules: string;
+  readonly onError: OnError;
 }
 
-async function openBranch(
-  { options, steps }: PlatformContext,
-  parts: Omit<BranchOptions, 'under' | 'budget'> & {
-    repository: BareRepository;
-    onError(error: unknown): void;
-  },
-): Promise<Branch> {
+async function openBranch(given: BranchContext): Promise<Branch> {
+  const { source, options, steps, store, kinds, clock, secrets, observation, rules } = given;
+  const { repository } = source;
+  const { reader, sealer } = secrets;
+  const { observer } = observation;
   const { under, pruneBudget: budget } = options;
   steps.begin('the branch');
-  const branch = await Branch.open({ ...parts, under, budget }).catch(async (error: unknown) => {
-    throw await explainDamage(parts.repository, error);
+  const context = { repository, store, kinds, reader, clock, observer, sealer, rules };
+  const branch = await Branch.open({ ...context, under, budget }).catch(async (error: unknown) => {
+    throw await explainDamage(repository, error);
   });
-  branch.runExclusive(async (state) => state.repairDerivedSecrets()).catch(parts.onError);
+  branch.runExclusive(async (state) => state.repairDerivedSecrets()).catch(given.onError);
+  await secrets.report(branch, observation);
+  observation.follow(branch);
   return branch;
 }
 
-/** One that fails, such as state that a full disk does not take, keeps no other one open. */
-async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const part of parts) {
-    await part?.close().catch((error: unknown) => void failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
-}
-
-interface ServedParts extends WriteParts {
+interface AccessContext {
+  readonly kinds: KindTable;
+  readonly store: Store;
   readonly branch: Branch;
-  readonly reader: FileReader;
-  readonly sealer: Sealer;
-  readonly rules: string;
-  readonly registry: Registry;
-  readonly sign: CommitSignature | undefined;
+  readonly clock: PlatformContext['clock'];
+  readonly config: Pick<ConfigService, 'current'>;
+  readonly onError: OnError;
 }
 
-/** Writes for review, where they are asked for. */
+function openAccess({
+  kinds,
+  store,
+  branch,
+  clock,
+  config,
+  onError,
+}: AccessContext): AccessControl {
+  const access = startAccessControl({
+    kinds,
+    store,
+    clock,
+    onError,
+    saveUses: (uses) => saveActivity({ kinds, store, branch }, uses),
+    limits: () => config.current.auth,
+    projectPrefix: () => config.current.projectNamespacePrefix,
+  });
+  return { ...access, close: () => access.close().catch(onError) };
+}
+
+type TokenContext = PlatformContext & Pick<AccessContext, 'kinds' | 'store'> & AccessPart;
+
+interface AccessPart {
+  readonly access: AccessControl;
+}
+
+async function openTokens(given: TokenContext): Promise<TokenService> {
+  const { options, data, clock, issuer, store, kinds, access } = given;
+  const maxTtlSeconds = options.endpointTokenMaxTtl;
+  const keyFile = data.signingKey;
+  return await openTokenService({ store, kinds, access, keyFile, maxTtlSeconds, issuer, clock });
+}
+
+function writeChecks(
+  given: Omit<TokenContext, 'issuer'> & { readonly config: ConfigService },
+): WriteChecks {
+  const { kinds, store, clock, options, access, config } = given;
+  const advice = [storeLinkAdvice(() => config.secretStores), uniqueNameAdvice(access.directory)];
+  return {
+    kinds,
+    store,
+    clock,
+    under: options.under,
+    guards: writeGuards({ kinds, access, clock, limits: () => config.current.auth }),
+    advice: (...change) => advice.flatMap((one) => one(...change)),
+    authorizer: access.authorizer,
+  };
+}
+
+type WriteChecks = WriteParts & Pick<AccessControl, 'authorizer'>;
+
+interface WriteContext {
+  readonly checks: WriteChecks;
+  readonly branch: Branch;
+}
+
+/** Readers see derived objects; guards and writes see the store without them. */
+function makeRegistry(
+  given: WriteContext & {
+    readonly readable: ReadableStore;
+    readonly tokens: TokenService;
+    readonly owners: OwnerRelease;
+  },
+): Registry {
+  const { checks, branch, readable, tokens, owners } = given;
+  return new Registry({
+    ...checks,
+    store: readable,
+    branch,
+    issuers: { [tokens.plural]: tokens.issue },
+    release: (owner) => owners.release(owner),
+  });
+}
+
+/** Opens the review branch, if one is configured. */
 async function openPending(
-  { options, data, logger, replicated }: PlatformContext,
-  opened: Opened,
-  shared: ServedParts,
+  given: BranchContext & SigningContext & WriteContext & { readonly served: Registry },
 ): Promise<PendingWrites | undefined> {
-  const { remote } = options;
+  const { options, data, logger, replicated, checks, branch, secrets, rules, signatures } = given;
+  const { remote, maxPaths } = options;
   if (remote?.writeBranch === undefined) return undefined;
-  const pending = await openPendingWrites({
-    ...shared,
+  const { reader, sealer } = secrets;
+  return await openPendingWrites({
+    ...checks,
+    branch,
+    reader,
+    sealer,
+    rules,
+    sign: signatures.sign,
+    registry: given.served,
     source: remote,
     writeBranch: remote.writeBranch,
     gitDir: data.repository,
-    maxPaths: options.maxPaths,
+    maxPaths,
     logger,
     term: replicated?.term,
   });
-  opened.push(pending);
-  return pending;
 }
 
-/** Changes when the verdict on a manifest may change although the manifest did not. */
+interface SigningContext {
+  readonly signatures: Awaited<ReturnType<typeof openSignatures>>;
+}
+
+function makePushJudge(given: BranchContext & SigningContext & WriteContext): PushJudge {
+  const { checks, branch, source, signatures, options } = given;
+  return new PushJudge({
+    ...checks,
+    branch,
+    repository: source.repository,
+    signatures: signatures.judge,
+    refusePlaintext: options.refusePlaintext,
+  });
+}
+
+/** Fingerprint of everything beside a manifest that its verdict depends on. */
 function rulesFingerprint(options: DaemonOptions, keys: string): string {
   const { apiGroup, under, allowPlaintextSecrets, maxPaths } = options;
   const digest = createHash('sha256');

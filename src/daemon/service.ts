@@ -1,7 +1,6 @@
 /**
- * Everything that acts, without a listener: the platform, the clusters, signing in, and what the
- * server is handed of them. Opened in order; what was opened is put on a list, to be closed in
- * reverse.
+ * The platform and its services, without a listener: clusters, sign-in, tenant syncs, and the
+ * dependencies of the server.
  */
 import { StatusError } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
@@ -26,14 +25,15 @@ import { openClientState } from './core/client-state.ts';
 import { openFlowClassifier } from './network/flow-classification.ts';
 import type { PushReception } from './network/push-reception.ts';
 import { type RemoteNews, syncService } from './network/sync-service.ts';
-import { openAudit } from './observability/open-audit.ts';
+import { openAudit, type RunningAudit } from './observability/open-audit.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import type { PlatformContext } from './platform-context.ts';
 import { collectGarbageAfter } from './runtime/garbage-collection.ts';
-import { openOidcService } from './sign-in/oidc-service.ts';
-import { openSignIn } from './sign-in/sign-in-service.ts';
+import { openOidcService, type RunningOidcService } from './sign-in/oidc-service.ts';
+import { openSignIn, type SignInService } from './sign-in/sign-in-service.ts';
+import { StartOrder } from './start-order.ts';
 import { redoLogIn } from './state/open-state.ts';
-import { clusterSocket } from './tenants/cluster-socket.ts';
+import { type ClusterSocket, clusterSocket } from './tenants/cluster-socket.ts';
 import { type Clusters, openClusters } from './tenants/clusters.ts';
 import { planEffects } from './tenants/plan-effects.ts';
 import { SyncTargets } from './tenants/sync-targets.ts';
@@ -42,111 +42,103 @@ import { TenantRoles } from './tenants/tenant-roles.ts';
 
 export interface ServiceContext extends PlatformContext {
   readonly pushes: PushReception;
-  /** The base URL that clients reach us by, unless --public-url says another. */
+  /** Base URL of the listener, for clients without `--public-url`. */
   readonly base: () => string;
-  /** Absent: one is opened, with the configuration of this platform. */
+  /** Audit log of the replica. Absent: one is opened with the configuration of this platform. */
   readonly audit?: Auditor | undefined;
-  /** Told of scheduled jobs. Absent: the metrics of this platform are. */
+  /** Observer of scheduled jobs. Absent: the metrics of this platform. */
   readonly jobs?: JobObserver | undefined;
-  /** What to do, last first, to stop what was started. */
-  readonly undo: (() => Promise<void>)[];
 }
 
 export interface Service {
   readonly platform: Platform;
   readonly dependencies: ServerDependencies;
-  /** Of the first administrator; undefined where there could be none yet. */
+  /** Token of the first administrator; undefined: this start could not make one. */
   readonly token: string | undefined;
-  /** To be called once clients can reach us. */
-  start(): Promise<void>;
+  /** Starts the work that needs a reachable server. Returns a handle that stops it. */
+  start(): Promise<{ close(): Promise<void> }>;
+  close(onError: (error: unknown) => void): Promise<void>;
 }
 
-/** Throws with one line that names the place and the remedy when something is in the way. */
-export async function openService(parts: ServiceContext): Promise<Service> {
-  const { options, data, clock, logger, undo, pushes, base, steps } = parts;
-  const platform = await openPlatform(parts);
-  undo.push(() => platform.close());
-  steps.begin('the services');
-  await pushes.open(platform);
-  const { config } = platform;
-  const { metrics } = platform.observation;
-  const directory = data.root;
-  const audit =
-    parts.audit ?? (await openAudit({ config, directory, clock, logger, metrics, undo }));
-  const token = await administrator(parts, platform);
-  const follower = await followRepository({ ...platform, logger });
-  undo.push(() => follower.close());
-  const objects = watchObjects({ ...platform, logger });
-  undo.push(() => objects.close());
-  const remote = await followRemote(parts, platform, follower);
-  const clusters = await serveClusters(parts, platform);
-  const root = `/${options.proxyPrefix}/management`;
-  const signingIn = openSignIn({
-    ...platform,
-    publicUrl: () => options.publicUrl ?? base(),
-    isPublicUrlGiven: options.publicUrl !== undefined,
-    clock,
-    logger,
-  });
-  undo.push(() => signingIn.close());
-  const oidc = openOidcService({
-    ...platform,
-    baseUrl: () => signingIn.signIn.baseUrl,
-    accounts: signingIn.signIn.accounts,
-    keysIn: data.oidcKeys,
-    signWith: options.oidcSigningAlg,
-    clock,
-    logger,
-  });
-  undo.push(async () => oidc.close());
-  const dependencies = {
-    ...platform,
-    authenticate: signingIn.trackUse(platform.access.authenticate),
-    failedLogins: new FailedLogins(clock),
-    signIn: signingIn.signIn,
-    authorizer: platform.access.authorizer,
-    rights: platform.access.rules,
-    git: pushes.service(follower),
-    sync: syncService(platform, follower, remote?.news),
-    hooks: remote?.hooks,
-    oidc,
-    tokenHolders: platform.tokens.holders,
-    secretStore: platform.secretStore.sync,
-    health: platform.observation.health,
-    metrics,
-    fairness: openFlowClassifier(metrics),
-    audit,
-    logger,
-    clock,
-    version: VERSION,
-    root,
-    clusters,
-    clientState: openClientState({ clusters, clock }),
-  };
-  const tenants = syncTenants(parts, platform, { clusters, dependencies });
-  const prefix = `/${options.proxyPrefix}`;
-  await objects.begun;
-  const effects = planEffects({ loops: tenants, clusters, prefix });
+const PARTS = StartOrder.with<ServiceContext>()
+  .open('platform', openPlatform)
+  .make('root', ({ options }) => `/${options.proxyPrefix}/management`)
+  .make('prefix', ({ options }) => `/${options.proxyPrefix}`)
+  .make('metrics', ({ platform }) => platform.observation.metrics)
+  .make('pushesOpen', async ({ pushes, platform, steps }) => {
+    steps.begin('the services');
+    await pushes.open(platform);
+  })
+  .open('auditLog', openAuditLog)
+  .make('token', administrator)
+  .open('follower', ({ platform, logger }) => followRepository({ ...platform, logger }))
+  .open('objects', ({ platform, logger }) => watchObjects({ ...platform, logger }))
+  .open('fetching', followRemote)
+  .open('clusters', openTenantClusters)
+  .make('clustersReady', ({ clusters }) => clusters.ready())
+  .open('signIn', startSignIn)
+  .open('oidc', openOidc)
+  .make('dependencies', serverDependencies)
+  .open('patchEngine', () => new PatchEngine())
+  .open('socket', ({ data, dependencies }) =>
+    clusterSocket(data.root, { ...dependencies, tenants: NO_TENANTS }),
+  )
+  .open('loops', openTenantLoops)
+  .open('roles', openTenantRoles)
+  .make('tenantsFollowed', followTenants)
+  .make('objectsRead', ({ objects }) => objects.begun);
+
+/** Throws an error whose one line names the place and the remedy when a part cannot be opened. */
+export async function openService(
+  context: ServiceContext,
+  onError?: (error: unknown) => void,
+): Promise<Service> {
+  const { parts, close } = await PARTS.start(context, onError);
+  const { platform, clusters, oidc, loops, prefix, token, metrics, logger } = parts;
+  const effects = planEffects({ loops, clusters, prefix });
   const planner = platform.planner.foreseeing(effects);
   return {
     platform,
-    dependencies: { ...dependencies, tenants, planner },
+    dependencies: { ...parts.dependencies, tenants: loops, planner },
     token,
     start: async () => {
-      signingIn.start();
-      const { jobs: observer = metrics.jobs } = parts;
-      undo.push(await runStateJobs({ platform, oidc, clusters, observer, logger }));
-      const callOff = collectGarbageAfter(platform.store.filled());
-      undo.push(async () => callOff());
+      parts.signIn.start();
+      const { jobs: observer = metrics.jobs } = context;
+      const stopJobs = await runStateJobs({ platform, oidc, clusters, observer, logger });
+      const cancel = collectGarbageAfter(platform.store.filled());
+      const closeStarted = async (): Promise<void> => {
+        cancel();
+        await stopJobs();
+      };
+      return { close: closeStarted };
     },
+    close,
   };
 }
 
-async function serveClusters(
-  { options, data, logger, clock, undo, replicated }: ServiceContext,
-  platform: Platform,
-): Promise<Clusters> {
-  const clusters = openClusters({
+const NO_TENANTS = { states: () => undefined, preview: () => undefined };
+
+interface PlatformPart extends ServiceContext {
+  readonly platform: Platform;
+}
+
+/** Opens the audit log, unless the replica has opened it. */
+async function openAuditLog({
+  audit,
+  platform,
+  data,
+  ...given
+}: PlatformPart): Promise<RunningAudit> {
+  if (audit !== undefined) return { auditor: audit, close: () => Promise.resolve() };
+  const { config, observation } = platform;
+  const { clock, logger } = given;
+  const { metrics } = observation;
+  return await openAudit({ config, directory: data.root, clock, logger, metrics });
+}
+
+function openTenantClusters({ options, data, platform, ...given }: PlatformPart): Clusters {
+  const { clock, logger, replicated } = given;
+  return openClusters({
     replicated,
     directory: data.clusters,
     stateKey: loadStateKey(data.stateKey),
@@ -157,41 +149,113 @@ async function serveClusters(
     projectPrefix: () => platform.config.current.projectNamespacePrefix,
     prefix: `/${options.proxyPrefix}`,
     clock,
-    onError: (err) => logger.error({ err }, 'The clusters cannot be kept'),
+    onError: (err) => logger.error({ err }, 'The state of the clusters cannot be persisted'),
     redo: redoLogIn(data.clusters, logger),
   });
-  undo.push(() => clusters.close());
-  await clusters.ready();
-  return clusters;
 }
 
-function syncTenants(
-  { options, data, logger, clock, undo, replicated }: ServiceContext,
-  platform: Platform,
-  of: { clusters: Clusters; dependencies: Omit<ServerDependencies, 'tenants'> },
-): TenantLoops {
-  const { clusters, dependencies } = of;
-  const runner = new PatchEngine();
-  undo.push(() => runner.close());
-  const tenants = { states: () => undefined, preview: () => undefined };
-  const socket = clusterSocket(data.root, { ...dependencies, tenants });
-  undo.push(() => socket.close());
-  const loops = new TenantLoops({
+function startSignIn({ options, base, platform, clock, logger }: PlatformPart): SignInService {
+  return openSignIn({
+    ...platform,
+    publicUrl: () => options.publicUrl ?? base(),
+    isPublicUrlGiven: options.publicUrl !== undefined,
+    clock,
+    logger,
+  });
+}
+
+function openOidc({
+  options,
+  data,
+  platform,
+  clock,
+  logger,
+  signIn: { signIn },
+}: PlatformPart & SignInPart): RunningOidcService {
+  return openOidcService({
+    ...platform,
+    baseUrl: () => signIn.baseUrl,
+    accounts: signIn.accounts,
+    keysIn: data.oidcKeys,
+    signWith: options.oidcSigningAlg,
+    clock,
+    logger,
+  });
+}
+
+interface SignInPart {
+  readonly signIn: SignInService;
+}
+
+interface ServerParts extends PlatformPart, SignInPart {
+  readonly root: string;
+  readonly metrics: Platform['observation']['metrics'];
+  readonly auditLog: RunningAudit;
+  readonly follower: RepositoryFollower;
+  readonly fetching: RemoteFetching | undefined;
+  readonly clusters: Clusters;
+  readonly oidc: RunningOidcService;
+}
+
+type PartialDependencies = Omit<ServerDependencies, 'tenants'>;
+
+function serverDependencies(parts: ServerParts): PartialDependencies {
+  const { platform, clock, signIn, fetching, clusters, follower, metrics } = parts;
+  return {
+    ...platform,
+    authenticate: signIn.trackUse(platform.access.authenticate),
+    failedLogins: new FailedLogins(clock),
+    signIn: signIn.signIn,
+    authorizer: platform.access.authorizer,
+    rights: platform.access.rules,
+    git: parts.pushes.service(follower),
+    sync: syncService(platform, follower, fetching?.news),
+    hooks: fetching?.hooks,
+    oidc: parts.oidc,
+    tokenHolders: platform.tokens.holders,
+    secretStore: platform.secretStore.sync,
+    health: platform.observation.health,
+    metrics,
+    fairness: openFlowClassifier(metrics),
+    audit: parts.auditLog.auditor,
+    logger: parts.logger,
+    clock,
+    version: VERSION,
+    root: parts.root,
+    clusters,
+    clientState: openClientState({ clusters, clock }),
+  };
+}
+
+interface TenantParts extends PlatformPart {
+  readonly clusters: Clusters;
+  readonly patchEngine: PatchEngine;
+  readonly socket: ClusterSocket;
+  readonly prefix: string;
+}
+
+function openTenantLoops(parts: TenantParts): TenantLoops {
+  const { platform, clusters, socket, options, data, prefix } = parts;
+  const { replicated, logger, clock } = parts;
+  return new TenantLoops({
     ...platform,
     replicated,
     tenants: clusters.tenants,
     targets: () => clusters.syncTargets(),
-    runner,
+    runner: parts.patchEngine,
     referenceNames: options.referenceNames,
-    prefix: `/${options.proxyPrefix}`,
+    prefix,
     access: (root) => socket.access(root),
     kubeconfigs: data.kubeconfigs,
     metrics: createTenantMetrics(platform.observation.metrics.registry),
     logger,
     clock,
   });
-  undo.push(() => loops.close());
-  const roles = new TenantRoles({
+}
+
+function openTenantRoles({ platform, clusters, data, ...given }: TenantParts): TenantRoles {
+  const { replicated, logger, clock } = given;
+  return new TenantRoles({
     ...platform,
     replicated,
     tenants: clusters.tenants,
@@ -201,61 +265,69 @@ function syncTenants(
     logger,
     clock,
   });
-  undo.push(() => roles.close());
+}
+
+interface TenantFollowers extends TenantParts {
+  readonly loops: TenantLoops;
+  readonly roles: TenantRoles;
+}
+
+/** Follows the tenants, and cleans up after those that were removed while no daemon ran. */
+function followTenants({ clusters, loops, roles, options, logger }: TenantFollowers): void {
   clusters.follow((name) => {
     loops.follow(name);
     roles.follow(name);
   });
-  if (clusters.wasUsed) {
-    const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
-    loops.resume(options.pruneBudget).catch(failed);
-    roles.resume(options.pruneBudget).catch(failed);
-  }
-  return loops;
+  if (!clusters.wasUsed) return;
+  const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
+  loops.resume(options.pruneBudget).catch(failed);
+  roles.resume(options.pruneBudget).catch(failed);
+}
+
+interface RemoteFetching {
+  readonly hooks: HookService;
+  readonly news: RemoteNews;
+  close(): Promise<void>;
 }
 
 /** Undefined for a hosted repository. */
 async function followRemote(
-  { options, data, logger, undo }: ServiceContext,
-  platform: Platform,
-  follower: RepositoryFollower,
-): Promise<{ hooks: HookService; news: RemoteNews } | undefined> {
-  const { following: source } = platform;
+  parts: PlatformPart & { readonly follower: RepositoryFollower },
+): Promise<RemoteFetching | undefined> {
+  const { options, data, logger, platform, follower } = parts;
+  const { following: source, pending } = platform;
   if (source === undefined || options.remote === undefined) return undefined;
   const { intervalMs, hookSecretFile } = options.remote;
   const secret = await hookSecret({ given: hookSecretFile, own: data.hookSecret });
-  const { pending } = platform;
   const catchUp = async (): Promise<void> => {
     await follower.catchUp();
-    // Whoever fetches waits for what is served, not for what may be merged.
+    // A fetch resolves with the served branch, without waiting for the review branch.
     pending
       ?.sync()
       .catch((err: unknown) => logger.warn({ err }, 'Pending writes are not up to date'));
   };
   const fetching = startFetching({ source, follower: { catchUp }, intervalMs, logger });
-  undo.push(() => fetching.close());
   return {
     hooks: { secret, notice: () => fetching.trigger() },
     news: {
       refresh: () => fetching.refresh().catch(unlessUntrusted),
       look: () => fetching.trigger(),
     },
+    close: () => fetching.close(),
   };
 }
 
-/** The remote answered: what it has is told as what is held. */
+/** The remote has answered with commits that are not trusted: the sync report shows them as held. */
 function unlessUntrusted(error: unknown): void {
   if (!(error instanceof RemoteError) || error.problem !== 'untrusted') throw error;
 }
 
 /**
- * A repository elsewhere need not take what we write, and a branch that is held takes nothing; the
- * access keys that are in it work all the same. The next start tries again.
+ * Makes the first administrator, or finds its token. A remote repository may refuse the commit, and a
+ * held branch takes none: the access keys in it work anyway, and the next start tries again.
  */
-async function administrator(
-  { data, logger }: ServiceContext,
-  platform: Platform,
-): Promise<string | undefined> {
+async function administrator(parts: PlatformPart): Promise<string | undefined> {
+  const { data, logger, platform } = parts;
   try {
     const isShared = platform.following !== undefined;
     const token = await administratorToken({ ...platform, isShared }, data.adminToken);

@@ -46,7 +46,7 @@ export interface Controllers {
   /** See `GarbageCollector`. */
   release(owner: KubeObject): Promise<void>;
   /** Resolves when no controller writes any more. */
-  stop(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export function startControllers(parts: ControllersContext): Controllers {
@@ -61,7 +61,7 @@ export function startControllers(parts: ControllersContext): Controllers {
     secretStore,
     keyExpiry: keyExpiryOf(parts),
     release: (owner) => garbage.release(owner),
-    stop: async () => {
+    close: async () => {
       await secretStore.close();
       stopDeletion();
       stopConditions();

@@ -9,6 +9,11 @@ const NAMES: Readonly<Record<SinkName, string>> = {
   store: 'The data store of the audit log',
 };
 
+export interface RunningAudit {
+  readonly auditor: Auditor;
+  close(): Promise<void>;
+}
+
 /** Resolves when the log is open or has failed to open. Requests are answered in both cases. */
 export async function openAudit(of: {
   readonly config: PlatformConfigSource & { reportAudit(message: string | undefined): void };
@@ -17,9 +22,7 @@ export async function openAudit(of: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'registry'>;
-  /** Shutdown steps; the close of the log is added. */
-  readonly undo: (() => Promise<void>)[];
-}): Promise<Auditor> {
+}): Promise<RunningAudit> {
   const { logger, config } = of;
   const failing = new Map<SinkName, string>();
   const auditor = new Auditor({
@@ -33,7 +36,7 @@ export async function openAudit(of: {
         else failing.set(sink, `${name} cannot be written (${codeOf(err)})`);
         const words = [...failing.values()].join('; ');
         config.reportAudit(words === '' ? undefined : `${words}: events wait, then drop.`);
-        if (err === undefined) logger.info(`${name} is written again`);
+        if (err === undefined) logger.info(`${name} is written reopen`);
         else logger.error({ err }, `${name} cannot be written: events wait, then drop`);
       },
       refused: (err) => logger.error({ err }, 'The audit log does not follow the configuration'),
@@ -41,12 +44,12 @@ export async function openAudit(of: {
   });
   createAuditMetrics(of.metrics.registry, () => auditor.counts);
   // Log rotation sends SIGHUP after it has moved the file.
-  const again = (): void => auditor.reopen();
-  process.on('SIGHUP', again);
-  of.undo.push(async () => {
-    process.off('SIGHUP', again);
-    await auditor.close();
-  });
+  const reopen = (): void => auditor.reopen();
+  process.on('SIGHUP', reopen);
   await auditor.opened();
-  return auditor;
+  const close = async (): Promise<void> => {
+    process.off('SIGHUP', reopen);
+    await auditor.close();
+  };
+  return { auditor, close };
 }

@@ -116,16 +116,11 @@ async function open(
     state = await parts.openEngine(keys.platformState, term, listener);
     return state;
   };
-  const service = await openService({
-    ...parts,
-    undo,
-    replicated: {
-      term,
-      repository: led,
-      clustersUsed: used.kvs.length > 0,
-      openEngine,
-    },
-  });
+  const onCloseError = (err: unknown): void => logCloseError(err, parts.logger, term);
+  const clustersUsed = used.kvs.length > 0;
+  const replicated = { term, repository: led, clustersUsed, openEngine };
+  const service = await openService({ ...parts, replicated }, onCloseError);
+  undo.push(() => service.close(onCloseError));
   steps.begin('what was written lately');
   const { repository } = service.platform;
   const head = await repository.head();
@@ -146,7 +141,8 @@ async function open(
   }
   // One that is ready may hand over, which speaks for the leaders before, too.
   await lease.begins;
-  await service.start();
+  const started = await service.start();
+  undo.push(() => started.close());
   undo.push(compacting(parts, term));
   return {
     service,
@@ -230,10 +226,12 @@ async function takeOver(
 
 async function undoAll(undo: (() => Promise<void>)[], logger: Logger, term: Term): Promise<void> {
   for (const step of undo.splice(0).reverse()) {
-    await step().catch((err: unknown) => {
-      // What is not saved of a term that is over was shown to nobody.
-      if (term.isHeld()) logger.error({ err }, 'A part did not stop cleanly');
-      else logger.debug({ err }, 'A part ended with the term');
-    });
+    await step().catch((err: unknown) => logCloseError(err, logger, term));
   }
+}
+
+function logCloseError(err: unknown, logger: Logger, term: Term): void {
+  // Clients never saw what a term that is over did not persist.
+  if (term.isHeld()) logger.error({ err }, 'A part did not stop cleanly');
+  else logger.debug({ err }, 'A part ended with the term');
 }

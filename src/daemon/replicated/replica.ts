@@ -102,12 +102,13 @@ async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   const identity = await openPeerIdentity({ root: data.root, host, clock });
   const drain = { isDraining: false };
   const front = openReplicaFront(ground, { membership, identity, url: () => base, drain });
-  const audit = await openAudit({
+  const { auditor: audit, close: closeAudit } = await openAudit({
     ...ground,
     ...front,
     config: toldTo(front, membership),
     directory: data.root,
   });
+  undo.push(closeAudit);
   await openPeers(ground, { membership, identity });
   const { jobs } = front.metrics;
   membership.open({ identity, audit, jobs, pushes, base: () => base });

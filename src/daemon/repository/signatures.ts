@@ -1,6 +1,7 @@
 /** Signatures of commits: the key that signs ours, and the policy for everybody else's. */
 import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/index.ts';
+import type { DataDirectory } from '../../bootstrap/index.ts';
 import type { CommitSignature } from '../../git/index.ts';
 import {
   type CommitSigner,
@@ -21,14 +22,14 @@ export interface Signatures {
 
 export interface SignatureParts {
   readonly options: Pick<DaemonOptions, 'signatures' | 'commitKey'>;
-  readonly dataDir: string;
+  readonly data: Pick<DataDirectory, 'root'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Throws when a file of the operator's cannot be used. */
 export async function openSignatures(parts: SignatureParts): Promise<Signatures> {
-  const { options, dataDir, clock, logger } = parts;
+  const { options, data, clock, logger } = parts;
   const signer =
     options.commitKey === undefined ? undefined : await openCommitSigner(options.commitKey);
   const judge =
@@ -37,7 +38,7 @@ export async function openSignatures(parts: SignatureParts): Promise<Signatures>
       : new SignatureJudge(
           await PolicySource.open({
             files: options.signatures,
-            gpgHome: join(dataDir, 'run', 'gnupg'),
+            gpgHome: join(data.root, 'run', 'gnupg'),
             own: signer?.publicKey,
           }),
           clock,

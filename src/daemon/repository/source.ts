@@ -1,6 +1,5 @@
-/** Where the manifests are: a repository that is hosted here, or the mirror of one elsewhere. */
+/** The repository with the manifests: hosted here, or the mirror of a remote one. */
 import { seedRepository } from '../../bootstrap/index.ts';
-import type { FileReader } from '../../catalog/index.ts';
 import {
   type BareRepository,
   type Following,
@@ -9,63 +8,77 @@ import {
   stopFollowing,
 } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
-import type { Sealer } from '../../registry/index.ts';
-import type { Opened, PlatformContext } from '../platform-context.ts';
+import type { PlatformContext } from '../platform-context.ts';
 import { openFollowed } from './followed-repository.ts';
 import type { RemoteObservation } from './remote-observation.ts';
+import type { Secrets } from './secrets.ts';
 import type { Signatures } from './signatures.ts';
 
-interface SourceParts extends PlatformContext {
-  readonly kinds: KindTable;
-  readonly opened: Opened;
-  readonly remote: RemoteObservation | undefined;
-  readonly signatures: Signatures;
-  readonly reader: FileReader;
-  readonly sealer: Sealer;
+export interface Source {
+  readonly repository: BareRepository;
+  /** Undefined: the repository is hosted here. */
+  readonly following: Following | undefined;
+  close(): Promise<void>;
 }
 
-/** The hosted repository, or the mirror of one elsewhere. */
-export async function openSource(
-  parts: SourceParts,
-): Promise<{ repository: BareRepository; following: Following | undefined }> {
-  const { options, data, logger, opened, remote, signatures, steps } = parts;
+interface SourceContext extends PlatformContext {
+  readonly remote: RemoteObservation | undefined;
+  readonly signatures: Signatures;
+}
+
+export async function openSource(context: SourceContext): Promise<Source> {
+  const { options, data, logger, remote, signatures, steps } = context;
   steps.begin('the repository');
   if (options.remote === undefined || remote === undefined) {
     stopFollowing(data.repository);
-    return { repository: await openHosted(parts), following: undefined };
+    const repository = await openHosted(context);
+    return { repository, following: undefined, close: () => repository.close() };
   }
-  const followed = await openFollowed({
+  const { repository, following } = await openFollowed({
     source: options.remote,
     gitDir: data.repository,
     branch: options.branch,
     observation: remote,
     signatures,
     logger,
-    term: parts.replicated?.term,
+    term: context.replicated?.term,
     maxPaths: options.maxPaths,
   });
-  opened.push(followed.repository, followed.following);
-  return followed;
+  const close = async (): Promise<void> => {
+    await following.close().finally(() => repository.close());
+  };
+  return { repository, following, close };
 }
 
-async function openHosted(parts: SourceParts): Promise<BareRepository> {
-  const { options, data, clock, logger, kinds, opened, reader, sealer } = parts;
-  const { sign } = parts.signatures;
+async function openHosted(context: SourceContext): Promise<BareRepository> {
+  const { options, data, logger, signatures, replicated } = context;
   const where = { gitDir: data.repository, branch: options.branch };
   await initRepository(where);
-  const led = parts.replicated?.repository;
-  const repository = await openRepository({
+  const led = replicated?.repository;
+  return await openRepository({
     ...where,
     logger,
-    sign,
+    sign: signatures.sign,
     maxPaths: options.maxPaths,
     ownThread: true,
     agree: led,
     settle: led?.settle.bind(led),
   });
-  opened.push(repository);
-  if ((await repository.head()) !== undefined) return repository;
-  parts.steps.begin('the first commit');
+}
+
+interface FirstCommitContext extends PlatformContext {
+  readonly kinds: KindTable;
+  readonly secrets: Pick<Secrets, 'reader' | 'sealer'>;
+  readonly source: Pick<Source, 'repository' | 'following'>;
+}
+
+/** Fills an empty hosted repository, from `--seed` if it is given. */
+export async function makeFirstCommit(context: FirstCommitContext): Promise<void> {
+  const { options, clock, kinds, secrets, source, steps } = context;
+  const { repository, following } = source;
+  if (following !== undefined || (await repository.head()) !== undefined) return;
+  const { reader, sealer } = secrets;
+  steps.begin('the first commit');
   await seedRepository({
     repository,
     reader,
@@ -75,5 +88,4 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
     under: options.under,
     time: Math.floor(clock.now() / 1000),
   });
-  return repository;
 }

@@ -18,13 +18,18 @@ export interface OpenedState {
   readonly store: Store;
   /** Loss of the state that a former start had, in words that may be public. */
   readonly loss: string | undefined;
+  close(): Promise<void>;
 }
 
-export async function openState(
-  { data, replicated, steps, logger }: PlatformContext,
-  kinds: KindTable,
-  listener: { onError(error: unknown): void; onRecovered(): void },
-): Promise<OpenedState> {
+interface StateContext extends PlatformContext {
+  readonly kinds: KindTable;
+  onError(error: unknown): void;
+}
+
+export async function openState(context: StateContext): Promise<OpenedState> {
+  const { data, replicated, steps, logger, kinds, onError } = context;
+  const onRecovered = (): void => logger.info('The state can be persisted again');
+  const listener = { onError, onRecovered };
   steps.begin('the state');
   // A former start makes the key before the state is filled, and the other files after that.
   const { stateKey: keyFile, adminToken, hookSecret, kubeconfig } = data;
@@ -42,10 +47,11 @@ export async function openState(
     ? strictCodec(stateKey)
     : sealingCodec(stateKey, (key) => secretKinds.has(key.kind));
   const redo = redoLogIn(data.state, logger);
-  const store = await openStore({ engine, codec, onError: listener.onError, followed, redo });
-  if (followed || !isKnown || !store.pristine) return { store, loss: undefined };
+  const store = await openStore({ engine, codec, onError, followed, redo });
+  const opened = { store, close: () => store.close() };
+  if (followed || !isKnown || !store.pristine) return { ...opened, loss: undefined };
   logger.warn({ place: data.state, remedy: REMEDY }, LOSS);
-  return { store, loss: LOSS };
+  return { ...opened, loss: LOSS };
 }
 
 /** The redo log of a store, beside its engine. */
