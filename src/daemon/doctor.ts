@@ -1,6 +1,6 @@
 /**
- * `gitplane doctor`: one line per check of a data directory, and the remedy. It changes nothing, so
- * that it can run beside a daemon.
+ * `gitplane doctor`: checks a data directory, and prints one line per check with the remedy. It changes
+ * nothing, so that it can run beside a daemon.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -29,11 +29,11 @@ import { recordsIn } from './background/job-journal.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
 import { etcdOptions } from './replicated/replica-options.ts';
 
-/** Absent problem: nothing is wrong. */
+/** Result of a check; without a problem, nothing is wrong. */
 interface Finding {
   readonly problem?: string;
   readonly remedy?: string;
-  /** Said where nothing is wrong. */
+  /** Printed when nothing is wrong. */
   readonly detail?: string;
 }
 
@@ -55,7 +55,7 @@ const LEAST_FREE_SHARE = 0.02;
 const STATE_TRIES = 3;
 const DATA_KEY_BYTES = 32;
 
-/** Undefined where there is nothing to check. In the order in which they are printed. */
+/** In the order of the output. A check returns undefined when it does not apply. */
 const CHECKS: Readonly<Record<string, Check>> = {
   repository: checkRepository,
   state: checkState,
@@ -116,7 +116,7 @@ async function checkRepository({ gitDir, ref }: Examined): Promise<Finding> {
 async function checkState({ root }: Examined): Promise<Finding | undefined> {
   const directory = join(root, 'state');
   if (!existsSync(join(directory, 'data.mdb'))) return undefined;
-  // A daemon may write between the two looks of a try.
+  // A daemon may write between the two reads of an attempt.
   for (let i = 0; i < STATE_TRIES; i++) if (await lmdbIsReadable(directory)) return {};
   const remedy = 'Stop the daemon and delete that directory: the next start rebuilds it from git';
   return { problem: `${directory} cannot be read`, remedy };
@@ -162,7 +162,7 @@ async function checkPgpRecipients(of: Examined): Promise<Finding | undefined> {
   }
 }
 
-/** Fingerprints in the files that say for whom the branch is sealed. */
+/** PGP fingerprints in the `.sops.yaml` files of the branch. */
 async function namedPgpKeys({ options, gitDir, ref }: Examined): Promise<string[]> {
   if ((await readRef(gitDir, ref).catch(() => undefined)) === undefined) return [];
   const paths = sealingConfigPaths(options.under);
@@ -217,7 +217,7 @@ async function checkDisk({ root }: Examined): Promise<Finding> {
   return isFull ? { problem: `${detail} at ${root}`, remedy: 'Free some space' } : { detail };
 }
 
-/** Of the jobs whose times are kept. */
+/** Checks the last runs in the job journal. */
 async function checkJobs({ root }: Examined): Promise<Finding | undefined> {
   const path = join(root, 'jobs.json');
   if (!existsSync(path)) return undefined;

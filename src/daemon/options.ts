@@ -1,4 +1,4 @@
-/** What `gitplane serve` was told, checked. */
+/** Parses and validates the options of `gitplane serve`. */
 import { MIN_TTL_SECONDS, type SigningAlgorithm } from '../auth/index.ts';
 import { normalizeFolder } from '../manifests/index.ts';
 import {
@@ -21,56 +21,56 @@ export interface DaemonOptions {
   readonly dataDir: string;
   readonly listen: Address;
   readonly listenHttp: Address | undefined;
-  /** Both or none. */
+  /** Both files or neither. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly hostnames: readonly string[];
-  /** Base URL without a slash at the end; undefined: that of the listener. */
+  /** Base URL without a trailing slash; undefined: that of the listener. */
   readonly publicUrl: string | undefined;
   readonly branch: string;
-  /** Folder of the repository that holds manifests; '' is the root. */
+  /** Folder of the repository with the manifests; '' is the root. */
   readonly under: string;
   readonly apiGroup: string;
   readonly proxyPrefix: string;
   readonly pruneBudget: PruneBudget;
-  /** Files and folders of a tree that is read. */
+  /** Limit of files and folders in a tree that is read. */
   readonly maxPaths: number;
-  /** How references of tenants are named: `v…`, or `name-x-namespace-x-tenant`. */
+  /** Form of the names of references on the host: `v…`, or `name-x-namespace-x-tenant`. */
   readonly referenceNames: 'short' | 'concat';
   readonly seed: string | undefined;
-  /** File with the configuration of the platform; undefined: the Config in git. */
+  /** Configuration file; undefined: the Config in git. */
   readonly configFile: string | undefined;
-  /** What the configuration may name variables of. */
+  /** Variables that the configuration may refer to. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Files with identities of age, beside our own. */
+  /** Files with age identities, beside `age.key`. */
   readonly ageKeyFiles: readonly string[];
   /** File with public keys of PGP recipients. */
   readonly pgpKeys: string | undefined;
-  /** Whether a repository that seals takes secrets in the clear all the same. */
+  /** Accept plaintext secrets in a repository that encrypts secrets. */
   readonly allowPlaintextSecrets: boolean;
-  /** Refs on which a repository that encrypts refuses pushed secrets in the clear. */
+  /** Refs on which a repository that encrypts secrets refuses pushed plaintext. */
   readonly refusePlaintext: 'all' | 'branch';
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;
-  /** Whose signatures pushed commits take; undefined: none. */
+  /** Signers whose commits may be pushed; undefined: signatures are not required. */
   readonly signatures: PolicyFiles | undefined;
-  /** File of the key that signs commits of the API. */
+  /** File of the key that signs the daemon's commits. */
   readonly commitKey: string | undefined;
-  /** How long keys that ended stay in git; Infinity: for ever. */
+  /** Time that expired keys stay in git; Infinity: forever. */
   readonly keepExpiredKeysMs: number;
   /** Seconds. */
   readonly endpointTokenMaxTtl: number;
-  /** Of ID tokens. */
+  /** Algorithm of ID tokens. */
   readonly oidcSigningAlg: SigningAlgorithm;
-  /** Subnets that requests may go to although they are link-local or of a metadata service. */
+  /** Subnets that requests may reach although they are link-local or of a metadata service. */
   readonly allowOutbound: readonly string[];
-  /** Folders with files that the configuration may use as credentials. */
+  /** Folders of files that the configuration may use as credentials. */
   readonly credentialFolders: readonly string[];
-  /** Limit of each git process. */
+  /** Memory limit of each git process. */
   readonly gitMemoryMib: number;
-  /** Of full maintenance of the repository, unless the configuration has a window; undefined: never. */
+  /** Full maintenance of the repository, unless the configuration has a window; undefined: never. */
   readonly maintenanceSchedule: Schedule | undefined;
   readonly logLevel: string;
-  /** Absent: the state is embedded, and nobody shares it. */
+  /** Absent: a single daemon with embedded state. */
   readonly replica: ReplicaOptions | undefined;
 }
 
@@ -147,7 +147,7 @@ function readDays(options: ParsedOptions, name: string): number {
   return readNumber(options, name) * DAY_MS;
 }
 
-/** A signing key is published until the last token that it signed has ended. */
+/** Lifetime limit, because a signing key is published until the last token that it signed has ended. */
 const LONGEST_TOKEN_SECONDS = 90 * 86_400;
 
 function readTokenTtl(options: ParsedOptions): number {

@@ -1,4 +1,4 @@
-/** `gitplane serve`: starts, says what to try next, and ends on a signal. */
+/** `gitplane serve`: starts the daemon, prints the next steps, and stops it on a signal. */
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitGitMemory } from '../git/index.ts';
@@ -9,9 +9,9 @@ import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
 import { pinNextTickShape } from './runtime/v8-nexttick-workaround.ts';
 
-/** A start that is told to stop is waited for so long. */
+/** Time limit for a start to complete after a signal. */
 const START_WITHIN_MS = 4_000;
-/** A stop that takes longer than this is cut off, so that an orchestrator need not kill. */
+/** Time limit of the stop: shorter than the grace period of orchestrators, so that they need not kill. */
 const STOP_WITHIN_MS = 9_500;
 
 export async function serve(
@@ -22,7 +22,7 @@ export async function serve(
   const read = readDaemonOptions(options);
   allowAddresses(read.allowOutbound);
   limitGitMemory(read.gitMemoryMib);
-  // Before anything serves: a signal that nobody handles would reset the requests in flight.
+  // Before the first listener: an unhandled signal would reset the requests in flight.
   const ended = signalled();
   const starting = start(read);
   const begun = await Promise.race([starting, ended]);
@@ -32,19 +32,19 @@ export async function serve(
   }
   const limit = setTimeout(() => process.exit(1), STOP_WITHIN_MS);
   const daemon = begun ?? (await startedWithin(starting));
-  // It acknowledged nothing yet, and is abandoned as by a crash.
+  // The start acknowledged nothing yet: it is abandoned as by a crash.
   if (daemon === undefined) process.exit(0);
   await daemon.stop();
   clearTimeout(limit);
   return 0;
 }
 
-/** A start that a signal interrupts goes on: only whole parts can be stopped. Undefined: it takes too long. */
+/** Waits for an interrupted start, since only a complete start can be stopped. Undefined: it takes too long. */
 async function startedWithin(starting: Promise<Serving>): Promise<Serving | undefined> {
   return await Promise.race([starting, sleep(START_WITHIN_MS, undefined, { ref: false })]);
 }
 
-/** Replicas are loaded when they are wanted: a daemon alone should not wait for them. */
+/** Loads the replica code only if needed, to keep the start of a single daemon short. */
 async function start(options: DaemonOptions): Promise<Serving> {
   const { replica } = options;
   if (replica !== undefined) {
@@ -69,10 +69,10 @@ function signalled(): Promise<void> {
   });
 }
 
-/** What is said of a daemon that has started. */
+/** Facts about a started daemon for the banner. */
 type Serving = Pick<Daemon, 'url' | 'root' | 'data' | 'caFile' | 'stop'> & {
   readonly objects: number;
-  /** Where the manifests are: a folder, or a URL. */
+  /** Location of the manifests: a folder or a URL. */
   readonly source: string;
 };
 
@@ -84,7 +84,7 @@ function banner(serving: Serving, { apiGroup }: DaemonOptions): string {
   };
   const token = `$(cat ${file(data.adminToken)})`;
   const trust = caFile === undefined ? '' : ` --cacert ${file(caFile)}`;
-  // The variable wins over whatever the environment says; the setting goes into the clone.
+  // The variable overrides the environment for this command; the setting is stored in the clone.
   const [variable, setting] =
     caFile === undefined ? ['', ''] : [`GIT_SSL_CAINFO=${caFile} `, ` -c http.sslCAInfo=${caFile}`];
   const isFolder = serving.source === data.repository;

@@ -34,7 +34,7 @@ import { openSignIn, type SignInService } from './sign-in/sign-in-service.ts';
 import { StartOrder } from './start-order.ts';
 import { redoLogIn } from './state/open-state.ts';
 import { type ClusterSocket, clusterSocket } from './tenants/cluster-socket.ts';
-import { type Clusters, openClusters } from './tenants/clusters.ts';
+import { type Clusters, ServedClusters } from './tenants/clusters.ts';
 import { planEffects } from './tenants/plan-effects.ts';
 import { SyncTargets } from './tenants/sync-targets.ts';
 import { TenantLoops } from './tenants/tenant-loops.ts';
@@ -138,7 +138,7 @@ async function openAuditLog({
 
 function openTenantClusters({ options, data, platform, ...given }: PlatformPart): Clusters {
   const { clock, logger, replicated } = given;
-  return openClusters({
+  return new ServedClusters({
     replicated,
     directory: data.clusters,
     stateKey: loadStateKey(data.stateKey),
@@ -304,7 +304,7 @@ async function followRemote(
     // A fetch resolves with the served branch, without waiting for the review branch.
     pending
       ?.sync()
-      .catch((err: unknown) => logger.warn({ err }, 'Pending writes are not up to date'));
+      .catch((err: unknown) => logger.warn({ err }, 'The review branch cannot be updated'));
   };
   const fetching = startFetching({ source, follower: { catchUp }, intervalMs, logger });
   return {
@@ -331,7 +331,7 @@ async function administrator(parts: PlatformPart): Promise<string | undefined> {
   try {
     const isShared = platform.following !== undefined;
     const token = await administratorToken({ ...platform, isShared }, data.adminToken);
-    if (platform.pending === undefined && !isKnown(platform, token)) {
+    if (platform.pending === undefined && !isAccessKey(platform, token)) {
       const remedy = 'remove it and start again to have a new key made, or put the right one there';
       logger.warn(
         { file: data.adminToken, remedy },
@@ -347,11 +347,11 @@ async function administrator(parts: PlatformPart): Promise<string | undefined> {
     const isElsewhere = platform.pending !== undefined || platform.branch.hold !== undefined;
     const isRefused = error instanceof StatusError && isElsewhere;
     if (!(error instanceof RemoteError) && !isRefused) throw error;
-    logger.warn({ problem: error.message }, 'The first administrator could not be made');
+    logger.warn({ problem: error.message }, 'The first administrator could not be created');
     return undefined;
   }
 }
 
-function isKnown({ access }: Platform, token: string): boolean {
+function isAccessKey({ access }: Platform, token: string): boolean {
   return access.holderOf(concealAccessKey(token)) !== undefined;
 }

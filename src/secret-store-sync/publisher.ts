@@ -129,7 +129,7 @@ export class SyncPublisher {
     }
     const stale = finding.is === 'unavailable' ? staleCondition(finding, lastSynced) : undefined;
     await this.#say(secret, [synced, stale], before?.said).catch((err: unknown) =>
-      logger.debug({ err, secret: id }, 'The status waits'),
+      logger.debug({ err, secret: id }, 'The status cannot be written yet'),
     );
   }
 

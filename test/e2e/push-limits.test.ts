@@ -338,7 +338,7 @@ test('a first start on a held branch serves, without a first administrator', asy
     },
   }).catch(() => undefined);
   await expect.poll(() => said(), { timeout: 20 * SECONDS }).toContain('Try next');
-  expect(said()).toMatch(/The first administrator could not be made/);
+  expect(said()).toMatch(/The first administrator could not be created/);
   await end();
 });
 

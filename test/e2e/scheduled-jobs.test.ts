@@ -152,7 +152,7 @@ describe('a daemon', () => {
     writeFileSync(join(daemon.dataDir, 'jobs.json'), '{');
     const args = ['--maintenance-schedule', 'off'];
     daemon = await startDaemon({ dataDir: daemon.dataDir, args });
-    expect(daemon.output()).toContain('The times of jobs cannot be read');
+    expect(daemon.output()).toContain('The job times cannot be read');
     await configure({});
     await expect.poll(async () => (await nextRun(daemon)).getTime(), LONG).toBeNaN();
     expect([...(await metric(daemon, 'next_run_timestamp_seconds')).keys()]).toHaveLength(5);

@@ -15,7 +15,7 @@ import { FailedLogins } from '../../src/auth/failed-logins.ts';
 import type { ScopedAuthorizer } from '../../src/auth/scoped-authorizer.ts';
 import { DEFAULTS } from '../../src/config/config-feed.ts';
 import { clusterSocket } from '../../src/daemon/tenants/cluster-socket.ts';
-import { openClusters } from '../../src/daemon/tenants/clusters.ts';
+import { ServedClusters } from '../../src/daemon/tenants/clusters.ts';
 import { TenantLoops } from '../../src/daemon/tenants/tenant-loops.ts';
 import { PatchEngine } from '../../src/endpoint-patches/engine.ts';
 import { CLIENT_KINDS } from '../../src/kinds/kubernetes/client-kinds.ts';
@@ -104,7 +104,7 @@ export class TenantClusters {
     const codec = sealingCodec(Buffer.alloc(32), () => false);
     this.#store ??= await openStore({ engine: new MemoryEngine(), codec, onError });
     const rights = { authorize: () => ({ allowed: true, reason: '' }) };
-    const clusters = openClusters({
+    const clusters = new ServedClusters({
       directory: join(this.directory, 'clusters'),
       stateKey: Buffer.alloc(32),
       kinds,

@@ -1,4 +1,4 @@
-/** Times of jobs in the data directory: a daemon that starts sees which of them it missed. */
+/** Journal of job times in the data directory: after a restart, the scheduler finds missed runs. */
 import { isRecord } from '../../apimachinery/index.ts';
 import { readIfThere, replaceFile } from '../../auth/index.ts';
 import type { JobRecord, Journal } from '../../scheduler/index.ts';
@@ -10,10 +10,7 @@ export function jobJournal(file: string, logger: Pick<Logger, 'warn'>): Journal 
       try {
         return recordsIn(await readIfThere(file));
       } catch (err) {
-        logger.warn(
-          { err, file },
-          'The times of jobs cannot be read: missed runs are not made up for',
-        );
+        logger.warn({ err, file }, 'The job times cannot be read: missed runs are not made up for');
         return {};
       }
     },
@@ -21,7 +18,7 @@ export function jobJournal(file: string, logger: Pick<Logger, 'warn'>): Journal 
   };
 }
 
-/** Entries of another shape are left out. Throws for a text that is no JSON. */
+/** Skips entries of another shape. Throws for text that is not JSON. */
 export function recordsIn(text: string | undefined): Readonly<Record<string, JobRecord>> {
   const parsed: unknown = JSON.parse(text ?? '{}');
   if (!isRecord(parsed)) return {};

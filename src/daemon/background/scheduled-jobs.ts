@@ -1,6 +1,6 @@
 /**
- * The table of scheduled jobs: each with its times and its work. Jobs on the state that replicas share
- * run where the leader runs; jobs on the disk run in every replica.
+ * Table of the scheduled jobs: schedule and work. Jobs on the shared state run in the leader; jobs on
+ * the disk run in every replica.
  */
 import type { DataDirectory } from '../../bootstrap/index.ts';
 import type { PlatformConfig, PlatformConfigSource } from '../../config/index.ts';
@@ -25,7 +25,7 @@ interface StateJobParts {
   readonly clusters: Pick<Clusters, 'removeOldEvents'>;
 }
 
-/** Each looks at what is there now, so that a time that was missed costs nothing but time. */
+/** Each job works on what is due now, so that a missed run only delays it. */
 function stateJobs({ platform, oidc, clusters }: StateJobParts): readonly Job[] {
   const { keyExpiry, tokens, core } = platform;
   const at = parseSchedule;
@@ -46,7 +46,7 @@ function stateJobs({ platform, oidc, clusters }: StateJobParts): readonly Job[] 
   ];
 }
 
-/** Returns what stops the jobs. */
+/** Returns a function that stops the jobs. */
 export async function runStateJobs(
   of: StateJobParts & { readonly observer: JobObserver; readonly logger: Logger },
 ): Promise<() => Promise<void>> {
@@ -63,11 +63,11 @@ export interface DiskJobParts {
   readonly config: PlatformConfigSource;
   readonly metrics: Pick<Metrics, 'jobs'>;
   readonly logger: Logger;
-  /** Rejects when it fails, or when the signal ended it. */
+  /** Rejects when it fails, or when the signal aborts it. */
   readonly maintain: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Returns what stops the jobs. */
+/** Returns a function that stops the jobs. */
 export async function runDiskJobs(of: DiskJobParts): Promise<() => Promise<void>> {
   const { options, data, config, metrics, logger, maintain } = of;
   const wanted = (current: PlatformConfig): Schedule | undefined =>

@@ -1,4 +1,4 @@
-/** The sync of secrets with the stores that are configured, put together. */
+/** Opens the sync of secrets with the configured stores. */
 import { hkdfSync } from 'node:crypto';
 import type { EventRing } from '../../apimachinery/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
@@ -68,7 +68,7 @@ export function openSecretStoreSync(parts: SecretStoreParts): SecretStore {
   };
 }
 
-/** Lives as long as the key of the state, without which there is no state to compare with. */
+/** As durable as the state key: the fingerprints are in the state that this key encrypts. */
 function fingerprintSecret(stateKey: Buffer): Uint8Array {
   return Buffer.from(hkdfSync('sha256', stateKey, '', 'gitplane secret sync fingerprints', 32));
 }

@@ -1,22 +1,16 @@
-/** Who may give rights by owners and access rules, and that what follows from them is theirs alone. */
+/** Guards of `spec.owner`, `spec.access` and the roles derived from them. */
 import { invalidObject, StatusError } from '../../apimachinery/index.ts';
-import { delegationProblem, type RuleSource } from '../../auth/index.ts';
 import { ineffectiveSubresources } from '../../kinds/index.ts';
 import { type Guard, isAccessRole } from '../../registry/index.ts';
 
-export function delegationGuard(rights: RuleSource): Guard {
-  return ({ user, kind, object, old }) =>
-    object && delegationProblem(rights, { user, kind, object, old });
-}
-
-/** 422: judged when it is written, so that what a repository has already stays valid. */
+/** 422. Only writes are checked, so that objects already in a repository stay valid. */
 export const subresourceGuard: Guard = ({ kind, object, old }) => {
   if (object === undefined || !kind.hasAccessRules) return undefined;
   const errors = ineffectiveSubresources(object, old);
   return errors.length === 0 ? undefined : invalidObject(kind, object.metadata.name ?? '', errors);
 };
 
-/** 405: the object can be read, and changes with the one it follows from. */
+/** 405: a derived role is read-only, and changes with the object that it is derived from. */
 export const accessRoleGuard: Guard = ({ kind, old }) => {
   const name = old?.metadata.name ?? '';
   if (old === undefined || !isAccessRole({ group: kind.group, name })) return undefined;

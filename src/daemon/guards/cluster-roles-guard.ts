@@ -1,7 +1,7 @@
 /**
  * Right to assign cluster roles to teams and users (spec section 2.4): the verb `bind` on the role.
- * Holding the rights of the role here does not do: clusters elsewhere may have another role of that
- * name. A team takes `bind` on the team as well, as every role that is given to it does.
+ * Holding the rights of the role does not suffice, because another cluster may have a different role
+ * of that name. A team also takes `bind` on the team, as every role binding to a team does.
  */
 import { forbiddenError } from '../../apimachinery/index.ts';
 import { isSuperuser, type RuleSource, teamNotToBind } from '../../auth/index.ts';

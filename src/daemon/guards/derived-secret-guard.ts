@@ -1,9 +1,9 @@
-/** Whoever has an object show the data of another one must be allowed to read that. */
+/** An object that shows the data of another object takes the right to read that object. */
 import { type Authorizer, describeKey, forbiddenError, sameKey } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Guard } from '../../registry/index.ts';
 
-/** Asked when an object begins to follow: later changes of it bring nothing new to see. */
+/** Checked when an object begins to follow a source. Later changes reveal nothing new. */
 export function derivedSecretGuard({ kinds }: KindTable, authorizer: Authorizer): Guard {
   return ({ user, kind, object, old }) => {
     const source = object && kind.follows?.(object);

@@ -1,10 +1,10 @@
-/** The rules that every change has to pass beyond validation, by the API and by a push alike. */
+/** Rules beyond validation that every change must pass, from the API and from pushes alike. */
 import type { Clock } from '../../apimachinery/index.ts';
-import { escalationProblem, type KeyLifetimeLimits } from '../../auth/index.ts';
+import { delegationProblem, escalationProblem, type KeyLifetimeLimits } from '../../auth/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Guard } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
-import { accessRoleGuard, delegationGuard, subresourceGuard } from './access-rules-guards.ts';
+import { accessRoleGuard, subresourceGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';
 import { derivedSecretGuard } from './derived-secret-guard.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
@@ -31,7 +31,8 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
   return [
     ({ user, object, old }) => object && escalationProblem(rules, { user, object, old }),
     teamBindingGuard(rules, group),
-    delegationGuard(rules),
+    ({ user, kind, object, old }) =>
+      object && delegationProblem(rules, { user, kind, object, old }),
     accessRoleGuard,
     subresourceGuard,
     ownerReferenceGuard(kinds, authorizer),

@@ -1,9 +1,9 @@
-/** Who may write objects that let their holder act as somebody: see `auth/impersonation.ts`. */
+/** Right to write objects that let their holder act as another user: see `auth/impersonation.ts`. */
 import { type Authorizer, forbiddenError } from '../../apimachinery/index.ts';
 import { impersonationRefusal } from '../../auth/index.ts';
 import type { Guard } from '../../registry/index.ts';
 
-/** Taking over a key of somebody else is as much as making one, so the old owner counts as well. */
+/** The old owner counts as well: taking over a key is as powerful as making one. */
 export function impersonationGuard(authorizer: Authorizer): Guard {
   return ({ user, kind, object, old }) => {
     if (object === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Access keys that nobody may write: the key of another object, one from the future, and one with
- * fields of the platform.
+ * Refuses access keys that hold the key of another object, are dated in the future, or have fields that
+ * only the platform writes.
  */
 import { type Clock, forbidden, invalidObject, invalidSecret } from '../../apimachinery/index.ts';
 import { isFromTheFuture, readLifetime } from '../../auth/index.ts';
@@ -36,8 +36,8 @@ const LATE =
   'the commit that makes the key is dated in the future; commit again with the right time';
 
 /**
- * Hashes of keys are in git for many to read. An object with the hash of a key that is in use, in a
- * commit dated back, would count as the older of the two.
+ * Many users can read the hashes of keys in git. An object with the hash of a key in use, in a
+ * back-dated commit, would count as the older of the two.
  */
 function isTaken(access: KeyGuardParts['access'], { object, brings }: PlannedChange): boolean {
   const key = brings?.[KEY.join('.')];

@@ -1,9 +1,9 @@
-/** Who may write a tenant whose kubeconfig is in a SharedSecret: who may read that. */
+/** A tenant whose kubeconfig is in a SharedSecret takes the right to read that SharedSecret. */
 import { type Authorizer, forbiddenError } from '../../apimachinery/index.ts';
 import { settingsOf } from '../../kinds/index.ts';
 import type { Guard } from '../../registry/index.ts';
 
-/** The sync acts with what the kubeconfig gives, so naming it is as much as having it. */
+/** The sync acts with the rights of the kubeconfig, so naming it is as powerful as holding it. */
 export function kubeconfigGuard(authorizer: Authorizer): Guard {
   return ({ user, kind, object }) => {
     if (object === undefined || kind.storedIn !== 'file') return undefined;

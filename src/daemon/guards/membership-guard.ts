@@ -1,4 +1,4 @@
-/** Who may write objects that give somebody the rights of others: see `auth/membership.ts`. */
+/** Right to write objects that give their holder the rights of others: see `auth/membership.ts`. */
 import { forbiddenError, type KubeObject } from '../../apimachinery/index.ts';
 import { type MembershipParts, membershipRefusal } from '../../auth/index.ts';
 import type { Kind, Membership } from '../../kinds/index.ts';
@@ -20,8 +20,8 @@ export function membershipGuard(parts: MembershipParts): Guard {
 }
 
 /**
- * Who is shut out is in nothing. Whoever lets them in again does not see what was slipped in
- * meanwhile, so that it counts as if they were in already.
+ * A disabled user is a member of nothing. The user who enables it again does not see memberships that
+ * were added meanwhile, so the check treats them as if the user had been enabled all along.
  */
 function compared(
   kind: Kind,
@@ -38,7 +38,7 @@ function compared(
   }
 }
 
-/** Whoever sets the password of a user can sign in as the user. */
+/** A writer who sets the password of a user can sign in as that user. */
 function bringsPassword(
   { directory }: MembershipParts,
   { kind, object, brings }: PlannedChange,

@@ -1,4 +1,4 @@
-/** `blockOwnerDeletion` holds up the deletion of the owner, so it takes the right to delete it. */
+/** `blockOwnerDeletion` delays the deletion of the owner, so it takes the right to delete the owner. */
 import {
   type Authorizer,
   forbidden as forbiddenField,

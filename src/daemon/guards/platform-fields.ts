@@ -1,7 +1,7 @@
 /**
- * Fields of an access key that the platform alone writes: its own kinds of keys, the login that a key
- * was made by, and what sign-in and the OpenID provider note about it. Only a change is judged, so
- * that a restored repository keeps what it has.
+ * Fields of an access key that only the platform writes: its own types of keys, the login that made the
+ * key, and the metadata of sign-in and of the OpenID provider. Only changes are checked, so that a
+ * restored repository keeps these fields.
  */
 import {
   type FieldError,
@@ -17,7 +17,7 @@ import type { PlannedChange } from '../../registry/index.ts';
 import { PASSWORD_VERSION } from '../sign-in/login-key.ts';
 
 const TYPE = ['spec', 'type'];
-/** Types that people and their programs give to keys. */
+/** Types of keys that users and their programs set. */
 const TYPES_OF_PEOPLE: readonly unknown[] = [undefined, '', 'User', 'Other'];
 
 const IDENTITY = ['spec', 'identity'];
@@ -27,7 +27,7 @@ const FIELDS: readonly FieldPath[] = [
   ...[PASSWORD_VERSION, ...LOGIN_ANNOTATIONS].map((name) => ['metadata', 'annotations', name]),
 ];
 
-const BY_PLATFORM = 'is written by the platform alone; leave it as it is, or out of a new key';
+const BY_PLATFORM = 'is written only by the platform; leave it unchanged, or out of a new key';
 
 export function platformFieldErrors({ user, object, old, brings }: PlannedChange): FieldError[] {
   if (isSuperuser(user)) return [];
@@ -50,5 +50,5 @@ function typeOfPlatform(key: KubeObject | undefined): unknown {
 }
 
 function reasonFor(type: string): string {
-  return `keys of type ${JSON.stringify(type)} belong to the platform; use "User", or leave spec.type as it is`;
+  return `keys of type ${JSON.stringify(type)} belong to the platform; use "User", or leave spec.type unchanged`;
 }

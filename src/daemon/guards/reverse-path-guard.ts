@@ -1,4 +1,4 @@
-/** Refuses a tenant with a reverse expression that would never run. Files of before stay in force. */
+/** Refuses a tenant with a reverse expression that would never run. Existing files stay valid. */
 import { invalidObject } from '../../apimachinery/index.ts';
 import { deadReverseExpressions } from '../../endpoint-patches/index.ts';
 import type { Guard } from '../../registry/index.ts';

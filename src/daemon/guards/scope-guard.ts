@@ -1,4 +1,4 @@
-/** What a key with a scope may not write, whatever its scope and its owner allow. */
+/** Writes that a key with a scope may never make, whatever its scope and its owner allow. */
 import { type Clock, forbiddenError } from '../../apimachinery/index.ts';
 import { beyondDelegator, type KeyLifetimeLimits, scopeOf } from '../../auth/index.ts';
 import type { Guard, PlannedChange } from '../../registry/index.ts';
@@ -27,10 +27,10 @@ function refusal(parts: ScopeGuardParts, change: PlannedChange): string | undefi
   const scope = scopeOf(user);
   if (scope === undefined) return undefined;
   if (kind.governsAccess) {
-    return 'what decides about access is for keys without one to write';
+    return 'objects that decide about access take a key without a scope';
   }
   if (!kind.isKey || object === undefined) return undefined;
-  // A session that was lost on the way leaves no time to give away.
+  // Without a session, the lifetime of the key is unknown: nothing may be delegated.
   const expiresAt = parts.access.session(user)?.keyExpiresAt ?? 0;
   const { clock } = parts;
   const why = beyondDelegator({ scope, expiresAt }, object, { clock, limits: parts.limits() });

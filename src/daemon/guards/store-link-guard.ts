@@ -1,13 +1,14 @@
 /**
- * Who may tie a secret to a path of the secret store: the daemon reads and writes there with a
- * token that its users do not have, so tying is as much as reading, and pushing as much as writing.
+ * Right to link a secret to a path of the secret store. The daemon reads and writes there with a token
+ * that its users do not have, so a link that pulls is as powerful as reading, and one that pushes as
+ * powerful as writing.
  */
 import { type Authorizer, forbiddenError } from '../../apimachinery/index.ts';
 import { DEFAULT_STORE, STORE_ANNOTATION, type StoreLink, storeLinkOf } from '../../kinds/index.ts';
 import type { Advice, Guard } from '../../registry/index.ts';
 import { mayPull, mayPush } from '../../secrets-merge/index.ts';
 
-/** The place of a link as a path of the API, for the rules of roles: `nonResourceURLs`. */
+/** Location of a link as an API path, for the `nonResourceURLs` of roles. */
 function apiPathOf({ store, mount, path }: StoreLink): string {
   const of = store === DEFAULT_STORE ? '' : `/stores/${store}`;
   return `/secret-store${of}/paths/${mount}/${path}`;
@@ -35,7 +36,7 @@ export function storeLinkGuard(authorizer: Authorizer): Guard {
   };
 }
 
-/** Warns of a secret that names a store which is not configured: it may be configured later. */
+/** Warns when a secret names a store that is not configured: it may be configured later. */
 export function storeLinkAdvice(stores: () => ReadonlyMap<string, unknown>): Advice {
   return (kind, object) => {
     const link = storeLinkOf(kind, object);
@@ -47,7 +48,7 @@ export function storeLinkAdvice(stores: () => ReadonlyMap<string, unknown>): Adv
   };
 }
 
-/** The winner of a conflict and the interval are no matter of rights on the store. */
+/** The conflict winner and the interval need no rights on the store. */
 function tie({ resolution: _, intervalMs: _interval, ...link }: StoreLink): string {
   return JSON.stringify(link);
 }

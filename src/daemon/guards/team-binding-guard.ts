@@ -1,4 +1,4 @@
-/** Bindings of roles to teams: see `auth/team-binding.ts`. */
+/** Right to bind roles to teams: see `auth/team-binding.ts`. */
 import { forbiddenError } from '../../apimachinery/index.ts';
 import { isSuperuser, type RuleSource, teamNotToBind, teamsInBinding } from '../../auth/index.ts';
 import { RBAC_GROUP } from '../../kinds/index.ts';

@@ -1,11 +1,11 @@
-/** Warnings about names that two objects have and only one should. */
+/** Warns when two objects have a name that only one should have. */
 import { formatPath } from '../../apimachinery/index.ts';
 import type { Directory } from '../../auth/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import type { Advice } from '../../registry/index.ts';
 
-/** The other object is not named: the writer may have no right to see it. */
+/** The warning does not name the other object, because the writer may have no right to see it. */
 export function uniqueNameAdvice(directory: Pick<Directory, 'teamsNamed'>): Advice {
   const pushes = new WeakMap<readonly ObjectChange[], Pushed>();
   return (kind, object, changes = []) => {
@@ -23,13 +23,13 @@ export function uniqueNameAdvice(directory: Pick<Directory, 'teamsNamed'>): Advi
 }
 
 interface Pushed {
-  /** Names of the objects that the push changes or removes. */
+  /** Objects that the push changes or removes. */
   readonly objects: ReadonlySet<string>;
-  /** Names of the objects that a unique name belongs to after the push. */
+  /** Objects per unique name after the push. */
   readonly named: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Of the one kind with unique names, looked at once per push. */
+/** Names in a push of the one kind with unique names; computed once per push. */
 function pushedOf(kind: Kind, changes: readonly ObjectChange[]): Pushed {
   const objects = new Set<string>();
   const named = new Map<string, string[]>();

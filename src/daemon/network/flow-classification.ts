@@ -1,4 +1,4 @@
-/** Turns of requests as the daemon has them: one set for all of its servers, with metrics. */
+/** Flow classification of requests, shared by all servers of the daemon, with metrics. */
 import { FlowClassifier } from '../../server/index.ts';
 import { createFairnessMetrics, type Metrics } from '../../telemetry/index.ts';
 

@@ -1,7 +1,7 @@
-/** What a daemon listens with: its certificate, its addresses, and words for what is in the way. */
+/** Certificate and addresses of the listeners, with messages for what prevents listening. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:net';
 import { createSecureContext, type Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../apimachinery/index.ts';
@@ -51,9 +51,9 @@ async function readPair(files: { certFile: string; keyFile: string }): Promise<P
 const RENEWAL_EVERY_MS = 12 * 60 * 60_000;
 
 /**
- * Gives the server each newer certificate: of `--tls-cert` and `--tls-key` when the files change, of
- * our own authority before the one in use ends. Connections that are there go on. A pair that cannot
- * be used is logged, and the one before stays. Returns the function that ends it.
+ * Replaces the certificate of the server while connections continue: from `--tls-cert` and `--tls-key`
+ * when the files change, or from the own CA before the current one expires. An unusable pair is logged,
+ * and the current one stays. Returns a function that stops it.
  */
 export function followCertificate(
   of: TlsSource & { readonly logger: Logger; readonly tls: Tls },
@@ -67,14 +67,14 @@ export function followCertificate(
       const { cert, key } = await read();
       if (cert === current.cert && key === current.key) return;
       const context = tlsOptions({ cert, key });
-      // Throws for a key that is not the certificate's, before the server has either of them.
+      // Throws for a key that does not match the certificate, before the server is changed.
       createSecureContext(context);
       server.setSecureContext(context);
       current = { cert, key };
       const { validTo } = new X509Certificate(cert);
       logger.info({ validTo }, 'A newer certificate is served');
     } catch (err) {
-      const remedy = 'Put a certificate and its private key there; they are read again then';
+      const remedy = 'Put a certificate and its private key there; they are then read again';
       logger.error({ err, ...options.tls, remedy }, 'The newer certificate cannot be served');
     }
   };
@@ -105,7 +105,7 @@ const LISTEN_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is unknown; choose another with --listen',
 };
 
-/** Returns the port, which differs from the wanted one only where that is 0. */
+/** Returns the port, which differs from the requested one only if that is 0. */
 export async function listenOn(app: FastifyInstance, { host, port }: Address): Promise<number> {
   try {
     await app.listen({ host, port });
@@ -113,10 +113,17 @@ export async function listenOn(app: FastifyInstance, { host, port }: Address): P
     const why = LISTEN_REASONS[errnoOf(error) ?? ''] ?? String(error);
     throw new StartError(`Cannot listen on ${host}:${port}: ${why}`, { cause: error });
   }
-  return (app.server.address() as AddressInfo).port;
+  return portOf(app.server);
 }
 
-/** An address that means every interface is reached through the loopback one. */
+/** Port of a server that listens on TCP. */
+export function portOf(server: Pick<Server, 'address'>): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port');
+  return address.port;
+}
+
+/** Host for URLs: loopback instead of an address that means every interface. */
 export function urlHost({ host }: Address): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -1,6 +1,6 @@
 /**
- * Pushes, over HTTP and by path: one hook for both. The hook asks over a socket; whoever pushed
- * over HTTP is known by a number that only the server's own child process carries.
+ * Pushes over HTTP and by path, through one pre-receive hook. The hook asks the daemon over a socket. A
+ * random id in the environment of the server's own child process identifies the user of an HTTP push.
  */
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -23,17 +23,17 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { Platform } from '../platform.ts';
 
 export interface PushReception {
-  /** Has the hook of a repository ask us. */
+  /** Installs the hook in a repository. */
   install(gitDir: string): Promise<void>;
-  /** Begins to judge; pushes that came before wait for it. */
+  /** Begins to judge pushes; those that came before wait for it. */
   open(platform: Platform): Promise<void>;
-  /** Judges no more; pushes that come are refused until it is opened again. */
+  /** Refuses pushes until the reception is opened again. */
   refuse(reason: string): void;
   service(follower: RepositoryFollower): GitService;
   close(): Promise<void>;
 }
 
-/** A push over HTTP, while it lasts. */
+/** An HTTP push in progress. */
 interface Push {
   readonly user: User;
   outcome: PushOutcome | undefined;
@@ -41,13 +41,13 @@ interface Push {
 
 const NO_ID = /^0+$/;
 
-/** Also keeps a second daemon off the data directory: the socket has one owner. */
+/** Only one process can own the socket, so this also keeps a second daemon off the data directory. */
 export async function openPushReception(dataDir: string, logger: Logger): Promise<PushReception> {
   const pushes = new Map<string, Push>();
   let platform: Platform | undefined;
   let refusal: string | undefined;
   let waiting: (() => void)[] = [];
-  const go = (): void => {
+  const release = (): void => {
     for (const resolve of waiting) resolve();
     waiting = [];
   };
@@ -69,21 +69,21 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
       await install(opening.repository.gitDir);
       platform = opening;
       refusal = undefined;
-      go();
+      release();
     },
     refuse: (reason) => {
       platform = undefined;
       refusal = reason;
-      go();
+      release();
     },
     service: (follower) => {
-      if (platform === undefined) throw new Error('Pushes are served before the platform is open');
+      if (platform === undefined) throw new Error('The platform is not open yet');
       const { repository, following } = platform;
       const readOnly = following?.pushElsewhere;
       return { repository, readOnly, beginPush: (user) => beginPush(pushes, user, follower) };
     },
     close: () => {
-      go();
+      release();
       return listener.close();
     },
   };
@@ -116,9 +116,9 @@ async function judge(
   const known = id === undefined ? undefined : pushes.get(id);
   const user = known?.user;
   if (id !== undefined && known === undefined) {
-    return { ok: false, lines: ['This push is no longer known; push again'] };
+    return { ok: false, lines: ['The daemon no longer knows this push; push again'] };
   }
-  // Git asks before it locks anything: what is locked by nobody now would be in its way.
+  // Git runs the hook before it locks refs, so a lock that no process holds would block this push.
   await removeStaleLocks(platform.repository.gitDir, platform.repository.ref);
   const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
   if (platform.following !== undefined) {
@@ -161,10 +161,10 @@ async function judge(
 
 function onlyOneBranch(ref: string, other: string): string {
   const [one, another] = [ref, other].map((name) => name.replace('refs/heads/', ''));
-  return `Replicas share the branch ${one} alone; push ${another} to a repository elsewhere`;
+  return `Replicas share only the branch ${one}; push ${another} to another repository`;
 }
 
-/** The hook as a command: the built file, or the source through tsx while developing. */
+/** Command of the hook: the built file, or the source through tsx during development. */
 function hookProgram(): string[] {
   const isSource = import.meta.url.endsWith('.ts');
   const script = new URL(`../../git/serve/hook-client.${isSource ? 'ts' : 'js'}`, import.meta.url);

@@ -1,16 +1,16 @@
-/** What `/sync` tells and does, put together from the platform and what follows the branch. */
+/** Report and actions of `/sync`. */
 import type { RepositoryFollower } from '../../controllers/index.ts';
 import { type Hold, SyncReport, unsignedHold } from '../../registry/index.ts';
 import type { SyncService } from '../../server/index.ts';
 import type { Platform } from '../platform.ts';
 
-/** Looks for news where the branch comes from. */
+/** Fetches the branch from its remote. */
 export type RemoteNews = Required<Pick<SyncService, 'refresh' | 'look'>>;
 
 export function syncService(
   { branch, repository, judge, observation, following }: Platform,
   follower: RepositoryFollower,
-  /** Absent where the branch is here. */
+  /** Absent for a hosted repository. */
   news?: RemoteNews,
 ): SyncService {
   const outside = (): Hold | undefined => {

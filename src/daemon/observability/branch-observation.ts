@@ -1,4 +1,4 @@
-/** What the daemon tells about itself: metrics and log lines about the branch, health checks. */
+/** Metrics, log lines and health checks of the branch. */
 import type { Clock } from '../../apimachinery/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import type { RepositoryPart } from '../../controllers/index.ts';
@@ -24,11 +24,11 @@ export interface Observation {
   readonly health: HealthChecks;
   /** Called once, when the branch is open. */
   follow(branch: Branch): void;
-  /** When readers last saw a new revision, in milliseconds. */
+  /** Time of the last applied revision, in milliseconds since the epoch. */
   lastApplied(): number | undefined;
-  /** Something that reads or writes rely on failed, or works again (undefined). */
+  /** Sets the problem of something that reads or writes rely on; undefined: it works again. */
   report(check: ReadyCheck, problem: string | undefined): void;
-  /** A part of the repository cannot be read, or can again. */
+  /** Sets if a part of the repository cannot be read. */
   damaged(part: RepositoryPart, isDamaged: boolean): void;
 }
 
@@ -38,9 +38,9 @@ export function observeBranch(of: {
   clock: Clock;
   logger: Logger;
   remote: RemoteObservation | undefined;
-  /** Of the state, at this start. */
+  /** Loss of state that this start found. */
   loss: string | undefined;
-  /** There: the process may have many of these, one after the other. */
+  /** Present: the process may open several platforms, one after the other. */
   replicated?: object | undefined;
 }): Observation {
   const { kinds, store, clock, logger, remote, loss, replicated } = of;
@@ -110,7 +110,7 @@ export function observeBranch(of: {
   };
 }
 
-/** From the catalog, so that no object has to be parsed for it. */
+/** Counts from the catalog, so that no object has to be parsed. */
 function* countObjects(
   kinds: KindTable,
   store: Store,

@@ -1,6 +1,6 @@
 /**
- * What a replica does when etcd knows less than the replicas do, because it is empty or was put back
- * to an earlier time: it tells what it has, and the one that has most leads and goes on from there.
+ * Recovery of an etcd that has less than the replicas, because it is empty or was restored to an earlier
+ * time. Each replica offers the commits that it has, and the one with the most leads and continues.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
@@ -13,7 +13,7 @@ import type {
 import type { LocalRepository } from './local-repository.ts';
 
 export interface EtcdRecoveryOptions {
-  /** Our own id. */
+  /** Id of this replica. */
   readonly self: string;
   readonly cluster: Cluster;
   readonly link: ReplicaCoordination;
@@ -23,13 +23,13 @@ export interface EtcdRecoveryOptions {
 
 const POLL_MS = 100;
 const SLOW_POLL_MS = 1_000;
-/** A replica whose disk is empty waits until others had the time to say that they have more. */
+/** Time that a replica with an empty disk leaves others to offer theirs. */
 const EMPTY_MS = 4_000;
-/** Reads at a `resourceVersion` are answered after this, though etcd is still behind. */
+/** Time after which reads at a `resourceVersion` are answered although etcd is still behind. */
 const CURRENT_MS = 30_000;
 const DEPOSE_EVERY_MS = 10_000;
 const BEHIND =
-  'etcd may have less than the disks of the replicas: it was put back to an earlier time, or does not answer';
+  'etcd may have less than the disks of the replicas: it was restored to an earlier time, or does not answer';
 
 export class EtcdRecovery {
   readonly #options: EtcdRecoveryOptions;
@@ -56,17 +56,17 @@ export class EtcdRecovery {
     });
   }
 
-  /** Why what etcd has is not the newest; undefined: no replica that is here has more. */
+  /** Reason why etcd may be behind; undefined: no reachable replica has more. */
   get problem(): string | undefined {
     return this.#isChecked && !this.#isBehindOthers ? undefined : BEHIND;
   }
 
-  /** Whether there is more here than in an etcd that was put back. */
+  /** True if this replica has commits that a restored etcd lacks. */
   async isAhead(): Promise<boolean> {
     return (await this.#options.mirror?.ahead()) !== undefined;
   }
 
-  /** Resolves when this replica may try to lead, with what etcd does not have. */
+  /** Resolves when this replica may try to lead, with the commits that etcd lacks. */
   async compete(): Promise<void> {
     const { cluster, link } = this.#options;
     const own = await this.#offer();
@@ -74,7 +74,7 @@ export class EtcdRecovery {
     if (this.#isOffered) await cluster.compete(own);
   }
 
-  /** Resolves when nobody has more than this replica, as far as can be told in time. */
+  /** Resolves when no replica is known to have more than this one, within a time limit. */
   async deferToOthers(signal: AbortSignal): Promise<void> {
     const left = EMPTY_MS - (performance.now() - this.#begun);
     if (left > 0 && (await this.#wasEmpty)) await sleep(left, undefined, { signal });
@@ -82,8 +82,8 @@ export class EtcdRecovery {
   }
 
   /**
-   * Resolves when etcd knows what the replicas know that are here. One that has more has to lead:
-   * whoever leads without knowing it is made to let go.
+   * Resolves when etcd has everything that the reachable replicas have. A replica that has more must
+   * lead, so a leader that lacks its commits is deposed.
    */
   async current(): Promise<void> {
     const { signal } = this.#closing;
@@ -94,7 +94,7 @@ export class EtcdRecovery {
     ]);
   }
 
-  /** To be called when etcd had forgotten this replica, and its offer with it. */
+  /** Call when etcd has lost the registration of this replica, and its offer with it. */
   announceAgain(): void {
     if (this.#isOffered) void this.#offer().catch(() => undefined);
   }
@@ -105,9 +105,9 @@ export class EtcdRecovery {
   }
 
   /**
-   * Withdraws the offer when a leader takes writes that has what is here. An offer that stays would
-   * keep every replica from showing the newest. A leader that was elected before it saw the offer has
-   * less: the offer stays, so that nobody shows that as the newest, until `#check` has deposed it.
+   * Withdraws the offer once a ready leader has the commits of this replica; an offer that stays would
+   * keep every replica from serving current reads. A leader that was elected before it saw the offer has
+   * less: the offer then stays until `#check` has deposed that leader.
    */
   async #withdraw(): Promise<void> {
     const { cluster, link, self } = this.#options;
@@ -119,7 +119,7 @@ export class EtcdRecovery {
         this.#isOffered = await this.isAhead();
         if (!this.#isOffered) continue;
       } catch {
-        // An etcd that does not answer is asked again.
+        // Ask again an etcd that does not answer.
       }
       await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     }
@@ -129,7 +129,7 @@ export class EtcdRecovery {
     const { signal } = this.#closing;
     const begun = performance.now();
     while (!signal.aborted) {
-      // An etcd that does not answer may have been put back.
+      // An etcd that does not answer may have been restored to an earlier time.
       this.#isChecked = !(await this.#isBehind().catch(() => true));
       if (this.#isChecked) return;
       const isSlow = performance.now() - begun > CURRENT_MS;
@@ -142,7 +142,7 @@ export class EtcdRecovery {
     if (!(await this.isAhead())) return await cluster.isBehind();
     const { leader } = link;
     const now = performance.now();
-    // One that does not take writes yet may be about to go on from what it has.
+    // A leader that is not ready yet may be about to continue from its own commits.
     if (leader?.ready === true && leader.id !== self && now >= this.#deposeAt) {
       this.#deposeAt = now + DEPOSE_EVERY_MS;
       await this.#offer();
@@ -161,7 +161,7 @@ export class EtcdRecovery {
     const own = await this.#own();
     this.#isOffered = true;
     await cluster.announce(own, (key, value) => link.putWithLease(key, value));
-    // Somebody may have begun to lead meanwhile.
+    // A leader may have become ready meanwhile.
     if (!this.#isOffered) await this.#withdraw();
     return own;
   }

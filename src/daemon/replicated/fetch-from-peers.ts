@@ -1,4 +1,4 @@
-/** The branch as some other replica has it, where the log in etcd does not reach back far enough. */
+/** Fetches the branch from another replica, when the log in etcd does not reach back far enough. */
 
 import { parseRemoteAddress, Remote, readRef } from '../../git/index.ts';
 import type { PeerIdentity, ReplicaCoordination } from '../../replication/index.ts';
@@ -6,7 +6,7 @@ import { PEER_REPOSITORY } from './peer-listener.ts';
 
 export interface PeerFetchOptions {
   readonly link: Pick<ReplicaCoordination, 'leader' | 'replicas'>;
-  /** Our own id. */
+  /** Id of this replica. */
   readonly self: string;
   readonly identity: PeerIdentity;
   readonly gitDir: string;
@@ -16,7 +16,7 @@ export interface PeerFetchOptions {
 
 const TRACKING_REF = 'refs/gitplane/peer';
 
-/** Resolves with the commit that a peer has the branch at; its objects are here. */
+/** Resolves with the commit of the branch at a peer; its objects are then in this repository. */
 export async function fetchFromPeers(options: PeerFetchOptions): Promise<string> {
   const { gitDir, ref, identity } = options;
   const { ca: caFile, cert: clientCertFile, key: clientKeyFile } = identity.files;
@@ -33,7 +33,7 @@ export async function fetchFromPeers(options: PeerFetchOptions): Promise<string>
       failure = error;
     }
   }
-  throw new Error('No other replica has given us the repository', { cause: failure });
+  throw new Error('No other replica has served the repository', { cause: failure });
 }
 
 const NOBODY = {
@@ -45,7 +45,7 @@ const NOBODY = {
   knownHostsFile: undefined,
 } as const;
 
-/** The leader first, then whoever has most. */
+/** The leader first, then by the number of mirrored commits. */
 function peersByWorth({ link, self }: PeerFetchOptions): string[] {
   const others = link.replicas.filter(({ id, mirrored }) => id !== self && mirrored >= 0);
   const leader = link.leader?.id;

@@ -1,7 +1,7 @@
 /**
- * Endpoint tokens at a replica that follows: their signing keys are files that the leader shares. Only
- * the leader answers requests with these tokens; the others ask whether a token works to tell its
- * holder from strangers.
+ * Endpoint tokens at a follower, verified with the signing keys that the leader shares as files. Only
+ * the leader answers requests with these tokens; a follower verifies one to distinguish its holder from
+ * an unknown client.
  */
 import type { JSONWebKeySet } from 'jose';
 import type { Clock } from '../../apimachinery/index.ts';
@@ -24,10 +24,10 @@ export interface FollowedTokensParts {
   readonly clock: Clock;
 }
 
-/** The leader publishes a key for longer before it signs with it. */
+/** Shorter than the time that the leader publishes a key before it signs with it. */
 const READ_EVERY_MS = 10_000;
 
-/** Returns whether a text is an endpoint token that works. Never rejects. */
+/** Returns a function that tells if a text is a valid endpoint token. It never rejects. */
 export function followTokens(parts: FollowedTokensParts): (token: string) => Promise<boolean> {
   const { keyFile, store, access, clock } = parts;
   const jwks = sharedKeys(keyFile, clock);

@@ -1,8 +1,8 @@
-/** The way of a front to the leader in its own process: it passes no network. */
+/** HTTP agent from a replica's proxy to the leader in the same process, without a network. */
 import { Agent, createServer, type RequestListener } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 
-/** Every connection of the agent ends at `handle`. */
+/** Every connection of the agent is answered by `handle`. */
 export function inProcessAgent(handle: RequestListener): Agent {
   const server = createServer(handle);
   return new InProcessAgent((connection) => server.emit('connection', connection));

@@ -1,10 +1,10 @@
-/** What a leader can say about how new the records are: it alone writes them. */
+/** Read index at the leader, which alone writes the records. */
 import type { ReadLease } from '../../replication/index.ts';
 import type { Writer } from '../../state/index.ts';
 
 export function leaderWriter(of: {
   readonly lease: Pick<ReadLease, 'isValid' | 'confirm'>;
-  /** Of the state; undefined: there is none yet. */
+  /** Last revision that the state has seen; undefined: the state is not open yet. */
   readonly seen: () => bigint | Promise<bigint> | undefined;
 }): Writer {
   const { lease, seen } = of;
@@ -15,7 +15,7 @@ export function leaderWriter(of: {
     },
     ask: async () => {
       try {
-        // Both are of a moment after the question.
+        // Both values must be from after the call.
         const revision = seen();
         const isSure = lease.isValid() || (await lease.confirm());
         return isSure ? await revision : undefined;

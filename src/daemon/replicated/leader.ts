@@ -1,6 +1,6 @@
 /**
- * The leader: everything that a daemon alone is, on the state that replicas share, for as long as a
- * term lasts. It has a server, but no listener: requests come from the fronts of all replicas.
+ * The leader: the services of a single daemon, on the shared state, for the duration of a term. It has a
+ * server but no listener: the proxies of all replicas forward requests to it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../apimachinery/index.ts';
@@ -41,40 +41,40 @@ export interface LeaderParts extends RecordContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly audit: Auditor;
-  /** Of this replica, which outlives the term. */
+  /** Observer of the replica, which outlives the term. */
   readonly jobs: JobObserver;
   readonly pushes: PushReception;
   readonly etcd: Etcd;
   readonly keys: Keys;
   readonly link: ReplicaCoordination;
-  /** Our own id. */
+  /** Id of this replica. */
   readonly self: string;
   readonly cluster: Cluster;
   readonly files: SharedFiles;
-  /** Undefined: a branch elsewhere is followed. */
+  /** Undefined: a remote repository is followed. */
   readonly mirror: Mirror | undefined;
   readonly issuer: string;
   readonly base: () => string;
   readonly replica: Pick<ReplicaOptions, 'compactEvery'>;
-  /** Told how large the log in etcd is, every few seconds. */
+  /** Called every few seconds with the size of the log in etcd. */
   readonly trimmed: (size: LogSize) => void;
-  /** An engine whose writes count as long as the term does. */
+  /** Opens an engine whose writes are valid during the term. */
   readonly openEngine: (
     prefix: string,
     term: Term,
     listener: EngineListener,
   ) => Promise<EtcdStateEngine>;
   readonly lease: ReadLease;
-  /** Told what is being taken over. */
+  /** Logs the step of the takeover when it takes long. */
   readonly steps: Pick<SlowSteps, 'begin'>;
 }
 
 export interface Leader {
   readonly service: Service;
-  /** What it knows of the records that replicas read. */
+  /** Read index of the records that replicas read. */
   readonly writer: Writer;
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers what is in flight, unless the term is over, and lets go of everything. */
+  /** Answers requests in flight, unless the term is over, and closes everything. */
   close(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function openLeader(parts: LeaderParts, term: Term): Promise<Leader
   try {
     return await open(parts, term, undo);
   } catch (error) {
-    parts.steps.begin('letting go, as something failed');
+    parts.steps.begin('closing after a failure');
     await undoAll(undo, parts.logger, term);
     throw error;
   }
@@ -121,7 +121,7 @@ async function open(
   const replicated = { term, repository: led, clustersUsed, openEngine };
   const service = await openService({ ...parts, replicated }, onCloseError);
   undo.push(() => service.close(onCloseError));
-  steps.begin('what was written lately');
+  steps.begin('recent writes');
   const { repository } = service.platform;
   const head = await repository.head();
   if (head !== undefined) await cluster.root(term, await repository.rootCommit(head));
@@ -131,7 +131,7 @@ async function open(
   const app = buildServer({ ...service.dependencies, registry }, {});
   undo.push(async () => {
     await app.close();
-    // It never listened, so it would not say that it closed.
+    // The server never listened, so it does not emit `close` itself.
     app.server.emit('close');
   });
   await app.ready();
@@ -139,7 +139,7 @@ async function open(
     await service.platform.store.flush();
     await cluster.recovered(term);
   }
-  // One that is ready may hand over, which speaks for the leaders before, too.
+  // A ready leader may hand over, so the lease must also cover the leaders before it.
   await lease.begins;
   const started = await service.start();
   undo.push(() => started.close());
@@ -152,7 +152,7 @@ async function open(
   };
 }
 
-/** What was under way when the last term ended is sent again, with the key that its commit has. */
+/** Clients retry writes that the end of a term interrupted, with the idempotency key in its commit. */
 async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
   const { registry, repository } = platform;
   if (!isComplete(registry)) return registry;
@@ -163,7 +163,7 @@ async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
   });
 }
 
-/** Writes for review are pushed elsewhere: their commits are not on the branch. */
+/** Commits of a review branch are not on the served branch, so their keys cannot be found in it. */
 function isComplete(registry: ObjectRegistry): registry is Required<ObjectRegistry> {
   return registry.apply !== undefined;
 }
@@ -172,22 +172,22 @@ function compacting({ etcd, keys, logger, replica }: LeaderParts, term: Term) {
   const { compactEvery } = replica;
   if (compactEvery === undefined) return async (): Promise<void> => undefined;
   const onError = (err: unknown): void => {
-    if (term.isHeld()) logger.warn({ err }, 'The past of etcd cannot be forgotten');
+    if (term.isHeld()) logger.warn({ err }, 'The history of etcd cannot be compacted');
   };
   const stop = compactPeriodically({ etcd, key: keys.leader, every: compactEvery, onError });
   return async (): Promise<void> => stop();
 }
 
-const NOT_HERE = 'This replica does not lead, or no more: push over HTTP, to any of them';
+const NOT_HERE = 'This replica does not lead: push over HTTP, to any replica';
 
-/** The repository here is where the branch is; from now on, whatever moves it passes etcd. */
+/** Takes the repository over from the mirror; from now on every change of the branch goes through etcd. */
 async function takeOver(
   parts: LeaderParts & { readonly mirror: Mirror },
   term: Term,
   undo: (() => Promise<void>)[],
 ): Promise<LedRepository> {
   const { mirror, data, options, logger, steps } = parts;
-  steps.begin('the copy of the repository');
+  steps.begin('the mirror of the repository');
   const gitDir = data.repository;
   const ref = `refs/heads/${options.branch}`;
   await mirror.stop();
@@ -200,7 +200,7 @@ async function takeOver(
   if (ahead !== undefined) {
     logger.warn(
       { commit: ahead, branch: log.head?.commit },
-      'The branch goes on from what is here',
+      'The branch continues from the commits of this replica',
     );
     await log.resume(ahead);
   }
@@ -218,7 +218,10 @@ async function takeOver(
   undo.push(async () => clearInterval(trimming));
   const onStuck = (err: unknown): void => {
     if (!term.isHeld()) return;
-    logger.error({ err }, 'The repository here cannot follow the branch: another should lead');
+    logger.error(
+      { err },
+      'The repository of this leader cannot follow the branch: another replica should lead',
+    );
     parts.link.stepDown();
   };
   return new LedRepository({ log, mirror, gitDir, ref, logger, onStuck });

@@ -1,4 +1,4 @@
-/** The repository on the disk of a replica, before anybody leads. */
+/** The repository on the disk of a replica, before a leader is known. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartError } from '../../bootstrap/index.ts';
@@ -19,9 +19,9 @@ export interface LocalRepository {
   /** Full name of the branch. */
   readonly ref: string;
   isEmpty(): Promise<boolean>;
-  /** Commits of the branch, which say how much history is here. */
+  /** Number of commits of the branch: a measure of the history on this disk. */
   commits(): Promise<number>;
-  /** Throws StartError when the history here is that of another platform. */
+  /** Throws StartError when the history on this disk is that of another platform. */
   assertRoot(root: string): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How a process becomes one of the replicas: it takes part in elections, learns what all share, and
- * keeps its copy of the repository. The first of an empty etcd makes the platform.
+ * Membership of a process among the replicas: it takes part in elections, pulls the shared files, and
+ * mirrors the repository. The first leader of an empty etcd creates the platform.
  */
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +36,7 @@ import { Reachability } from './reachability.ts';
 import type { ReplicaContext } from './replica-context.ts';
 import { Role } from './role.ts';
 
-/** What a replica needs before it can lead. */
+/** Parts that a replica opens before it can lead. */
 interface Opened {
   readonly identity: PeerIdentity;
   readonly audit: Auditor;
@@ -48,33 +48,33 @@ interface Opened {
 export interface Membership {
   readonly link: ReplicaCoordination;
   readonly role: Role;
-  /** A front's view of the leader. */
+  /** The leader, as the leader proxy sees it. */
   readonly leaders: Leaders;
-  /** Where other replicas reach this one. */
+  /** Address for other replicas. */
   readonly peer: string;
-  /** Follows the repository, and leads when it is our turn. */
+  /** Mirrors the repository, and leads when elected. */
   open(opened: Opened): void;
-  /** A replica that reaches this one has asked. */
+  /** Call when another replica has reached this one. */
   askedByPeer(): void;
-  /** Resolves when etcd knows all that replicas know that are here, or has not for long: it may have been put back. */
+  /** Resolves when etcd has everything that the reachable replicas have, or after a time limit. */
   current(): Promise<void>;
-  /** Why etcd may have less than the disks of the replicas; undefined: it has not. */
+  /** Reason why etcd may have less than the disks of the replicas; undefined: it has not. */
   readonly behind: string | undefined;
-  /** Resolves when the files are here that the first leader makes, or nobody leads. */
+  /** Resolves when the files of the first leader are here, or no leader was elected in time. */
   settled(): Promise<void>;
-  /** Maintains the repository on this disk. Rejects when that fails, or when the signal ended it. */
+  /** Maintains the repository on this disk. Rejects when that fails, or when the signal aborts it. */
   maintain(signal: AbortSignal): Promise<void>;
   /** For metrics. */
   snapshot(): RoleSnapshot;
 }
 
-/** A first start needs the files that the first leader makes; after that nobody is waited for. */
+/** Time limit for the first leader to create the shared files. Later starts do not need it. */
 const FIRST_LEADER_MS = 30_000;
 const POLL_MS = 100;
 const UNREACHED_MS = 4_000;
 const LOST = 'etcd has lost this platform, or has another: start again to fill it from git';
 
-/** Resolves when there is a platform. Throws StartError when it is another one than ours. */
+/** Resolves when the platform exists. Throws StartError when the repository here is of another one. */
 export async function joinPlatform(
   ground: ReplicaContext,
   of: { readonly repository: LocalRepository | undefined; readonly url: string },
@@ -87,7 +87,7 @@ export async function joinPlatform(
   const cluster = new Cluster(etcd, keys);
   let joinedTo: string | undefined;
   const exit = exitWith(logger);
-  /** An etcd that lost everything answers like one that never had it, and watches hear nothing. */
+  /** A wiped etcd answers like a new one, and watches of it report nothing. */
   const assertThere = async (): Promise<ClusterRecord | undefined> => {
     const found = await cluster.read();
     if (joinedTo !== undefined && found?.id !== joinedTo) exit(LOST);
@@ -102,7 +102,7 @@ export async function joinPlatform(
   const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
   const opened = deferred<Opened>();
   opened.promise.catch(() => undefined);
-  // A replica that cannot start may have been elected already: its term waits for nothing any more.
+  // A replica that fails to start may already be elected: its term must not wait for it.
   undo.push(async () => opened.reject(new TermEndedError()));
   let identity: PeerIdentity | undefined;
   let reachability: Reachability | undefined;
@@ -117,7 +117,7 @@ export async function joinPlatform(
       if (!isThere || (await offering.isAhead())) return await offering.compete();
       await upToDate(mirror, data.root, signal);
       await offering.deferToOthers(signal);
-      // One that its peers may not reach lets others go first.
+      // A replica that its peers may not reach lets others lead.
       const isReached = (await reachability?.reachesItself()) ?? true;
       if (!isReached) await sleep(UNREACHED_MS, undefined, { signal });
     },
@@ -217,7 +217,7 @@ function snapshot(of: {
   };
 }
 
-/** The leader has the repository while it leads; before and after that, the mirror has. */
+/** The leader maintains the repository while it leads; the mirror does before and after that. */
 async function maintain(
   { role, mirror }: { readonly role: Role; readonly mirror: Mirror | undefined },
   signal: AbortSignal,
@@ -229,7 +229,7 @@ async function maintain(
   }
 }
 
-/** Resolves when some replica has made this a platform. */
+/** Resolves when a replica has created the platform. */
 async function joined(cluster: Cluster): Promise<ClusterRecord> {
   for (;;) {
     const record = await cluster.read();
@@ -261,10 +261,10 @@ function openMirror(
   });
 }
 
-/** Those whose disk is behind let others go first. */
+/** Delay of an election by a replica whose mirror is behind. */
 const BEHIND_MS = 1_000;
 
-/** And those whose disk is nearly full, for longer. */
+/** Delay by a replica whose disk is nearly full. */
 const CRAMPED_MS = 4_000;
 const LEAST_ROOM = 64 * 1024 * 1024;
 
@@ -281,7 +281,7 @@ async function upToDate(
   await Promise.race([done, sleep(BEHIND_MS, undefined, { signal })]);
 }
 
-/** What only the first leader makes: what seals, and what others trust. */
+/** Creates the shared files of a new platform: encryption keys and the CA. */
 async function found(
   { data, clock, options }: ReplicaContext,
   of: { term: Term; cluster: Cluster; files: SharedFiles; url: string },
@@ -321,7 +321,7 @@ async function inTerm<T>(promise: Promise<T>, { signal }: Term): Promise<T> {
   });
 }
 
-/** `host:port`, also of an IPv6 address in brackets. */
+/** `host:port`, also for an IPv6 address in brackets. */
 export function addressOf(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(':');
   const host = address.slice(0, colon).replace(/^\[|\]$/g, '');

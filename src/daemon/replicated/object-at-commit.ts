@@ -1,4 +1,4 @@
-/** What a commit made of an object, for who asks again what became of a write. */
+/** The object as a commit left it, for a client that retries a write. */
 import type { ObjectKey } from '../../apimachinery/index.ts';
 import { runGit } from '../../git/index.ts';
 import type { Kind } from '../../kinds/index.ts';
@@ -7,17 +7,17 @@ import type { Platform } from '../platform.ts';
 
 type Parts = Pick<Platform, 'branch' | 'history' | 'repository'>;
 
-/** Throws 404 for a commit that is not of the branch. */
+/** Throws 404 for a commit that is not on the branch. */
 export async function objectAtCommit(
   { branch, history, repository }: Parts,
   of: { readonly kind: Kind; readonly key: ObjectKey; readonly commit: string },
 ): Promise<Committed> {
   const { kind, key, commit } = of;
-  // What broke off behind its commit is not shown yet.
+  // A write that was interrupted after its commit is not applied yet.
   await branch.sync();
   const { catalog, revision } = branch.state;
   const now = catalog.object(key);
-  // The index of all of history is made for this only where others have changed the object since.
+  // The index of the whole history is built only if the object has changed since.
   if (now !== undefined && revision !== undefined) {
     const { birth } = now.identity;
     const last = await lastChange(repository, revision, now.place.path);

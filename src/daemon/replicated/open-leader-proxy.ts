@@ -1,6 +1,6 @@
 /**
- * The front of a replica: what it needs to serve reads from a store that follows the leader's, and
- * to hand everything else to the leader. It changes nothing: whoever leads does.
+ * The proxy of a replica: serves reads from a store that follows the leader's, and forwards everything
+ * else to the leader. It writes nothing.
  */
 import type { FastifyInstance } from 'fastify';
 import { type Clock, StatusError, unavailable } from '../../apimachinery/index.ts';
@@ -49,15 +49,15 @@ export interface LeaderProxyParts
   readonly data: Pick<DataDirectory, 'signingKey'>;
   readonly feed: RecordFeed;
   readonly codec: RecordCodec;
-  /** Whoever writes the state: absent, the feed is asked what is newest. */
+  /** Read index of the leader. Absent: the feed is asked for the newest revision. */
   readonly writer?: Writer;
-  /** Base URL of the listener, for whom no other was given. */
+  /** Base URL of the listener, for clients without `--public-url`. */
   readonly url: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Why the newest record of the feed is not the newest of the platform; undefined: it is. */
+  /** Reason why the newest record of the feed may be outdated; undefined: it is not. */
   readonly behind?: () => string | undefined;
-  /** What else readers have to be sent elsewhere for. */
+  /** Further checks of `/readyz`. */
   readonly ready?: HealthChecks['ready'];
 }
 
@@ -66,16 +66,16 @@ export interface ReplicaProxy {
   readonly kinds: KindTable;
   readonly config: ConfigService;
   readonly metrics: Metrics;
-  /** A server for clients, which does not listen yet. */
+  /** Builds a server for clients that does not listen yet. */
   server(audit: ServerDependencies['audit'], options: Pick<ServerOptions, 'tls'>): FastifyInstance;
   close(): Promise<void>;
 }
 
-/** Readers are sent elsewhere when it has not been sure for so long to show the newest. */
+/** Time without confirmation that reads are current, after which `/readyz` fails. */
 const UNSURE_AFTER_MS = 10_000;
 const BEHIND_RETRY_SECONDS = 1;
 
-/** Returns at once: until there is something to show, `/readyz` says so. */
+/** Returns at once: `/readyz` fails until the state is loaded. */
 export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
   const { options, feed, codec, writer, clock, logger } = parts;
   const onError = (err: unknown): void => logger.error({ err }, 'The state cannot be followed');
@@ -148,8 +148,8 @@ export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
 }
 
 /**
- * The first leader of an empty etcd opens a state with nothing in it, before it fills it: until the
- * catalog has left a note there, nobody's key would be known here.
+ * The first leader of an empty etcd opens an empty state before it fills it. Until the catalog has
+ * written its metadata there, no key would be known here.
  */
 function filledOnce(store: Pick<FollowingStore, 'loaded' | 'documents'>): () => boolean {
   let isFilled = false;
@@ -203,7 +203,7 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
   };
 }
 
-/** The name of the cookie of a session follows from it. */
+/** The name of the session cookie depends on the base URL. */
 function placeOf({ options, config, url }: ReadContext): { readonly baseUrl: string } {
   return {
     get baseUrl() {
@@ -213,7 +213,7 @@ function placeOf({ options, config, url }: ReadContext): { readonly baseUrl: str
   };
 }
 
-/** A part whose requests never get here, since they are handed to the leader. */
+/** Placeholder for a part whose requests are forwarded to the leader and never arrive here. */
 function onlyOnLeader<T extends object>(part: string, known: object = {}): T {
   return new Proxy(known as T, {
     get: (target, name) => {
@@ -227,7 +227,7 @@ function healthOf({ store, isFilled, ready, behind = () => undefined }: ReadCont
   const state = (): string | undefined => {
     if (!isFilled()) return 'the state is not read yet';
     if (store.unconfirmedMs <= UNSURE_AFTER_MS) return undefined;
-    return 'etcd has not said for a while whether what is shown is the newest';
+    return 'etcd has not confirmed for a while that reads are current';
   };
   return { live: { ping: () => undefined }, ready: { state, recovery: behind, ...ready } };
 }
@@ -243,7 +243,7 @@ function* countObjects(
 
 const USES_AT_ONCE = 2000;
 
-/** Rejects when no leader takes them: they are reported with the next ones. */
+/** Rejects when no leader accepts them: the next report includes them. */
 async function reportUses(
   parts: Pick<LeaderProxyParts, 'leaders' | 'route'>,
   uses: ReadonlyMap<string, number>,

@@ -1,10 +1,9 @@
 /**
- * The port that replicas reach each other by: nobody without a certificate of theirs gets past the
- * handshake. It gives out the repository, and hands everything else to the leader's server.
+ * Port for other replicas, with client certificates of the peer CA. It serves the repository, and passes
+ * everything else to the leader's server.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/index.ts';
@@ -12,17 +11,18 @@ import { advertiseRefs, serveRpc } from '../../git/index.ts';
 import type { Address } from '../../options/index.ts';
 import { answerReadIndex, NEWEST_PROTOCOL, type PeerIdentity } from '../../replication/index.ts';
 import { isHandedOn } from '../../server/index.ts';
+import { portOf } from '../network/listener.ts';
 import { ALIVE_PATH, ANSWERED_PATH } from './reachability.ts';
 
 export interface PeerListenerOptions {
   readonly address: Address;
   readonly identity: PeerIdentity;
   readonly gitDir: string;
-  /** Answers what is for the leader, whether or not we are that. */
+  /** Answers requests for the leader, also when this replica does not lead. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** A replica asked that gets answers from here. */
+  /** Called for requests of a replica that gets answers from here. */
   readonly heard: () => void;
-  /** See Writer; undefined: we cannot tell. */
+  /** Read index; undefined: this replica does not know it. See `Writer`. */
   readonly newest: () => Promise<bigint | undefined>;
 }
 
@@ -31,7 +31,7 @@ export interface PeerListener {
   close(): Promise<void>;
 }
 
-/** Where the repository of a replica is on its peer port. */
+/** Path of the repository on the peer port. */
 export const PEER_REPOSITORY = '/peer/platform.git';
 const SERVICE = 'git-upload-pack';
 const CLOSE_WITHIN_MS = 2_000;
@@ -62,10 +62,10 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
     if (first.length > 0) socket.unshift(first);
     answerReadIndex(socket, options.newest);
   });
-  // What peers do wrong in a handshake is theirs to tell.
+  // The peer that fails the handshake logs the error.
   server.on('tlsClientError', () => undefined);
   await listen(server, address);
-  const { port } = server.address() as AddressInfo;
+  const port = portOf(server);
   const closeAll = async (): Promise<void> => {
     const closed = close(server);
     for (const line of lines) line.destroy();

@@ -1,11 +1,11 @@
-/** What a replica tells the leader of its own accord. */
+/** Requests of a replica itself to the leader. */
 import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import type { ForwardOptions } from '../../server/index.ts';
 
 const TIMEOUT_MS = 5000;
 
-/** Rejects unless the leader took it. */
+/** Rejects unless the leader accepts the request. */
 export async function postToLeader(
   { leaders, route }: Pick<ForwardOptions, 'leaders' | 'route'>,
   path: string,

@@ -1,7 +1,7 @@
 /**
- * True if peers reach the address that the leader advertises. Every replica asks there, the leader too,
- * and says whether its last question was answered. A leader that neither a peer nor itself reaches lets
- * another lead: its lease in etcd says nothing of the network between the replicas.
+ * Checks if peers reach the address that the leader advertises. Every replica probes it, the leader too,
+ * and reports if its last probe was answered. A leader that neither a peer nor itself reaches steps
+ * down: its lease in etcd says nothing about the network between the replicas.
  */
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import type { Logger } from '../../telemetry/index.ts';
 
 export interface ReachabilityOptions {
   readonly link: Pick<ReplicaCoordination, 'leader' | 'replicas' | 'stepDown'>;
-  /** Our own id. */
+  /** Id of this replica. */
   readonly self: string;
   /** Address at which other replicas reach this one. */
   readonly address: { readonly host: string; readonly port: number };
@@ -20,15 +20,15 @@ export interface ReachabilityOptions {
   readonly logger: Logger;
 }
 
-/** On the peer listener. */
+/** Path on the peer listener. */
 export const ALIVE_PATH = '/peer/alive';
-/** The same, by a replica whose last question was answered. */
+/** The same path, for a replica whose last probe was answered. */
 export const ANSWERED_PATH = `${ALIVE_PATH}/answered`;
 
 const ASK_EVERY_MS = 500;
 const ANSWER_MS = 1_000;
 const FAILURES = 3;
-/** Limit of hand-overs while no replica reaches another. */
+/** Shortest time between two hand-overs while no replica reaches another. */
 const STEP_DOWN_EVERY_MS = 60_000;
 
 export class Reachability {
@@ -39,7 +39,7 @@ export class Reachability {
   #term: bigint | undefined;
   #isHeard = false;
   #isAnswered = false;
-  /** Questions in a row that the leader of this term did not answer. */
+  /** Consecutive probes that the leader of this term did not answer. */
   #unanswered = 0;
   #steppedDown = Number.NEGATIVE_INFINITY;
 
@@ -48,12 +48,12 @@ export class Reachability {
     this.#running = this.#run();
   }
 
-  /** A replica that reaches this one has asked. */
+  /** Call when another replica has reached this one. */
   askedByPeer(): void {
     this.#isHeard = true;
   }
 
-  /** False: the leader did not answer this replica's last questions. */
+  /** False: the leader did not answer the last probes of this replica. */
   get reachesLeader(): boolean {
     return this.#unanswered < FAILURES || this.#options.link.leader?.term !== this.#term;
   }
@@ -86,7 +86,7 @@ export class Reachability {
     this.#isAnswered = isAnswered && !isOwn;
     if (leader.term !== this.#term || isAnswered || this.#isHeard) this.#failures = 0;
     else this.#failures += 1;
-    // The way to the leader in the same process passes no network.
+    // A leader in the same process is reached without a network.
     if (isAnswered || isOwn) this.#unanswered = 0;
     else this.#unanswered = leader.term === this.#term ? this.#unanswered + 1 : 1;
     this.#term = leader.term;
@@ -101,7 +101,7 @@ export class Reachability {
     if (now - this.#steppedDown < STEP_DOWN_EVERY_MS) return;
     this.#steppedDown = now;
     const remedy = 'check --advertise-peer and the network between the replicas';
-    logger.error({ peer, remedy }, 'No replica reaches this leader: another should lead');
+    logger.error({ peer, remedy }, 'No replica reaches this leader: another replica should lead');
     link.stepDown();
   }
 

@@ -1,4 +1,4 @@
-/** What every part of a replica is given. */
+/** Context of every part of a replica. */
 import type { Clock } from '../../apimachinery/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
 import type { Etcd } from '../../etcd/index.ts';
@@ -16,10 +16,10 @@ export interface ReplicaContext {
   readonly data: DataDirectory;
   readonly etcd: Etcd;
   readonly keys: Keys;
-  /** Seals everything. */
+  /** Encrypts every record. */
   readonly codec: RecordCodec;
-  /** The id of this process among the replicas. */
+  /** Id of this process among the replicas. */
   readonly self: string;
-  /** What to do, last first, to stop what was started. */
+  /** Shutdown steps, run last first. */
   readonly undo: (() => Promise<void>)[];
 }

@@ -1,4 +1,4 @@
-/** What `gitplane serve` was told of the replicas that it is one of, checked. */
+/** Parses and validates the options of `gitplane serve` for replicas. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseGoDuration } from '../../apimachinery/index.ts';
@@ -14,11 +14,11 @@ import {
 } from '../../options/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 
-/** An etcd, and the place of a platform in it. */
+/** An etcd, and the key prefix of a platform in it. */
 export interface EtcdLocation {
   /** `host:port`. */
   readonly endpoints: readonly string[];
-  /** Files, PEM. */
+  /** PEM files. */
   readonly ca: string | undefined;
   readonly cert: string | undefined;
   readonly key: string | undefined;
@@ -34,7 +34,7 @@ export interface ReplicaOptions extends EtcdLocation {
   readonly listenPeer: Address;
   /** `host:port`; undefined: that of the listener. */
   readonly advertisePeer: string | undefined;
-  /** Milliseconds that the past of etcd is kept; undefined: others see to it. */
+  /** Interval of etcd compaction in milliseconds; undefined: another process compacts it. */
   readonly compactEvery: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export function readReplicaOptions(options: ParsedOptions): ReplicaOptions | und
   };
 }
 
-/** What an option says about where a state is; undefined: it is embedded. Throws UsageError. */
+/** Parses the location of a state; undefined: embedded. Throws UsageError. */
 export function readEtcdLocation(options: ParsedOptions, name: string): EtcdLocation | undefined {
   const state = options.required(name);
   if (state === 'embedded') return undefined;
@@ -125,8 +125,8 @@ export function etcdOptions(place: EtcdLocation): EtcdOptions {
 }
 
 /**
- * Uses the certificates and the key for etcd anew when their files change. Files that cannot be used
- * are logged, and the ones before stay. Returns the function that ends it.
+ * Reloads the certificates and the key for etcd when their files change. Unusable files are logged, and
+ * the current ones stay. Returns a function that stops it.
  */
 export function followEtcdFiles(
   of: { etcd: Pick<RemoteEtcd, 'useTls'>; replica: EtcdLocation; logger: Logger },

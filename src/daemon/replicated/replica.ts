@@ -1,7 +1,6 @@
 /**
- * One of several replicas of a platform: a front that serves what it follows, a mirror of the
- * repository, and, while it leads, everything that a daemon alone is. Started in order and stopped
- * in reverse.
+ * One of several replicas: a leader proxy on the state that it follows, a mirror of the repository, and
+ * the services of a single daemon while it leads. Parts start in order and stop in reverse.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -45,7 +44,7 @@ export interface RunningReplica {
   readonly data: DataDirectory;
   readonly caFile: string | undefined;
   readonly objects: number;
-  /** Where the manifests are: a folder, or a URL. */
+  /** Location of the manifests: a folder or a URL. */
   readonly source: string;
   stop(): Promise<void>;
 }
@@ -54,11 +53,11 @@ interface ReplicaStart {
   readonly options: DaemonOptions;
   readonly replica: ReplicaOptions;
   readonly clock?: Clock;
-  /** Where log lines go; standard error when absent. */
+  /** Sink of log lines; standard error when absent. */
   readonly log?: { write(line: string): void };
 }
 
-/** Throws with one line that names the place and the remedy when something is in the way. */
+/** Throws an error whose one line names the place and the remedy when a part cannot be started. */
 export async function startReplica(start: ReplicaStart): Promise<RunningReplica> {
   const { options, replica, clock = systemClock } = start;
   const logger = createLogger(options.logLevel, start.log ?? process.stderr);
@@ -92,7 +91,7 @@ async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   let base = `https://${urlHost(options.listen)}:${options.listen.port}`;
   const pushes = await openPushReception(data.root, logger);
   undo.push(() => pushes.close());
-  pushes.refuse('This replica does not lead: push over HTTP, to any of them');
+  pushes.refuse('This replica does not lead: push over HTTP, to any replica');
   const repository = await openHosted(ground);
   if (repository !== undefined) await pushes.install(repository.gitDir);
   const membership = await joinPlatform(ground, { repository, url: options.publicUrl ?? base });
@@ -182,7 +181,7 @@ function openReplicaFront(
   return front;
 }
 
-/** The leader, here or elsewhere. */
+/** Read index of the leader, in this process or in another replica. */
 function writerAmong({ role, link }: Membership, line: ReadIndex): Writer {
   return {
     known: () => role.writer?.known(),
@@ -234,7 +233,7 @@ async function listen(
   return `https://${urlHost(options.listen)}:${port}`;
 }
 
-/** The leader writes into the status what is wrong with the audit log of its replica. */
+/** The leader writes problems of the audit log of its replica into the status. */
 function toldTo(
   front: ReplicaProxy,
   { role }: Membership,
@@ -255,7 +254,7 @@ function countObjects({ kinds, store }: ReplicaProxy): number {
   );
 }
 
-/** So long readers are told to go elsewhere before connections are closed. */
+/** Time for load balancers to see `/readyz` fail before connections are closed. */
 const DRAIN_MS = 1_000;
 
 async function stopAll(
@@ -266,7 +265,7 @@ async function stopAll(
   const drained = sleep(DRAIN_MS);
   await of.membership.link
     .resign()
-    .catch((err: unknown) => logger.error({ err }, 'The term did not end well'));
+    .catch((err: unknown) => logger.error({ err }, 'The hand-over of the leadership failed'));
   await drained;
   for (const step of undo.splice(0).reverse()) {
     await step().catch((err: unknown) => logger.error({ err }, 'A part did not stop cleanly'));

@@ -1,4 +1,4 @@
-/** What is different about a platform that several replicas share, for the one that leads it. */
+/** Parts of a replicated platform that its leader provides. */
 import type { LedRepository, Term } from '../../replication/index.ts';
 import type { StateEngine } from '../../state/index.ts';
 
@@ -9,10 +9,10 @@ export interface EngineListener {
 
 export interface ReplicatedPlatform {
   readonly term: Term;
-  /** Where the state of the platform is kept, and what is in the clusters that are served. */
+  /** Opens the engine of the platform's state, or of the state of the clusters. */
   openEngine(of: 'platform' | 'clusters', listener: EngineListener): Promise<StateEngine>;
-  /** Whether anything is in the clusters already. */
+  /** True if the state of the clusters is not empty. */
   readonly clustersUsed: boolean;
-  /** Undefined: a branch elsewhere is followed. */
+  /** Undefined: a remote repository is followed. */
   readonly repository: LedRepository | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What a replica is at the moment: it follows, or it leads for a term. The leader is opened and
- * closed in this process; everything else of the replica goes on meanwhile.
+ * Current role of a replica: follower, or leader for a term. The leader is opened and closed in this
+ * process while the rest of the replica continues.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,10 +21,10 @@ export interface RoleOptions {
   readonly logger: Logger;
   /** See `Leading`. */
   readonly eligible: Leading['eligible'];
-  /** Makes what only the first leader of a platform makes. */
+  /** Creates the shared files that only the first leader of a platform creates. */
   readonly found: (term: Term) => Promise<void>;
   readonly open: (term: Term, steps: Pick<SlowSteps, 'begin'>) => Promise<Leader>;
-  /** The leader cannot be closed: only the end of the process ends what it does. */
+  /** Ends the process when the leader cannot be closed. */
   readonly exit: (reason: string) => void;
 }
 
@@ -45,13 +45,13 @@ export class Role implements Leading {
     this.eligible = options.eligible;
   }
 
-  /** The leader, while this replica takes writes. */
+  /** The leader, while this replica accepts writes. */
   get leader(): Leader | undefined {
     const current = this.#current;
     return current?.term.isHeld() === true && !this.#isResigning ? current.leader : undefined;
   }
 
-  /** What is the newest, where we lead. */
+  /** Read index, while this replica leads. */
   get writer(): Writer | undefined {
     return this.leader?.writer;
   }
@@ -71,7 +71,7 @@ export class Role implements Leading {
     if (isForced) this.#forcedTrims += 1;
   }
 
-  /** Answers what is for the leader, if only by saying that this is not the one. */
+  /** Answers requests for the leader, or refuses them while this replica does not lead. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { leader } = this;
     if (handlePeer(this.#peer(leader), request, response)) return;
@@ -102,7 +102,7 @@ export class Role implements Leading {
     const { found, open, logger } = this.#options;
     const steps = new SlowSteps(logger, 'Taking over');
     try {
-      steps.begin('what only the first leader makes');
+      steps.begin('the shared files of a new platform');
       await found(term);
       return await open(term, steps);
     } finally {
@@ -113,7 +113,7 @@ export class Role implements Leading {
   async #close(leader: Leader): Promise<void> {
     const limit = new AbortController();
     const late = sleep(CLOSE_WITHIN_MS, undefined, { signal: limit.signal }).then(
-      () => this.#options.exit('What a leader does could not be ended'),
+      () => this.#options.exit('The leader did not close in time'),
       () => undefined,
     );
     await leader.close();

@@ -1,4 +1,4 @@
-/** Words for a start that fails because of objects that cannot be read. */
+/** Explains a failed start by objects that cannot be read. */
 import { StartError } from '../../bootstrap/index.ts';
 import {
   type BareRepository,
@@ -11,7 +11,7 @@ import {
 
 const WITHIN_MS = 10_000;
 
-/** The error itself, unless it comes from git and the repository is damaged. */
+/** Returns the error itself, unless git reported it and the repository is damaged. */
 export async function explainDamage(
   repository: Pick<BareRepository, 'context' | 'gitDir' | 'head'>,
   error: unknown,

@@ -1,4 +1,4 @@
-/** The repository of a daemon that follows a branch elsewhere: a mirror of it, and the way there. */
+/** A followed remote repository: its mirror on disk, and the fetches and pushes. */
 import { StartError } from '../../bootstrap/index.ts';
 import {
   type BareRepository,
@@ -22,7 +22,7 @@ export interface FollowedRepository {
   readonly following: Following;
 }
 
-/** Throws StartError when there is nothing to start with. */
+/** Throws StartError when neither the remote nor an earlier mirror is available. */
 export async function openFollowed(of: {
   source: RemoteSource;
   gitDir: string;
@@ -30,7 +30,7 @@ export async function openFollowed(of: {
   observation: RemoteObservation;
   signatures: Pick<Signatures, 'sign' | 'judge'>;
   logger: Logger;
-  /** Undefined: nobody else pushes for this platform. */
+  /** Undefined: no replica, so pushes need no fencing. */
   term: Term | undefined;
   maxPaths: number;
 }): Promise<FollowedRepository> {
@@ -69,14 +69,14 @@ export async function openFollowed(of: {
   return { repository: await openRepository(mirror), following };
 }
 
-/** Nothing of ours goes to the followed branch itself. */
+/** Refuses to push to the followed branch itself. */
 function shut(writeBranch: string): Gate {
   return () => {
     throw new RemoteError('refused', `writes go to the branch ${writeBranch}`);
   };
 }
 
-/** The commits are not in the branch yet, so they are read beside it. */
+/** Reads the fetched commits with a reader of their own, since they are not on the branch yet. */
 async function judgeIn(
   { gitDir, maxPaths }: { readonly gitDir: string; readonly maxPaths: number },
   judge: SignatureJudge,

@@ -1,4 +1,4 @@
-/** The way to a repository elsewhere, for a process that is alone and for one of several. */
+/** Opens a remote repository: fenced by the term for a replica, plain for a single daemon. */
 import { FencedRemote, Remote, type RemoteOptions } from '../../git/index.ts';
 import { assertHeld, type Term } from '../../replication/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -14,7 +14,7 @@ export function openRemote(
     name: `gitplane term ${term.number}`,
     assertMayAct: () => assertHeld(term),
   });
-  // Nobody waits for a remote that does not answer: it is claimed before the first push at the latest.
-  remote.claim().catch((err: unknown) => logger.debug({ err }, 'The remote is not claimed yet'));
+  // The start does not wait for a slow remote; the first push claims it at the latest.
+  remote.claim().catch((err: unknown) => logger.debug({ err }, 'The remote is not fenced yet'));
   return remote;
 }

@@ -1,4 +1,4 @@
-/** Writes to a branch for review, put together: the branch, a platform in memory on it, a registry. */
+/** Opens the review branch: its repository, an in-memory platform on it, and a registry. */
 import { randomBytes } from 'node:crypto';
 import type { FileReader } from '../../catalog/index.ts';
 import { type CommitSignature, openRepository, WriteBranch } from '../../git/index.ts';
@@ -23,16 +23,16 @@ export interface PendingWritesParts extends WriteParts {
   readonly reader: FileReader;
   readonly sealer?: Sealer | undefined;
   readonly rules: string;
-  /** What readers see. */
+  /** Registry of the served branch. */
   readonly registry: Registry;
   readonly branch: Branch;
   readonly sign?: CommitSignature | undefined;
   readonly logger: Logger;
-  /** Absent: nobody else pushes for this platform. */
+  /** Absent: no replica, so pushes need no fencing. */
   readonly term?: Term | undefined;
 }
 
-/** Closing it closes everything that it opened. */
+/** `close` of the result closes everything that was opened here. */
 export async function openPendingWrites(parts: PendingWritesParts): Promise<PendingWrites> {
   const { source, writeBranch, gitDir, logger, sign, term, maxPaths } = parts;
   const place = {
@@ -44,7 +44,7 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
   const remote = openRemote(place, { term, logger });
   const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger });
   const gate = pending.admit.bind(pending);
-  // The packs of the followed branch are the same; who looks after them does not sleep either.
+  // It shares the packs of the followed branch, whose maintenance also covers them.
   const packThreshold = Number.POSITIVE_INFINITY;
   const where = { gitDir, branch: writeBranch, maxPaths };
   const repository = await openRepository({ ...where, gate, sign, logger, packThreshold });
@@ -70,7 +70,7 @@ async function openShadow(
 ): Promise<{ registry: Registry; store: WriteParts['store']; close(): Promise<void> }> {
   const onError = (error: unknown): void =>
     parts.logger.error({ err: error }, 'Background work failed');
-  // Nothing of it is kept, so its key need not be either.
+  // The store is never persisted, so a random key is enough.
   const codec = sealingCodec(randomBytes(32), () => false);
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
   const { kinds, reader, sealer, under, clock, rules } = parts;

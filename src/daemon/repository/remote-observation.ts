@@ -1,4 +1,4 @@
-/** What the daemon tells about the repository it follows: metrics, log lines, a check. */
+/** Metrics, log lines and a health check of the followed repository. */
 import type { Registry } from 'prom-client';
 import { type Clock, rfc3339 } from '../../apimachinery/index.ts';
 import { type FollowingObserver, RemoteError } from '../../git/index.ts';
@@ -6,9 +6,9 @@ import { createRemoteMetrics, type Logger, type RemoteMetrics } from '../../tele
 
 export interface RemoteObservation {
   readonly observer: FollowingObserver;
-  /** In words that may be public; undefined while all is well. */
+  /** Problem without confidential details; undefined: none. */
   problem(): string | undefined;
-  /** From now on events count; called once. */
+  /** Starts counting events in metrics; called once. */
   measure(registry: Registry): void;
 }
 
@@ -25,7 +25,7 @@ export function observeRemote(of: { clock: Clock; logger: Logger }): RemoteObser
       return;
     }
     const text = error instanceof RemoteError ? error.sentence : 'The fetch failed: see the log';
-    // Once for each way to fail, not for each attempt.
+    // Log each kind of failure once, not each attempt.
     if (failure?.text !== text)
       logger.warn({ problem: error.message }, 'The remote repository fails');
     failure = { text, since: failure?.since ?? clock.now() };

@@ -1,15 +1,15 @@
-/** What `gitplane serve` was told of a repository that it follows, checked. */
+/** Parses and validates the options of `gitplane serve` for a followed repository. */
 import { parseGoDuration } from '../../apimachinery/index.ts';
 import { parseRemoteAddress, type RemoteAccess, type RemoteAddress } from '../../git/index.ts';
 import { type ParsedOptions, readChoice, readPath, UsageError } from '../../options/index.ts';
 
-/** A branch elsewhere that the platform follows. */
+/** A remote branch that the platform follows. */
 export interface RemoteSource {
   readonly address: RemoteAddress;
   readonly access: RemoteAccess;
   readonly intervalMs: number;
   readonly hookSecretFile: string | undefined;
-  /** Where writes wait for a review; undefined: they go to the followed branch. */
+  /** Review branch for writes; undefined: writes go to the followed branch. */
   readonly writeBranch: string | undefined;
 }
 
@@ -68,7 +68,7 @@ function readWriteBranch(options: ParsedOptions): string | undefined {
   const name = options.text('write-branch');
   if (name === undefined || name === '') return undefined;
   const followed = options.required('branch');
-  // Neither can be a folder of the other: git keeps branches as files.
+  // Neither name can be a folder of the other, because git stores branches as files.
   if (name !== followed && !name.startsWith(`${followed}/`) && !followed.startsWith(`${name}/`)) {
     return name;
   }

@@ -1,4 +1,4 @@
-/** What opens secrets that are sealed in git, and seals those that the API brings. */
+/** Decrypts secrets in git, and encrypts the secrets that the API writes. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/index.ts';
@@ -24,9 +24,9 @@ interface SecretsObservation {
 export interface Secrets {
   readonly reader: FileReader;
   readonly sealer: Sealer;
-  /** Differs with the keys. */
+  /** Changes with the keys. */
   readonly fingerprint: string;
-  /** Says for whom to seal, and what is amiss where nothing is sealed, once the branch was read. */
+  /** Logs the recipient of secrets, and problems with keys, once the branch was read. */
   report(branch: Branch, observation: SecretsObservation): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ interface KeyPlace {
 }
 
 /**
- * The identities of this platform. Makes `age.key` where there is none, unless files of the branch are
+ * Age identities of this platform. Creates `age.key` when it is missing, unless files of the branch are
  * encrypted for keys that are not here. Throws StartError.
  */
 export function ensureIdentities({ options, data }: KeyPlace): ReturnType<typeof openIdentities> {
@@ -53,7 +53,7 @@ function missingIn({
   return (here) => missingKeys({ gitDir: data.repository, ref, here, maxPaths: options.maxPaths });
 }
 
-/** Makes the key of this platform where there is none. Throws StartError. */
+/** Creates `age.key` when it is missing. Throws StartError. */
 export async function openSecrets(of: {
   readonly options: DaemonOptions;
   readonly data: DataDirectory;
@@ -73,7 +73,7 @@ export async function openSecrets(of: {
   const pgpKeys = options.pgpKeys && (await openGpgKeyring(options.pgpKeys, pgpHome));
   const { apiGroup, under } = options;
   const crew = new ReaderPool({ apiGroup, under, secrets: { identities, mindsClear } });
-  // All of the branch will be read then: that begins while everything else is opened.
+  // A new state reads the whole branch, so the workers begin while other parts are opened.
   if (isNewState(data.state)) crew.expect({ gitDir: data.repository }, ref);
   return {
     reader: { ...fileReader(kinds, under, { keyring, mindsClear }), crew },
@@ -97,7 +97,7 @@ export async function openSecrets(of: {
   };
 }
 
-/** Files are read again only where some file could not be opened. */
+/** Files are read again only if a file could not be decrypted. */
 function hasSealProblem(branch: Branch): boolean {
   for (const { problems } of branch.state.catalog.objects()) {
     if (problems.some(({ message }) => message.startsWith(`${SOPS}: `))) return true;
@@ -118,12 +118,12 @@ function reportMissing(
   const remedy =
     `Put ${own} back, or give the old key as --age-key-file, and start again. ` +
     `Where every key is lost: make one with age-keygen -o ${own}, and write the secrets anew`;
-  logger.error({ missing, files, recipient, remedy }, 'Sealed files cannot be opened');
-  // A file sealed for other people alone must not take the platform out of service.
+  logger.error({ missing, files, recipient, remedy }, 'Encrypted files cannot be decrypted');
+  // A file that is encrypted only for other recipients must not take the platform out of service.
   if (!all) return;
   const why =
     recipient === undefined
-      ? 'age.key is missing, and git is sealed for a key that is not here; no new one was made'
+      ? 'age.key is missing, and git is encrypted for a key that is not here; no new key was created'
       : `${files} sealed files cannot be opened: their keys are not here`;
   observation.report('secrets', why);
 }

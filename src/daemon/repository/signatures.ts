@@ -1,4 +1,4 @@
-/** Signatures of commits: the key that signs ours, and the policy for everybody else's. */
+/** Commit signatures: the signing key of the daemon, and the policy for pushed commits. */
 import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
@@ -13,9 +13,9 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
 
 export interface Signatures {
-  /** Signs a commit; undefined: there is no key. */
+  /** Signs a commit; undefined: no key is configured. */
   readonly sign: CommitSignature | undefined;
-  /** Undefined: nobody has to sign. */
+  /** Undefined: signatures are not required. */
   readonly judge: SignatureJudge | undefined;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface SignatureParts {
   readonly logger: Logger;
 }
 
-/** Throws when a file of the operator's cannot be used. */
+/** Throws when a configured file cannot be used. */
 export async function openSignatures(parts: SignatureParts): Promise<Signatures> {
   const { options, data, clock, logger } = parts;
   const signer =

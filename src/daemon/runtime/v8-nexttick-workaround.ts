@@ -1,16 +1,16 @@
 /**
- * Keeps `process.nextTick` quick. What it queues are literals with computed keys, and V8 knows where
- * in those to put which key by a hidden class that it holds weakly. A collection of garbage while
- * nothing is queued takes that class away, and V8 never learns it again (the feedback of such a key
- * is of one class or of none): from then on each tick costs five times as much or more, and a request
- * takes eight. Any object of the class keeps it alive.
+ * Keeps `process.nextTick` fast. Its queue entries are literals with computed keys, and V8 finds the
+ * slots of those keys by a hidden class that it references weakly. A garbage collection while the queue
+ * is empty frees that class, and V8 never learns it again (the feedback for such a key is of one class
+ * or of none): each tick then costs five times as much or more, and a request eight times. Any live
+ * object of the class keeps it alive.
  */
 import { executionAsyncResource } from 'node:async_hooks';
 
 const held: object[] = [];
 
-/** To be called before much garbage is made: a collection that comes first has done the harm. */
+/** Call before much garbage is made: a collection that comes first has done the harm. */
 export function pinNextTickShape(): void {
-  // What was queued is the resource of its own execution.
+  // The queue entry is the resource of its own execution.
   if (held.length === 0) process.nextTick(() => held.push(executionAsyncResource()));
 }

@@ -1,4 +1,4 @@
-/** What accounts are kept with, and how one is found. */
+/** Dependencies of accounts, and look-up of their objects. */
 import type { Clock } from '../../apimachinery/index.ts';
 import type { PlatformConfigSource } from '../../config/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
@@ -10,9 +10,9 @@ import type { AccessControl } from '../access/access-control.ts';
 export interface AccountParts {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
-  /** Where desired state is written, for review where that is asked for. */
+  /** Writes of desired state, for review if a review branch is configured. */
   readonly registry: Pick<ObjectRegistry, 'create' | 'update'>;
-  /** Where keys are written: no review holds them up. */
+  /** Writes of keys, without review. */
   readonly served: Pick<Registry, 'create' | 'update' | 'delete'>;
   readonly access: Pick<AccessControl, 'directory' | 'rules' | 'logins' | 'isActedAs'>;
   readonly config: PlatformConfigSource;

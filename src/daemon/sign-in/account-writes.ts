@@ -1,4 +1,4 @@
-/** What signing in writes of users: the fields, who they are written by, and what comes of failures. */
+/** Writes of sign-in to users: the spec, the commit metadata, and the errors. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import { ownOptions, type WriteOptions } from '../../registry/index.ts';
 import { type AdmittedIdentity, SignInError } from '../../sign-in/index.ts';
@@ -11,7 +11,7 @@ export function userSpec(identity: AdmittedIdentity): JsonObject {
   return {
     displayName: preferredUsername ?? username,
     username: accountName,
-    // It signs commits, so nobody gets one that nobody checked.
+    // The address is used as commit author, so only a verified one is taken.
     ...(email !== undefined && emailVerified && MAIL.test(email) ? { email } : {}),
     connector,
     subject,
@@ -20,14 +20,14 @@ export function userSpec(identity: AdmittedIdentity): JsonObject {
   };
 }
 
-/** The user with what the provider says of groups and further claims. */
+/** The user with the groups and claims of the provider. */
 export function withClaims(
   user: KubeObject,
   { groups, extraClaims }: AdmittedIdentity,
 ): KubeObject {
   const { ssoGroups: before, extraClaims: _claims, ...spec } = user.spec ?? {};
   const had = Array.isArray(before) ? before : [];
-  // In whatever order they are written.
+  // Order does not matter.
   const same = had.length === groups.length && groups.every((group) => had.includes(group));
   return {
     ...user,
@@ -50,13 +50,13 @@ export function writeOptions(
   return ownOptions({ requestId, reason, trailers });
 }
 
-/** What cannot be written now says nothing about who may come in. */
+/** Runs a write. Its failure is a 503, since it says nothing about the rights of the user. */
 export async function writing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
-    throw new SignInError(`cannot write down who signed in: ${message}`, {
+    throw new SignInError(`cannot write the user: ${message}`, {
       reason: 'cannot-write',
       code: 503,
       cause,
@@ -72,12 +72,8 @@ export function disabledError(name: string): SignInError {
 }
 
 export function awaitingReviewError(name: string): SignInError {
-  return new SignInError(`user ${name} waits for a review`, {
+  return new SignInError(`user ${name} awaits a review`, {
     reason: 'waits-for-review',
     code: 403,
   });
-}
-
-export function nameOf({ metadata }: KubeObject): string {
-  return metadata.name ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * Users, teams and keys of who signs in, as objects like any other. What is desired state is a commit
- * by the daemon that names who it was for; keys of logins are in the state alone.
+ * Users, teams and keys of sign-in. Users and teams are desired state: the daemon commits them and names
+ * the user in the commit. Login keys are only in the state.
  */
 import type {
   Accounts,
@@ -74,7 +74,7 @@ export class PlatformAccounts implements Accounts {
     if (kept === undefined || user === undefined) return;
     const { connector } = kept;
     const subject = kept.provided.userId;
-    // Of nobody but who the key acted as, whatever else the identity says.
+    // Only for the user that the key acted as, whatever the stored identity says.
     const isOfUser = this.#directory.usersOf({ connector, subject }).includes(user);
     if (isOfUser) await this.#people.takeGroups(user, connector);
   }

@@ -1,4 +1,4 @@
-/** The key of a login as an object, and what is read from it again. */
+/** The object of a login key: written from an identity, and read back. */
 import { createHash } from 'node:crypto';
 import { isRecord, type JsonObject, rfc3339 } from '../../apimachinery/index.ts';
 import { type DirectoryUser, time } from '../../auth/index.ts';
@@ -10,7 +10,7 @@ import type {
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 
-/** Which password the user had when the key was made: another one ends the session. */
+/** Annotation: fingerprint of the user's password when the key was made. A new password ends the session. */
 export const PASSWORD_VERSION = 'gitplane.dev/password-version';
 
 export function loginKeyManifest(
@@ -39,11 +39,7 @@ export function loginKeyManifest(
   };
 }
 
-export function passwordVersionOf({ object }: StoredObject): string | undefined {
-  return object.metadata.annotations?.[PASSWORD_VERSION];
-}
-
-/** Says which password it is, and nothing about it. */
+/** Identifies a password without revealing it. */
 export function passwordVersion(hash: string | undefined): string | undefined {
   return hash === undefined
     ? undefined
@@ -63,7 +59,7 @@ export function identitySpec(identity: AdmittedIdentity, now: number): JsonObjec
   };
 }
 
-/** All that a refresh needs, in the one field that is sealed and never shown. */
+/** Data for refreshes, in the one field that is encrypted and never shown. */
 export function persistedText(provided: ProvidedIdentity): string {
   return JSON.stringify(provided);
 }
@@ -77,9 +73,11 @@ export function readPersistedIdentity({
   const connector = isRecord(identity) ? identity['connector'] : undefined;
   if (typeof text !== 'string' || typeof connector !== 'string') return undefined;
   const provided = parsed(text);
-  return isRecord(provided) && typeof provided['userId'] === 'string'
-    ? { connector, provided: provided as unknown as ProvidedIdentity }
-    : undefined;
+  return isProvidedIdentity(provided) ? { connector, provided } : undefined;
+}
+
+function isProvidedIdentity(value: unknown): value is ProvidedIdentity {
+  return isRecord(value) && typeof value['userId'] === 'string';
 }
 
 function parsed(text: string): unknown {
@@ -90,7 +88,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** When the provider was last asked, in milliseconds since the epoch. */
+/** Time of the last refresh, in milliseconds since the epoch. */
 export function readRefreshTime({ object }: StoredObject): number | undefined {
   const identity = object.spec?.['identity'];
   return isRecord(identity) ? time(identity['identityRefresh']) : undefined;

@@ -1,5 +1,5 @@
-/** Keys of logins: objects in the state alone, made, read, renewed and ended by signing in. */
-import { type JsonObject, StatusError } from '../../apimachinery/index.ts';
+/** Login keys: objects only in the state, made, read, refreshed and ended by sign-in. */
+import { isRecord, type JsonObject, StatusError } from '../../apimachinery/index.ts';
 import { apiVersionOf, type Kind } from '../../kinds/index.ts';
 import { ownChange, ownCreate, ownOptions } from '../../registry/index.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
-import { disabledError, nameOf, writing } from './account-writes.ts';
+import { disabledError, writing } from './account-writes.ts';
 import {
   identitySpec,
   loginKeyManifest,
@@ -37,7 +37,7 @@ export class LoginKeys {
     const body = loginKeyManifest({ ...key, user, apiVersion: apiVersionOf(kind), now });
     const request = ownCreate(kind, body, ownOptions({ requestId: key.requestId }));
     const { object } = await writing(this.#parts.served.create({ ...request, inState: true }));
-    return { name: nameOf(object), key: String(object.spec?.['key']), user: user.name };
+    return { name: object.metadata.name ?? '', key: String(object.spec?.['key']), user: user.name };
   }
 
   isLogin(keyName: string): boolean {
@@ -90,7 +90,7 @@ export class LoginKeys {
     }
   }
 
-  /** Takes over what the provider says now, for the key and its copies. */
+  /** Writes the refreshed identity to the key and the keys that share its login. */
   async refreshed(keyName: string, identity: AdmittedIdentity): Promise<void> {
     const now = this.#parts.clock.now();
     for (const name of this.sharing(keyName)) {
@@ -98,15 +98,15 @@ export class LoginKeys {
     }
   }
 
-  /** Whom a key acts as; undefined for one that is gone, or acts as a team. */
+  /** User that a key acts as; undefined for a deleted key, or one that acts as a team. */
   userOf(keyName: string): string | undefined {
     const user = this.#find(keyName)?.object.spec?.['user'];
     return typeof user === 'string' ? user : undefined;
   }
 
   /**
-   * The key and its copies: a program's key has the tokens of the login that agreed to it, and a
-   * provider may take each token once.
+   * The key and those that share its login: the key of a program has the provider tokens of the login that
+   * approved it, and a provider may accept each token only once.
    */
   sharing(keyName: string): string[] {
     const kept = (name: string): unknown =>
@@ -118,13 +118,16 @@ export class LoginKeys {
     return logins.map(({ key }) => key).filter((key) => kept(key) === own);
   }
 
-  /** Of a key that is gone nothing. */
+  /** Does nothing for a deleted key. */
   async #change(name: string, change: (identity: JsonObject) => JsonObject): Promise<void> {
     if (this.#find(name) === undefined) return;
     const target = { kind: this.#kind, namespace: '', name };
     const changed = ownChange(target, ownOptions(), (key) => {
       const { identity } = key.spec ?? {};
-      return { ...key, spec: { ...key.spec, identity: change((identity ?? {}) as JsonObject) } };
+      return {
+        ...key,
+        spec: { ...key.spec, identity: change(isRecord(identity) ? identity : {}) },
+      };
     });
     await writing(this.#parts.served.update(changed));
   }

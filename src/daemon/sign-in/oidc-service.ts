@@ -24,18 +24,18 @@ import type { Platform } from '../platform.ts';
 export interface OidcServiceParts
   extends Pick<Platform, 'kinds' | 'store' | 'registry' | 'pending' | 'access' | 'config'> {
   readonly baseUrl: () => string;
-  /** Ends logins; keys that people made for themselves outlive what they did with them in a browser. */
+  /** Ends logins. Keys that users made themselves outlive their use in a browser. */
   readonly accounts: Pick<Accounts, 'revoke'>;
-  /** Folder of the signing keys; made when the provider is first wanted. */
+  /** Folder of the signing keys, created on first use of the provider. */
   readonly keysIn: string;
-  /** What ID tokens are signed with. */
+  /** Algorithm of ID tokens. */
   readonly signWith: SigningAlgorithm;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export interface RunningOidcService extends OidcService {
-  /** Rotates the signing keys that are due, once the provider was wanted. */
+  /** Rotates the signing keys that are due, once the provider was used. */
   rotateKeys(): Promise<void>;
   close(): void;
 }
@@ -86,7 +86,7 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
   };
 }
 
-/** Users alone: teams and other subjects are nobody who signs in. */
+/** Only users can sign in, not teams or other subjects. */
 function personOf({ access, kinds, store }: OidcServiceParts, name: string): Person | undefined {
   const { directory } = access;
   const user = directory.user(name);
@@ -106,7 +106,7 @@ function personOf({ access, kinds, store }: OidcServiceParts, name: string): Per
   };
 }
 
-/** By the cookie of the session alone. */
+/** User of the session cookie; other credentials do not count. */
 function browserUser(
   { access, baseUrl }: OidcServiceParts,
   { headers }: IncomingMessage,
@@ -133,7 +133,7 @@ function sessionOf(
 
 const DAY_MS = 86_400_000;
 const ROTATE_AFTER_MS = 90 * DAY_MS;
-/** Clients show ID tokens again when they sign somebody out, long after these ended. */
+/** Clients present ID tokens as a hint at logout, long after these ended. */
 const PUBLISHED_AFTER_MS = DAY_MS;
 const ALGORITHMS: readonly SigningAlgorithm[] = ['RS256', 'ES256'];
 

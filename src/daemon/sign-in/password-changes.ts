@@ -1,16 +1,16 @@
 /**
- * A new password ends the sessions that began before it. Level-triggered: each key says which password
- * the user had when it was made, so that a change while nobody looked counts as well.
+ * Ends the sessions that began before a password change. Level-triggered: each key has a fingerprint of
+ * the password at its creation, so that changes during a downtime count as well.
  */
 import type { StoredObject } from '../../state/index.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { PlatformAccounts } from './accounts.ts';
-import { passwordVersion, passwordVersionOf } from './login-key.ts';
+import { PASSWORD_VERSION, passwordVersion } from './login-key.ts';
 
 type Parts = Pick<AccountParts, 'kinds' | 'store' | 'access' | 'logger'>;
 
 export interface PasswordChanges {
-  /** Resolves when what changes so far began has ended. */
+  /** Resolves when all sessions that are being ended have ended. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,18 +31,20 @@ export function endSessionsOfOldPasswords(
       .finally(() => ending.delete(work));
     ending.add(work);
   };
-  const look = (login: { key: string; user: string }, hash: string | undefined): void => {
+  const endIfOutdated = (login: { key: string; user: string }, hash: string | undefined): void => {
     const key = store.get({ group, kind: keys, namespace: '', name: login.key });
-    if (key !== undefined && passwordVersionOf(key) !== passwordVersion(hash)) end(login.key);
+    const madeWith = key?.object.metadata.annotations?.[PASSWORD_VERSION];
+    if (key !== undefined && madeWith !== passwordVersion(hash)) end(login.key);
   };
   for (const login of access.logins()) {
     const user = access.directory.user(login.user);
-    if (user !== undefined) look(login, user.passwordHash);
+    if (user !== undefined) endIfOutdated(login, user.passwordHash);
   }
   const stop = store.observe({ group, kind: users }, ({ type, current, previous }) => {
     const [before, now] = [hashOf(previous), hashOf(current)];
     if (type === 'DELETED' || before === now) return;
-    for (const login of access.logins()) if (login.user === current.key.name) look(login, now);
+    for (const login of access.logins())
+      if (login.user === current.key.name) endIfOutdated(login, now);
   });
   const settled = async (): Promise<void> => {
     await Promise.all(ending);

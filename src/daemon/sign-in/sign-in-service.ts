@@ -1,4 +1,4 @@
-/** Signing in as the daemon runs it. */
+/** Sign-in of the daemon: connectors, accounts, refreshes. */
 import type { PlatformConfig } from '../../config/index.ts';
 import type { Authenticate } from '../../server/index.ts';
 import {
@@ -13,22 +13,22 @@ import { PlatformAccounts } from './accounts.ts';
 import { endSessionsOfOldPasswords } from './password-changes.ts';
 
 export interface SignInParts extends AccountParts {
-  /** Base URL that clients use when the configuration names no host. */
+  /** Base URL for clients when the configuration names no host. */
   readonly publicUrl: () => string;
-  /** Whether the operator said so: that counts more than what the configuration says. */
+  /** True for `--public-url`, which takes precedence over the configuration. */
   readonly isPublicUrlGiven: boolean;
-  /** Ours when absent. */
+  /** Absent: the built-in connectors. */
   readonly factories?: ConnectorFactories;
 }
 
 export interface SignInService {
   readonly signIn: SignIn;
-  /** To be called when clients can reach the platform. */
+  /** Call when clients can reach the platform. */
   start(): void;
-  /** The same answers, and whose key is used is asked about now and then. */
+  /** Wraps `authenticate`, so that identities of used keys are refreshed now and then. */
   trackUse(authenticate: Authenticate): Authenticate;
   readonly refresher: IdentityRefresher;
-  /** Resolves when what changes of users began has ended. */
+  /** Resolves when all sessions that user changes end have ended. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export function openSignIn(parts: SignInParts): SignInService {
   const baseUrl = ({ platformHost }: PlatformConfig): string =>
     platformHost && !parts.isPublicUrlGiven ? `https://${platformHost}` : parts.publicUrl();
   const warn = (connector: string, problem: string): void =>
-    logger.warn({ connector, problem }, 'A connector needs to be looked at');
+    logger.warn({ connector, problem }, 'A connector has a problem');
   const connectors = new ConnectorSet({ ...parts, baseUrl, warn });
   const accounts = new PlatformAccounts(parts);
   const { directory } = parts.access;

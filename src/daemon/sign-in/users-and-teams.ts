@@ -1,7 +1,4 @@
-/**
- * Users and teams of who signs in, as desired state: a commit by the daemon that names who it was for.
- */
-
+/** Users and teams of sign-in, as desired state: the daemon commits them and names the user. */
 import { type JsonObject, jsonEqual, StatusError, type User } from '../../apimachinery/index.ts';
 import { membershipRefusal, userGroup } from '../../auth/index.ts';
 import { KeyedMutex } from '../../concurrency/index.ts';
@@ -29,14 +26,14 @@ import {
   writing,
 } from './account-writes.ts';
 
-/** With no rights: what such a one may hand out gives nothing away. */
+/** A writer without rights: it could only hand out rights that are not worth protecting. */
 const NOBODY: User = { name: '', groups: [] };
-/** One login makes no more; the next one makes the rest. */
+/** Limit per login; later logins create the rest. */
 const MOST_NEW_TEAMS = 20;
 
 export class UsersAndTeams {
   readonly #parts: AccountParts;
-  /** By identity: two first logins of one person make one user. */
+  /** By identity, so that two concurrent first logins create one user. */
   readonly #entering = new KeyedMutex();
 
   constructor(parts: AccountParts) {
@@ -48,7 +45,7 @@ export class UsersAndTeams {
     return this.#entering.run(id, () => this.#enter(identity, requestId));
   }
 
-  /** The provider does not vouch for the user any more. */
+  /** Removes the groups of a user when the provider stops vouching for the user. */
   async takeGroups(name: string, connector: string): Promise<void> {
     const kind = kindOf(this.#parts, 'users');
     if (findObject(this.#parts, kind, name)?.object.spec?.['ssoGroups'] === undefined) return;
@@ -82,7 +79,7 @@ export class UsersAndTeams {
   /** Returns the name of the new User. */
   async #makeUser(identity: AdmittedIdentity, requestId: string | undefined): Promise<string> {
     if (this.#parts.config.current.auth.disableUserCreation) {
-      throw new SignInError('there is no user for this identity, and none is made', {
+      throw new SignInError('there is no user for this identity, and user creation is disabled', {
         reason: 'user-creation-disabled',
         code: 403,
       });
@@ -102,7 +99,7 @@ export class UsersAndTeams {
     });
   }
 
-  /** Whoever gets the name of somebody, or a name that something is granted to, becomes that. */
+  /** A new user must not take a name that already has rights, or that another object acts under. */
   #isTaken(kind: Kind, name: string): boolean {
     const { rules: rights, directory, isActedAs } = this.#parts.access;
     if (name === GITPLANE.name || findObject(this.#parts, kind, name) !== undefined) return true;
@@ -112,7 +109,7 @@ export class UsersAndTeams {
     return membershipRefusal({ rights, directory, group: kind.group }, change) !== undefined;
   }
 
-  /** Only what the provider says now and did not say before. */
+  /** Writes the user only if the claims of the provider have changed. */
   async #updateUser(
     name: string,
     identity: AdmittedIdentity,
@@ -128,7 +125,7 @@ export class UsersAndTeams {
     await writing(this.#parts.registry.update(changed));
   }
 
-  /** A team is for a group by its `spec.groups` alone: none is taken over for its name. */
+  /** A team belongs to a group only by `spec.groups`; a team of the same name is not taken over. */
   async #makeTeams(
     user: string,
     identity: AdmittedIdentity,
@@ -147,7 +144,7 @@ export class UsersAndTeams {
         const remedy = 'delete the access keys of the team, or make the team by hand';
         logger.warn(
           { team: name, remedy },
-          'There are keys of a former team: no team is made for the group',
+          'Keys of a former team exist: no team is created for the group',
         );
         continue;
       }
@@ -156,22 +153,25 @@ export class UsersAndTeams {
         await this.#create(kind, body, writeOptions(user, identity, requestId));
       } catch (error) {
         if (!(error instanceof SignInError)) throw error;
-        // Whoever signs in has the group all the same.
-        logger.warn({ team: name, problem: error.message }, 'A team for a group cannot be made');
+        // The user has the group even without a team.
+        logger.warn(
+          { team: name, problem: error.message },
+          'The team of a group cannot be created',
+        );
       }
     }
     if (missing.length > MOST_NEW_TEAMS) {
-      logger.warn({ user, groups: missing.length }, 'Not every group of a login got its team');
+      logger.warn({ user, groups: missing.length }, 'Not every group of a login has a team yet');
     }
   }
 
-  /** False: somebody else made one of that name first. */
+  /** False: an object of that name was created concurrently. */
   async #create(kind: Kind, body: JsonObject, of: WriteOptions): Promise<boolean> {
     try {
       await writing(this.#parts.registry.create(ownCreate(kind, body, of)));
       return true;
     } catch (error) {
-      const { cause } = error as SignInError;
+      const cause = error instanceof SignInError ? error.cause : undefined;
       if (cause instanceof StatusError && cause.reason === 'AlreadyExists') return false;
       throw error;
     }

@@ -1,4 +1,4 @@
-/** `gitplane state migrate`: which two places are meant, and that nobody else is at work there. */
+/** `gitplane state migrate`: finds both locations, and checks that no daemon or replica uses them. */
 import { existsSync } from 'node:fs';
 import { type DataDirectory, openDataDirectory, StartError } from '../../bootstrap/index.ts';
 import { type Etcd, openEtcd } from '../../etcd/index.ts';
@@ -29,7 +29,7 @@ interface Migration {
   readonly apiGroup: string;
 }
 
-/** What a daemon keeps apart from each other. */
+/** The two states of a daemon. */
 type Part = 'platform' | 'clusters';
 
 export async function state(
@@ -48,8 +48,8 @@ export async function state(
     throw new StartError(`Cannot read --state-key ${place.stateKey}: it does not exist`);
   }
   const data = openDataDirectory(options.required('data-dir'));
-  // Keeps daemons off the data directory, and finds one that is there.
-  const held = await openPushReception(data.root, createLogger('silent', process.stderr));
+  // Holds the data directory, and fails when a daemon runs on it.
+  const lock = await openPushReception(data.root, createLogger('silent', process.stderr));
   const etcd = await openEtcd(etcdOptions(place));
   const branch = options.required('branch');
   const apiGroup = options.required('api-group');
@@ -60,12 +60,12 @@ export async function state(
     return 0;
   } finally {
     await etcd.close();
-    await held.close();
+    await lock.close();
   }
 }
 
 async function migrate(migration: Migration): Promise<string> {
-  await assertNobodyLeads(migration);
+  await assertNoReplica(migration);
   if (!migration.toEtcd) await assertSameBranch(migration);
   const done: string[] = [];
   for (const part of ['clusters', 'platform'] as const) {
@@ -75,20 +75,20 @@ async function migrate(migration: Migration): Promise<string> {
     done.push(`${await migrateState(from, to)} records of the ${part}`);
   }
   if (done.length === 0) throw new StartError('There is no state: nothing was copied');
-  return `Copied and read back: ${done.join(', ')}. What was copied is still where it was.\n`;
+  return `Copied and read back: ${done.join(', ')}. The source is unchanged.\n`;
 }
 
-async function assertNobodyLeads({ etcd, keys }: Migration): Promise<void> {
+async function assertNoReplica({ etcd, keys }: Migration): Promise<void> {
   for (const key of [keys.leader, keys.replicas]) {
     const { kvs } = await etcd.range({ key, prefix: true, limit: 1, keysOnly: true });
     if (kvs.length === 0) continue;
     throw new StartError(
-      `A replica runs on ${etcd.place} (${kvs[0]?.key}): stop all of them first; what one that was killed left goes within seconds`,
+      `A replica runs on ${etcd.place} (${kvs[0]?.key}): stop all replicas first; the entry of a killed one expires within seconds`,
     );
   }
 }
 
-/** A state belongs to the history that it was made from. */
+/** The state belongs to one history: the branch here must be at the same commit. */
 async function assertSameBranch({ etcd, keys, data, branch }: Migration): Promise<void> {
   const [kv] = (await etcd.range({ key: keys.head })).kvs;
   if (kv === undefined) return;
@@ -96,7 +96,7 @@ async function assertSameBranch({ etcd, keys, data, branch }: Migration): Promis
   const own = await readRef(data.repository, `refs/heads/${branch}`);
   if (own === commit) return;
   throw new StartError(
-    `The repository in ${data.root} is not where that of the replicas is (${own ?? 'nowhere'}, not ${commit}): run a replica on this data directory until it has caught up, or take that of another`,
+    `The repository in ${data.root} is at ${own ?? 'no commit'}, and that of the replicas at ${commit}: run a replica on this data directory until it has caught up, or use the data directory of a replica`,
   );
 }
 
@@ -118,12 +118,12 @@ function inEtcd({ etcd, place, keys }: Migration, part: Part): StateLocation {
     openEtcdEngine({
       etcd,
       prefix: prefixOf(keys, part),
-      // Whoever begins to lead meanwhile goes first.
+      // A replica that begins to lead meanwhile invalidates the writes of this process.
       fence: [{ key: keys.leader, createRevision: 0n }],
       ended: () => new StartError(`A replica has begun to lead on ${etcd.place}: stop it first`),
       onError: () => undefined,
     });
-  // Clients see what is in clusters where it is made.
+  // Only the state of the platform has followers.
   return { codec, followed: part === 'platform', open };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Copies a state from one engine to another, records and versions as they are, sealed with the key of
- * the new place. The target counts for nothing before everything was read back from it.
+ * Copies a state from one engine to another: same records and versions, encrypted with the key of the
+ * target. The target is valid only after every record was read back from it.
  */
 
 import {
@@ -17,7 +17,7 @@ import {
 
 export interface StateLocation {
   readonly codec: RecordCodec;
-  /** Whether clients are served by stores that follow it. */
+  /** True if following stores serve clients from it. */
   readonly followed: boolean;
   open(): Promise<StateEngine>;
 }
@@ -26,14 +26,14 @@ const BATCH_RECORDS = 64;
 const BATCH_BYTES = 256 * 1024;
 
 /**
- * Returns how many records were copied. Throws StateError, with the target as it was or marked as
- * half of a state, when something is in the way.
+ * Returns the number of records copied. On failure throws StateError; the target is then unchanged or
+ * marked as incomplete.
  */
 export async function migrateState(from: StateLocation, to: StateLocation): Promise<number> {
   const target = await to.open();
   try {
-    await makeRoom(target);
-    await settle(from);
+    await clearRemains(target);
+    await completeLastRun(from);
     const source = await from.open();
     try {
       return await copy({ engine: source, codec: from.codec }, { engine: target, codec: to.codec });
@@ -45,15 +45,15 @@ export async function migrateState(from: StateLocation, to: StateLocation): Prom
   }
 }
 
-/** Ends what the last run left open, so that versions go on where clients have seen them last. */
-async function settle({ open, codec, followed }: StateLocation): Promise<void> {
+/** Completes the last run of a store, so that versions continue where clients have seen them. */
+async function completeLastRun({ open, codec, followed }: StateLocation): Promise<void> {
   const onError = (): void => undefined;
   const store = await openStore({ engine: await open(), codec, onError, followed });
   await store.close();
 }
 
-/** Only what an earlier attempt left may be there, and it goes. */
-async function makeRoom(target: StateEngine): Promise<void> {
+/** Removes the remains of an earlier attempt. Throws for any other state. */
+async function clearRemains(target: StateEngine): Promise<void> {
   const keys: string[] = [];
   for await (const [key] of target.load('')) keys.push(key);
   if (keys.length === 0) return;
@@ -108,7 +108,7 @@ async function copy(source: Side, target: Side): Promise<number> {
   return count;
 }
 
-/** What followers read of the past means nothing elsewhere: they begin anew there. */
+/** Records without the event history of followers, which is meaningless in another engine. */
 async function* plainRecords({ engine, codec }: Side): AsyncGenerator<EngineEntry> {
   for await (const [key, bytes] of engine.load('')) {
     if (key.startsWith(EVENT_PREFIX) || key === MIGRATION_KEY) continue;

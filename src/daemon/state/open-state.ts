@@ -1,4 +1,4 @@
-/** The state of the platform, in the engine that keeps it. */
+/** The state of the platform, in its engine. */
 import { existsSync } from 'node:fs';
 import { bootId } from '../../files/index.ts';
 import type { KindTable } from '../../kinds/index.ts';

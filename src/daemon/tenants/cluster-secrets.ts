@@ -1,7 +1,7 @@
 /**
- * Secrets of clusters served here that follow a project secret. A write has the data at once; a
- * change of the project secret is carried over soon, and what a crash kept from it by the next start.
- * Where there is nothing to follow, a copy keeps what it had: it is in no commit.
+ * Secrets of served clusters that are derived from a project secret. A write gets the data at once. A
+ * change of the project secret is copied soon after, or at the next start if a crash prevented it. When
+ * the source is gone, the derived secret keeps its data, because it is in no commit.
  */
 import {
   type Authorizer,
@@ -28,27 +28,27 @@ import {
 import type { Guard } from '../../registry/index.ts';
 import { type Change, type ScopedStore, type Store, scopedStore } from '../../state/index.ts';
 
-/** The cluster of a tenant, and that of a control plane. */
+/** The cluster of a tenant, or a control plane. */
 export type ClusterType = 'virtualcluster' | 'cluster';
 
-/** A cluster, as far as its Secrets go. */
+/** A cluster, as far as its Secrets are concerned. */
 export interface SecretScope {
   readonly store: ScopedStore;
-  /** The namespace of the project that owns a namespace of the cluster; undefined: no project does. */
+  /** Namespace of the project that owns a namespace of the cluster; undefined: none does. */
   projectNamespace(namespace: string): string | undefined;
 }
 
 export interface ClusterSecretsOptions {
-  /** Of the platform. */
+  /** Kinds of the platform. */
   readonly kinds: KindTable;
   readonly platform: Pick<Store, 'get' | 'observe'>;
   readonly authorizer: Authorizer;
   projectPrefix(): string;
-  /** By name. */
+  /** Tenants by name. */
   readonly tenants: ReadonlyMap<string, KubeObject>;
-  /** Of all clusters; undefined until it is open. */
+  /** Store of all clusters; undefined until it is open. */
   clusters(): Store | undefined;
-  /** The kind of Secrets there. */
+  /** The kind of Secrets in clusters. */
   readonly secret: Kind;
   onError(error: unknown): void;
 }
@@ -57,7 +57,7 @@ export class ClusterSecrets {
   readonly #options: ClusterSecretsOptions;
   readonly #group: string;
   readonly #stop: () => void;
-  /** Changed since the last round; undefined: none is due. */
+  /** Project secrets that changed since the last run; undefined: no run is due. */
   #due: Set<string> | 'all' | undefined;
 
   constructor(options: ClusterSecretsOptions) {
@@ -65,7 +65,7 @@ export class ClusterSecrets {
     this.#group = options.kinds.groups[0] ?? '';
     this.#stop = options.platform.observe(
       { group: this.#group, kind: PROJECT_SECRET_KIND },
-      ({ current }) => this.#plan(current.key),
+      ({ current }) => this.#schedule(current.key),
     );
   }
 
@@ -74,25 +74,25 @@ export class ClusterSecrets {
     this.#due = undefined;
   }
 
-  /** Looks at every copy soon. */
+  /** Schedules a check of every derived secret. */
   sweep(): void {
-    this.#plan('all');
+    this.#schedule('all');
   }
 
-  place(clusters: Store, door: ClusterType, name: string): SecretScope {
+  place(clusters: Store, type: ClusterType, name: string): SecretScope {
     return {
-      store: scopedStore(clusters, `${door}:${name}`),
+      store: scopedStore(clusters, `${type}:${name}`),
       projectNamespace: (namespace) => {
-        const project = this.#projectOf(door, name, namespace);
+        const project = this.#projectOf(type, name, namespace);
         return project === undefined ? undefined : this.#options.projectPrefix() + project;
       },
     };
   }
 
-  /** A tenant cluster is all of its project; of a control plane, the namespaces of its tenants. */
-  #projectOf(door: ClusterType, name: string, namespace: string): string | undefined {
+  /** A tenant cluster belongs to one project; a control plane has a namespace per tenant. */
+  #projectOf(type: ClusterType, name: string, namespace: string): string | undefined {
     const { tenants } = this.#options;
-    if (door === 'virtualcluster') {
+    if (type === 'virtualcluster') {
       const tenant = tenants.get(name);
       return tenant && settingsOf(tenant).project;
     }
@@ -103,8 +103,8 @@ export class ClusterSecrets {
     return undefined;
   }
 
-  /** Every cluster that there is now. */
-  *#places(): Iterable<SecretScope> {
+  /** All current clusters. */
+  *#scopes(): Iterable<SecretScope> {
     const clusters = this.#options.clusters();
     if (clusters === undefined) return;
     const names = new Set<string>();
@@ -115,12 +115,12 @@ export class ClusterSecrets {
     for (const name of names) yield this.place(clusters, 'cluster', name);
   }
 
-  /** Asks whoever has a Secret follow a project secret for the right to get that. */
-  guard(place: SecretScope): Guard {
+  /** A Secret derived from a project secret takes the right to get that. */
+  guard(scope: SecretScope): Guard {
     const { secret, authorizer, kinds } = this.#options;
     return ({ user, kind, object, old }) => {
       if (kind !== secret || object === undefined) return undefined;
-      const source = this.#wanted(place, object);
+      const source = this.#wanted(scope, object);
       if (source === undefined) return undefined;
       const before = old && grantedProjectSecret(this.#group, old);
       if (before !== undefined && sameKey(before, source)) return undefined;
@@ -135,29 +135,29 @@ export class ClusterSecrets {
     };
   }
 
-  /** The object as it is kept; it passed the guard. */
-  complete(place: SecretScope, kind: Kind, object: KubeObject): KubeObject {
+  /** The object as it is stored, after the guard has accepted it. */
+  complete(scope: SecretScope, kind: Kind, object: KubeObject): KubeObject {
     if (kind !== this.#options.secret) return object;
-    const source = this.#wanted(place, object);
-    const noted = { ...object, metadata: { ...object.metadata } };
-    noteProjectSecret(noted, source);
-    return this.#withData(noted, source) ?? noted;
+    const source = this.#wanted(scope, object);
+    const annotated = { ...object, metadata: { ...object.metadata } };
+    noteProjectSecret(annotated, source);
+    return this.#withData(annotated, source) ?? annotated;
   }
 
-  #wanted(place: SecretScope, object: KubeObject): ObjectKey | undefined {
-    const namespace = place.projectNamespace(object.metadata.namespace ?? '');
+  #wanted(scope: SecretScope, object: KubeObject): ObjectKey | undefined {
+    const namespace = scope.projectNamespace(object.metadata.namespace ?? '');
     return wantedProjectSecret(this.#group, object, namespace);
   }
 
-  /** Undefined: it stays as it is. */
+  /** Undefined: the data is unchanged. */
   #withData(object: KubeObject, source: ObjectKey | undefined): KubeObject | undefined {
     if (source === undefined || isCopyingDisabled(object)) return undefined;
     const data = dataToCopy(this.#options.platform.get(source)?.object);
     return data === undefined || jsonEqual(data, object['data']) ? undefined : { ...object, data };
   }
 
-  /** Not in the step of the platform: what fails here must not fail there. */
-  #plan(what: ObjectKey | 'all'): void {
+  /** Runs later, so that a failure here does not fail the write to the platform. */
+  #schedule(what: ObjectKey | 'all'): void {
     const due = this.#due;
     if (due === undefined) setImmediate(() => this.#run());
     if (what === 'all' || due === 'all') this.#due = 'all';
@@ -169,23 +169,23 @@ export class ClusterSecrets {
     this.#due = undefined;
     if (due === undefined) return;
     try {
-      for (const place of this.#places()) this.#renew(place, due);
+      for (const scope of this.#scopes()) this.#update(scope, due);
     } catch (error) {
       this.#options.onError(error);
     }
   }
 
-  #renew(place: SecretScope, due: Set<string> | 'all'): void {
+  #update(scope: SecretScope, due: Set<string> | 'all'): void {
     const { group, kind } = this.#options.secret;
     const changes: Change[] = [];
-    for (const stored of place.store.list({ group, kind }).items) {
-      // Most are no copies, and need not be parsed.
+    for (const stored of scope.store.list({ group, kind }).items) {
+      // Most Secrets are not derived, and need not be parsed.
       if (!stored.json().includes(PROJECT_NAMESPACE)) continue;
       const { key, object } = stored;
       const granted = grantedProjectSecret(this.#group, object);
       if (granted === undefined || (due !== 'all' && !due.has(keyString(granted)))) continue;
-      // The tenant may be of another project by now, whose secrets nobody was asked about.
-      const wanted = this.#wanted(place, object);
+      // The tenant may have moved to another project, whose secrets the guard was not asked about.
+      const wanted = this.#wanted(scope, object);
       const renewed =
         wanted !== undefined && sameKey(wanted, granted)
           ? this.#withData(object, granted)
@@ -196,7 +196,7 @@ export class ClusterSecrets {
       }
     }
     if (changes.length === 0) return;
-    place.store.apply(changes);
-    place.store.flush().catch(this.#options.onError);
+    scope.store.apply(changes);
+    scope.store.flush().catch(this.#options.onError);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The door of the clusters for the daemon itself: a unix socket in a folder that only our user can
- * enter, with a token that is made anew at each start and is written nowhere.
+ * Access of the daemon itself to the served clusters: a unix socket in a folder that only its user can
+ * enter, with a token that is random at each start and never written.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, mkdir, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { ClusterAccess } from '../../kubernetes-client/index.ts';
 import { type Authenticate, buildServer, type ServerDependencies } from '../../server/index.ts';
 
 export interface ClusterSocket {
-  /** How to reach what is served below a path; opened when it is first asked for. */
+  /** Access to the API below a path. The socket is opened on first use. */
   access(root: string): Promise<ClusterAccess>;
   close(): Promise<void>;
 }
@@ -28,9 +28,9 @@ export function clusterSocket(dataDir: string, dependencies: ServerDependencies)
   let opened: Promise<FastifyInstance> | undefined;
   const open = async (): Promise<FastifyInstance> => {
     const authenticate: Authenticate = (given) =>
-      isSame(given, token) ? { user: SYNC } : { message: 'this door is for the daemon alone' };
+      isSame(given, token) ? { user: SYNC } : { message: 'only the daemon may use this socket' };
     await mkdir(dirname(socketPath), { recursive: true, mode: 0o700 });
-    // The state directory is ours alone by now, so nobody can be listening there.
+    // The daemon already owns the data directory, so no process can be listening there.
     await rm(socketPath, { force: true });
     const server = buildServer({ ...dependencies, authenticate, tokenHolders: undefined }, {});
     await server.listen({ path: socketPath });

@@ -1,8 +1,7 @@
 /**
- * The clusters that are served here: one for each tenant, and those that tenants name as their
- * control plane. What is in them is their own and in no commit; it is kept beside the state, not in
- * it, because the state can be thrown away and rebuilt from git and this cannot. Nothing is opened
- * before there is a tenant.
+ * The clusters served here: one per tenant, and the control planes that tenants name. Their objects are
+ * in no commit, and are stored beside the platform's state: that state can be deleted and rebuilt from
+ * git, and this one cannot. The store is opened with the first tenant.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -40,27 +39,27 @@ import { removeOldEvents } from './event-expiry.ts';
 import { SyncTargets } from './sync-targets.ts';
 
 export interface ClustersOptions {
-  /** Where the data of all clusters is. */
+  /** Folder with the data of all clusters. */
   readonly directory: string;
   readonly stateKey: Buffer;
   readonly kinds: KindTable;
-  /** The platform's store, for its tenants and their project secrets. */
+  /** Store of the platform, for tenants and their project secrets. */
   readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
   readonly rights: ScopedAuthorizer;
-  /** Of the platform, scopes of keys included. */
+  /** Authorizer of the platform, which also enforces key scopes. */
   readonly authorizer: Authorizer;
   projectPrefix(): string;
-  /** `/kubernetes`; clusters are below it. */
+  /** `/kubernetes`; the API roots of clusters are below it. */
   readonly prefix: string;
   readonly clock: Clock;
-  /** Absent: what is in the clusters is in the directory. */
+  /** Absent: the directory holds the data. */
   readonly replicated?: Pick<ReplicatedPlatform, 'openEngine' | 'clustersUsed'> | undefined;
   onError(error: unknown): void;
-  /** Watches go on after a crash. Absent: they list again. */
+  /** Lets watches continue after a crash. Absent: they list again. */
   readonly redo?: RedoOptions;
 }
 
-/** The tenants as they are now. */
+/** Current tenants. */
 export interface Tenants {
   get(name: string): KubeObject | undefined;
   names(): string[];
@@ -68,28 +67,24 @@ export interface Tenants {
 
 export interface Clusters extends ClusterRoots {
   readonly tenants: Tenants;
-  /** Resolves when what the present tenants need is open. */
+  /** Resolves when the store that the current tenants need is open. */
   ready(): Promise<void>;
-  /** Where tenants have put what they synced. */
+  /** Targets to which tenants synced objects. */
   syncTargets(): Promise<SyncTargets>;
-  /** A part of what is kept beside the state, for what is in no cluster and in no commit. */
+  /** A scoped store for state that is in no cluster and in no commit. */
   scopedStore(name: string): Promise<ScopedStore>;
-  /** Whether there was a tenant before this process began. */
+  /** True if there was a tenant before this process started. */
   readonly wasUsed: boolean;
-  /** Called after each change of a tenant, with its name, when its surface is there. */
+  /** Sets the listener that is called with the name of each changed tenant, once its API root exists. */
   follow(listener: (name: string) => void): void;
-  /** Removes the events of clusters that are too old. */
+  /** Removes expired events of clusters. */
   removeOldEvents(): Promise<void>;
   close(): Promise<void>;
 }
 
 const CLUSTER_TABLE = tableOf(CLUSTER_KINDS);
 
-export function openClusters(options: ClustersOptions): Clusters {
-  return new ServedClusters(options);
-}
-
-class ServedClusters implements Clusters {
+export class ServedClusters implements Clusters {
   readonly wasUsed: boolean;
   readonly #options: ClustersOptions;
   readonly #found = new Map<string, ClusterRoot>();
@@ -116,7 +111,7 @@ class ServedClusters implements Clusters {
       platform: options.store,
     });
     const collection = { group: tenant.group, kind: tenant.kind };
-    // The last tenant may be gone and what it has synced not.
+    // Synced objects may remain although the last tenant is gone.
     this.wasUsed = options.replicated?.clustersUsed ?? hasFiles(options.directory);
     if (this.wasUsed) this.#store = this.#openStore();
     for (const { object } of options.store.list(collection).items) this.#set(object);
@@ -147,19 +142,19 @@ class ServedClusters implements Clusters {
 
   follow(listener: (name: string) => void): void {
     this.#listener = listener;
-    for (const name of this.#tenants.keys()) this.#tell(name);
+    for (const name of this.#tenants.keys()) this.#notify(name);
   }
 
   find(url: string): ClusterRoot | undefined {
     const match = this.#path.exec(url);
-    const [, door, name = ''] = match ?? [];
+    const [, type, name = ''] = match ?? [];
     const store = this.#open;
-    if (door === undefined || store === undefined) return undefined;
-    if (!this.#exists(door as ClusterType, name)) return undefined;
-    const id = `${door}/${name}`;
-    const surface = this.#found.get(id) ?? this.#surface(store, door as ClusterType, name);
-    this.#found.set(id, surface);
-    return surface;
+    if (!isClusterType(type) || store === undefined) return undefined;
+    if (!this.#exists(type, name)) return undefined;
+    const id = `${type}/${name}`;
+    const root = this.#found.get(id) ?? this.#apiRoot(store, type, name);
+    this.#found.set(id, root);
+    return root;
   }
 
   async ready(): Promise<void> {
@@ -182,18 +177,18 @@ class ServedClusters implements Clusters {
     const name = object.metadata.name ?? '';
     const before = this.#tenants.get(name);
     this.#tenants.set(name, object);
-    // Its status says what its loop does: no reason to do anything.
+    // The sync itself writes the status, so a status change must not start it again.
     if (before !== undefined && isSameTenant(before, object)) return;
     this.#store ??= this.#openStore();
-    this.#tell(name);
+    this.#notify(name);
   }
 
   #remove(name: string): void {
     this.#tenants.delete(name);
-    this.#tell(name);
+    this.#notify(name);
   }
 
-  #tell(name: string): void {
+  #notify(name: string): void {
     if (this.#listener === undefined) return;
     this.ready().then(() => {
       this.#secrets.sweep();
@@ -201,8 +196,8 @@ class ServedClusters implements Clusters {
     }, this.#options.onError);
   }
 
-  #exists(door: ClusterType, name: string): boolean {
-    if (door === 'virtualcluster') return this.#tenants.has(name);
+  #exists(type: ClusterType, name: string): boolean {
+    if (type === 'virtualcluster') return this.#tenants.has(name);
     return (
       [...this.#tenants.values()].some((object) => settingsOf(object).cluster === name) ||
       this.#places?.mayHaveObjectsIn(name) === true
@@ -228,9 +223,9 @@ class ServedClusters implements Clusters {
     return this.#open;
   }
 
-  #surface(whole: Store, door: ClusterType, name: string): ClusterRoot {
+  #apiRoot(whole: Store, type: ClusterType, name: string): ClusterRoot {
     const { clock, rights, prefix } = this.#options;
-    const place = this.#secrets.place(whole, door, name);
+    const place = this.#secrets.place(whole, type, name);
     const { store } = place;
     const secrets = this.#secrets;
     const kinds = CLUSTER_TABLE;
@@ -248,14 +243,14 @@ class ServedClusters implements Clusters {
         guards: [secrets.guard(place)],
         complete: (kind, object) => secrets.complete(place, kind, object),
       }),
-      authorizer: clusterAuthorizer(rights, this.#door(door, name)),
-      root: `${prefix}/${door}/${name}`,
+      authorizer: clusterAuthorizer(rights, this.#type(type, name)),
+      root: `${prefix}/${type}/${name}`,
     };
   }
 
-  #door(door: ClusterType, name: string): ClusterDoor {
+  #type(type: ClusterType, name: string): ClusterDoor {
     const [group = ''] = this.#options.kinds.groups;
-    if (door === 'cluster') {
+    if (type === 'cluster') {
       const target = { kind: 'Cluster', parts: { cluster: name } } as const;
       return { group, resource: 'clusters', name, target: () => target };
     }
@@ -267,7 +262,7 @@ class ServedClusters implements Clusters {
     };
   }
 
-  /** What scopes can name a tenant cluster by. */
+  /** Parts by which scopes can name a tenant cluster. */
   #scopeParts(name: string): { virtualCluster: string; project?: string; namespace?: string } {
     const object = this.#tenants.get(name);
     const project = object && settingsOf(object).project;
@@ -278,6 +273,10 @@ class ServedClusters implements Clusters {
       namespace: this.#options.projectPrefix() + project,
     };
   }
+}
+
+function isClusterType(text: string | undefined): text is ClusterType {
+  return text === 'virtualcluster' || text === 'cluster';
 }
 
 function hasFiles(directory: string): boolean {

@@ -1,10 +1,10 @@
-/** Events of clusters are news and no record: Kubernetes keeps them for an hour, too. */
+/** Removes events of clusters after an hour, as Kubernetes does. */
 import type { Clock, KubeObject } from '../../apimachinery/index.ts';
 import { EVENT } from '../../kinds/index.ts';
 import type { ClusterRoot } from '../../server/index.ts';
 
 interface EventExpiryOptions {
-  /** Clusters whose events are looked at. */
+  /** Clusters with events. */
   readonly surfaces: Iterable<ClusterRoot>;
   readonly clock: Clock;
 }
@@ -12,7 +12,7 @@ interface EventExpiryOptions {
 const EVENTS_MS = 60 * 60 * 1000;
 const NOBODY = { name: 'system:gitplane:expiry', groups: [] };
 
-/** Rejects with the first failure when all others have ended. */
+/** Rejects with the first failure after all removals have ended. */
 export async function removeOldEvents({ surfaces, clock }: EventExpiryOptions): Promise<void> {
   const since = clock.now() - EVENTS_MS;
   const options = { user: NOBODY, dryRun: false, fieldValidation: 'Ignore' } as const;

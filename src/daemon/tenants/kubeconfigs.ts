@@ -1,4 +1,4 @@
-/** Kubeconfigs that tenants name: keys of SharedSecrets, or files of one folder. */
+/** Kubeconfigs of tenants: keys of SharedSecrets, or files of one folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { valueAt } from '../../apimachinery/index.ts';
@@ -9,7 +9,7 @@ import type { Store } from '../../state/index.ts';
 export interface KubeconfigsOptions {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get' | 'observe'>;
-  /** Folder of those that are files. */
+  /** Folder of kubeconfig files. */
   readonly folder: string;
 }
 
@@ -20,12 +20,12 @@ export class Kubeconfigs {
     this.#options = options;
   }
 
-  /** Throws with a sentence that has nothing of what is in it. */
+  /** Throws an error without any content of the kubeconfig. */
   async access(source: KubeconfigSource): Promise<ClusterAccess> {
     return accessFromKubeconfig(await this.#text(source));
   }
 
-  /** Told of each SharedSecret that changes. Returns what ends it. */
+  /** Calls the listener for each SharedSecret that changes. Returns a function that unsubscribes it. */
   follow(listener: (of: { namespace: string; name: string }) => void): () => void {
     return this.#options.store.observe(this.#kind, ({ current }) => listener(current.key));
   }
@@ -53,7 +53,7 @@ export class Kubeconfigs {
   }
 }
 
-/** Whether a kubeconfig is in the SharedSecret. */
+/** True if the kubeconfig is in the SharedSecret. */
 export function isInSecret(
   source: KubeconfigSource | undefined,
   { namespace, name }: { namespace: string; name: string },

@@ -1,9 +1,9 @@
 /**
- * Cleans up where tenants used to put what they synced: when they are removed, and when they go
- * somewhere else. What cannot be reached is tried again for as long as it takes.
+ * Removes synced objects from former targets: when a tenant is removed, and when its target changes.
+ * Unreachable targets are retried until they can be cleaned up.
  */
 
-import type { KubeObject } from '../../apimachinery/index.ts';
+import { jsonEqual, type KubeObject } from '../../apimachinery/index.ts';
 import type { TenantCluster } from '../../endpoint-patches/index.ts';
 import {
   backoffAfter,
@@ -15,17 +15,17 @@ import { exceeds, type PruneBudget } from '../../registry/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { isWanted, removeSynced, SYNCED_KINDS } from '../../tenant-sync/index.ts';
 import type { Tenants } from './clusters.ts';
-import { idOfTarget, isSameCluster, type SyncTarget, type SyncTargets } from './sync-targets.ts';
+import type { SyncTarget, SyncTargets } from './sync-targets.ts';
 
 export interface OrphanCleanupOptions {
   targets(): Promise<SyncTargets>;
   access(target: SyncTarget): Promise<ClusterAccess>;
   readonly logger: Logger;
-  /** It is time to try again. */
+  /** Called when the next attempt is due. */
   retry(tenant: string): void;
-  /** True if it is removed where nobody can tell that the cluster is another one, as rights are. */
+  /** True if objects are removed even when the cluster may be the present one, as for rights. */
   readonly removesInDoubt?: boolean;
-  /** Removes what is left at a target, and says how much it was. */
+  /** Removes the remaining objects of a target. Returns their number. */
   remove(of: Removal): Promise<number>;
 }
 
@@ -33,14 +33,14 @@ export interface Removal {
   readonly client: KubeClient;
   readonly tenant: string;
   readonly target: SyncTarget;
-  /** The tenant as it is, where it is at the same cluster still. */
+  /** The current tenant, if it is still at the same cluster. */
   readonly keep: CurrentTarget | undefined;
 }
 
-/** The tenant as it is, where it is still there. */
+/** The current target of a tenant that still exists. */
 export interface CurrentTarget {
   readonly target: SyncTarget;
-  /** Absent where what is left does not depend on it. */
+  /** Absent: the objects to remove do not depend on the tenant. */
   readonly tenant?: TenantCluster;
 }
 
@@ -48,7 +48,7 @@ const BACKOFF = { firstMs: 5_000, lastMs: 300_000 };
 
 export class OrphanCleanup {
   readonly #options: OrphanCleanupOptions;
-  /** How targets were reached last: by now the kubeconfig may be gone with the tenant. */
+  /** Last known access to targets: the kubeconfig may be gone with the tenant. */
   readonly #access = new Map<string, ClusterAccess>();
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -60,7 +60,7 @@ export class OrphanCleanup {
     this.#options = options;
   }
 
-  /** How many targets are still to be cleaned up. */
+  /** Number of targets that are not cleaned up yet. */
   get remaining(): number {
     return [...this.#left.values()].reduce((sum, count) => sum + count, 0);
   }
@@ -69,7 +69,7 @@ export class OrphanCleanup {
     this.#access.set(idOfTarget(target), access);
   }
 
-  /** Tries each target once; never rejects for what a cluster does. */
+  /** Tries each target once. Never rejects because of a cluster. */
   async clean(tenant: string, current?: CurrentTarget): Promise<void> {
     const targets = await this.#options.targets();
     clearTimeout(this.#timers.get(tenant));
@@ -90,7 +90,7 @@ export class OrphanCleanup {
     else this.#failures.delete(tenant);
   }
 
-  /** What is under way fails, and is done by the next process. */
+  /** Aborts work in progress; the next process repeats it. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -116,8 +116,7 @@ export class OrphanCleanup {
       const same =
         current === undefined ? false : await this.#isSame(client, target, current.target);
       if (same === undefined && this.#options.removesInDoubt !== true) {
-        const text =
-          'What was synced stays: nobody can tell whether its cluster is the present one';
+        const text = 'What was synced stays: it is unknown if its cluster is the present one';
         logger.warn({ tenant, place: target }, text);
         return;
       }
@@ -141,7 +140,7 @@ export class OrphanCleanup {
     this.#clients.delete(client);
   }
 
-  /** Undefined: it cannot be told. The same cluster may have two kubeconfigs. */
+  /** Undefined: unknown. Two kubeconfigs may reach the same cluster. */
   async #isSame(
     client: KubeClient,
     target: SyncTarget,
@@ -158,7 +157,7 @@ export class OrphanCleanup {
   }
 }
 
-/** Clusters have no name of their own; the uid of this namespace is taken for one. */
+/** Clusters have no id; the uid of `kube-system` serves as one. */
 async function uidOfCluster(client: KubeClient): Promise<string | undefined> {
   try {
     const { metadata } = await client.get({ plural: 'namespaces', name: 'kube-system' });
@@ -169,7 +168,19 @@ async function uidOfCluster(client: KubeClient): Promise<string | undefined> {
   }
 }
 
-/** Removes what endpoint sync wrote. */
+/** Equal for equal targets, whatever the order of their fields. */
+function idOfTarget({ cluster, kubeconfig, namespace }: SyncTarget): string {
+  const { file, sharedSecret: of } = kubeconfig ?? {};
+  return JSON.stringify([cluster, file, of?.namespace, of?.name, of?.key, namespace]);
+}
+
+/** True if two targets are reached in the same way. */
+function isSameCluster(a: SyncTarget, b: SyncTarget): boolean {
+  if (a.kubeconfig === undefined && b.kubeconfig === undefined) return a.cluster === b.cluster;
+  return jsonEqual(a.kubeconfig, b.kubeconfig);
+}
+
+/** Removes the objects of endpoint sync. */
 export async function removeSyncedObjects(
   { client, tenant, target, keep }: Removal,
   logger: Logger,
@@ -178,7 +189,7 @@ export async function removeSyncedObjects(
   const keeps = (object: KubeObject): boolean => current !== undefined && isWanted(object, current);
   let sum = 0;
   for (const kind of Object.values(SYNCED_KINDS)) {
-    // A kubeconfig of a former version may reach Endpoints alone, and has synced nothing else.
+    // A kubeconfig of an older version may reach only Endpoints, and has synced nothing else.
     const isOptional = kind.name !== 'Endpoints';
     const { namespace } = target;
     const removed = await removeSynced({ kind, client, tenant, namespace, keeps, isOptional });
@@ -192,8 +203,8 @@ export async function removeSyncedObjects(
 }
 
 /**
- * Tenants with targets that are there no more. Those that went while no process saw it are held where
- * they are more than the budget lets go: a wrong folder looks like that.
+ * Tenants that are gone but still have targets. If more tenants than the prune budget allows went while
+ * no process ran, they are held: a wrong folder looks like that.
  */
 export function goneTenants(
   targets: SyncTargets,

@@ -1,11 +1,11 @@
-/** Effects of a plan on tenants that change, for those who may see the objects in their clusters. */
+/** Effects of a plan on synced objects, for users who may list the objects in the tenant cluster. */
 import type { User } from '../../apimachinery/index.ts';
 import type { ComputeEffects, PlanEffects } from '../../history/index.ts';
 import { ENDPOINTS, type Kind, SERVICE, type TenantChange } from '../../kinds/index.ts';
 import type { ClusterRoots } from '../../server/index.ts';
 import type { TenantLoops } from './tenant-loops.ts';
 
-/** Of all tenants of a plan. */
+/** Time limit for all tenants of a plan. */
 const LONGEST_MS = 10_000;
 const NOTHING = { objects: 0, changed: 0, items: [], unseen: 0, warnings: [] } as const;
 
@@ -19,7 +19,7 @@ export function planEffects(of: {
   return (user) => {
     const end = performance.now() + LONGEST_MS;
     return async (change) => {
-      if (performance.now() > end) return unknown('finding out would have taken too long');
+      if (performance.now() > end) return unknown('computing them would have taken too long');
       return await effects(change, user);
     };
   };

@@ -1,26 +1,26 @@
 /**
- * Where tenants have put what they synced, so that it can be removed when the tenant is gone, even
- * by the next process. It is kept beside the clusters that are served here: throwing the state away
- * must not make anybody forget what is to be cleaned up. No secret is in it: a kubeconfig is named.
+ * Targets of tenant syncs, persisted so that any later process can remove the objects of a removed
+ * tenant. The records are stored beside the served clusters, because deleting the platform's state must
+ * not lose them. They contain no secrets: a kubeconfig is recorded by its reference.
  */
 import { type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/index.ts';
 import type { KubeconfigSource, TenantSettings } from '../../kinds/index.ts';
 import type { ScopedStore } from '../../state/index.ts';
 
 export interface SyncTarget {
-  /** Of the clusters that are served here; where there is a kubeconfig it does not count. */
+  /** Served cluster; ignored if there is a kubeconfig. */
   readonly cluster: string;
   readonly kubeconfig?: KubeconfigSource;
-  /** Absent: each namespace of the tenant has one of its own. */
+  /** Absent: each namespace of the tenant has a namespace at the target. */
   readonly namespace?: string;
 }
 
 interface TenantTargets {
   /** Absent: the tenant is gone. */
   readonly now?: SyncTarget;
-  /** Whether it stays as it is when the tenant goes. */
+  /** True if synced objects stay when the tenant is removed. */
   readonly retain?: boolean;
-  /** What is still to be cleaned up. */
+  /** Targets that are not cleaned up yet. */
   readonly former: readonly SyncTarget[];
 }
 
@@ -34,12 +34,12 @@ export class SyncTargets {
     this.#records = records;
   }
 
-  /** Tenants that have, or had, something somewhere. */
+  /** Tenants that have, or had, a target. */
   get tenants(): string[] {
     return this.#records.list(COLLECTION).items.map(({ key }) => key.name);
   }
 
-  /** Whether anything may be in the cluster that is served here. */
+  /** True if synced objects may be in the served cluster. */
   mayHaveObjectsIn(cluster: string): boolean {
     const isThere = (target: SyncTarget): boolean =>
       target.kubeconfig === undefined && target.cluster === cluster;
@@ -49,7 +49,7 @@ export class SyncTargets {
     });
   }
 
-  /** Whether the tenant was last seen to be there. */
+  /** True if the tenant existed when it was last seen. */
   isRecorded(tenant: string): boolean {
     return this.#read(tenant).now !== undefined;
   }
@@ -58,7 +58,7 @@ export class SyncTargets {
     return this.#read(tenant).former;
   }
 
-  /** Resolves when it is kept: from then on objects may be written there. */
+  /** Resolves when the target is persisted: only then may objects be written to it. */
   async record(tenant: string, target: SyncTarget, retain: boolean): Promise<void> {
     const { now, former } = this.#read(tenant);
     const left = now === undefined || jsonEqual(now, target) || retain ? [] : [now];
@@ -106,16 +106,4 @@ export function targetOf(settings: TenantSettings, mode: 'single' | 'multi'): Sy
     ...(target === undefined ? {} : { kubeconfig: target }),
     ...(mode === 'single' ? { namespace: targetNamespace } : {}),
   };
-}
-
-/** The same for the same target, whatever the order in which its fields were written. */
-export function idOfTarget({ cluster, kubeconfig, namespace }: SyncTarget): string {
-  const { file, sharedSecret: of } = kubeconfig ?? {};
-  return JSON.stringify([cluster, file, of?.namespace, of?.name, of?.key, namespace]);
-}
-
-/** Whether two targets are reached in the same way. */
-export function isSameCluster(a: SyncTarget, b: SyncTarget): boolean {
-  if (a.kubeconfig === undefined && b.kubeconfig === undefined) return a.cluster === b.cluster;
-  return jsonEqual(a.kubeconfig, b.kubeconfig);
 }

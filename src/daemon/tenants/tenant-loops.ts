@@ -1,5 +1,4 @@
-/** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
-
+/** Runs the endpoint sync of each tenant, and reports its progress in the status. */
 import { type Clock, type JsonObject, jsonEqual } from '../../apimachinery/index.ts';
 import { KeyedMutex } from '../../concurrency/index.ts';
 import type { SyncedKindName, SyncedTenant } from '../../endpoint-patches/index.ts';
@@ -44,13 +43,13 @@ export interface TenantLoopsOptions {
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit'>;
   readonly runner: PatchRunner;
-  /** Names of references: see the option of the same name. */
+  /** Form of the names of references: see the option of the same name. */
   readonly referenceNames: 'short' | 'concat';
   /** `/kubernetes`. */
   readonly prefix: string;
-  /** How to reach a cluster that is served here, by the path of its API. */
+  /** Access to a served cluster, by the path of its API. */
   access(root: string): Promise<ClusterAccess>;
-  /** Folder of the kubeconfigs that tenants name by file. */
+  /** Folder of kubeconfigs that tenants name by file. */
   readonly kubeconfigs: string;
   readonly metrics: TenantMetrics;
   readonly logger: Logger;
@@ -59,9 +58,9 @@ export interface TenantLoopsOptions {
 }
 
 interface Loop {
-  /** One per kind. Endpoints come first. */
+  /** One per kind, Endpoints first. */
   readonly syncs: readonly KindSync[];
-  /** What it was started with; a change of it takes another loop. */
+  /** Settings at the start of the loop; changed settings take a new loop. */
   readonly ends: string;
   patched: string;
   readonly clients: readonly KubeClient[];
@@ -72,13 +71,13 @@ interface KindSync {
   readonly sync: TenantSync;
 }
 
-/** A status that changes all the time is written this often. */
+/** Shortest interval between writes of a status. */
 const STATUS_MS = 500;
 
 export class TenantLoops {
   readonly #options: TenantLoopsOptions;
   readonly #loops = new Map<string, Loop>();
-  /** Tenants whose loop cannot run, and why. */
+  /** Tenants whose sync cannot run, with the reason. */
   readonly #broken = new Map<string, SyncSummary>();
   readonly #mutexes = new KeyedMutex();
   readonly #due = new Map<string, NodeJS.Timeout>();
@@ -105,7 +104,7 @@ export class TenantLoops {
     options.metrics.followLeftovers(() => this.#former.remaining);
   }
 
-  /** The tenant is there, is gone, or is another than before. Calls of one tenant run one at a time. */
+  /** Call when a tenant was added, removed or changed. Calls for one tenant run one after the other. */
   follow(name: string): void {
     if (this.#closed) return;
     this.#mutexes
@@ -114,8 +113,8 @@ export class TenantLoops {
   }
 
   /**
-   * Cleans up after tenants that went while nobody was there to see it, unless those are more than
-   * may go without anybody's consent: a wrong folder looks like that.
+   * Cleans up after tenants that were removed while no process ran, unless they are more than the prune
+   * budget allows: a wrong folder looks like that.
    */
   async resume(budget: PruneBudget): Promise<void> {
     const { tenants, logger } = this.#options;
@@ -141,7 +140,7 @@ export class TenantLoops {
     return previewPatches(runner, syncedTenant(name, settings, referenceNames), objects);
   }
 
-  /** Effects of another file; undefined: the objects of the tenant are not known. */
+  /** Effects of a changed tenant file; undefined: the objects of the tenant are not known. */
   effects(change: TenantChange): Promise<Effects> | undefined {
     const { runner, referenceNames } = this.#options;
     const found = this.#loops.get(change.name)?.syncs.map(({ sync }) => sync.observed);
@@ -266,7 +265,7 @@ export class TenantLoops {
     return await this.#access(kubeconfig, `${this.#options.prefix}/cluster/${cluster}`);
   }
 
-  /** Whether an end of the tenant is reached by what is in the SharedSecret. */
+  /** True if the kubeconfig of an end of the tenant is in the SharedSecret. */
   #names(tenant: string, secret: { namespace: string; name: string }): boolean {
     const object = this.#options.tenants.get(tenant);
     if (object === undefined) return false;
@@ -279,13 +278,13 @@ export class TenantLoops {
     const publish = (): void => {
       this.#due.delete(name);
       this.#publish(name).catch((err: unknown) =>
-        this.#options.logger.debug({ err, tenant: name }, 'The status waits'),
+        this.#options.logger.debug({ err, tenant: name }, 'The status cannot be written yet'),
       );
     };
     this.#due.set(name, setTimeout(publish, STATUS_MS));
   }
 
-  /** Into the state and never into git: it is observed again at the next start. */
+  /** Writes the status to the state, never to git: it is observed again at the next start. */
   async #publish(name: string): Promise<void> {
     const { branch, store, kinds, tenants } = this.#options;
     const kind = kinds.kinds.find(({ storedIn }) => storedIn === 'file');
@@ -308,7 +307,7 @@ export class TenantLoops {
     });
   }
 
-  /** The counts are those of Endpoints; the state is that of the kind that is worse off. */
+  /** The counts of Endpoints, with the worse state of both kinds. */
   #summary(name: string): SyncSummary {
     const broken = this.#broken.get(name);
     if (broken !== undefined) return broken;

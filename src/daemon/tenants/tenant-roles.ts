@@ -1,6 +1,6 @@
 /**
- * Keeps the ClusterRoleBindings of `spec.clusterRoles` in tenant clusters elsewhere: those that a
- * tenant reaches by a kubeconfig. Nothing is read there before a role is assigned to anybody.
+ * Syncs the ClusterRoleBindings of `spec.clusterRoles` to tenant clusters that are reached by a
+ * kubeconfig. A cluster is not contacted before a role is assigned.
  */
 
 import type { Clock } from '../../apimachinery/index.ts';
@@ -31,13 +31,13 @@ import type { SyncTarget, SyncTargets } from './sync-targets.ts';
 
 export interface TenantRolesOptions {
   readonly tenants: Tenants;
-  /** Places of the bindings that were written, apart from what else is synced. */
+  /** Targets of the bindings, separate from those of endpoint sync. */
   targets(): Promise<SyncTargets>;
   readonly assignments: AccessControl['assignments'];
   readonly kinds: KindTable;
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit'>;
-  /** Folder of the kubeconfigs that tenants name by file. */
+  /** Folder of kubeconfigs that tenants name by file. */
   readonly kubeconfigs: string;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -47,11 +47,11 @@ export interface TenantRolesOptions {
 interface Loop {
   readonly bindings: RoleBindings;
   readonly client: KubeClient;
-  /** Settings that it was started with; a change of them takes another loop. */
+  /** Settings at the start of the loop; changed settings take a new loop. */
   readonly text: string;
 }
 
-/** The condition of a Tenant whose bindings are not as they should be. */
+/** Condition of a Tenant about its bindings. */
 const CONDITION = 'ClusterRoles';
 
 export class TenantRoles {
@@ -74,7 +74,7 @@ export class TenantRoles {
       retry: (tenant) => this.follow(tenant),
       removesInDoubt: true,
       remove: ({ client, tenant, keep }) =>
-        // A loop at the same cluster looks after them.
+        // A loop at the same cluster maintains them.
         keep === undefined ? removeRoleBindings(client, tenant) : Promise.resolve(0),
       logger,
     });
@@ -90,7 +90,7 @@ export class TenantRoles {
     ];
   }
 
-  /** The tenant is there, is gone, or is another than before. Calls of one tenant run one at a time. */
+  /** Call when a tenant was added, removed or changed. Calls for one tenant run one after the other. */
   follow(name: string): void {
     if (this.#closed) return;
     this.#mutexes
@@ -100,7 +100,7 @@ export class TenantRoles {
       );
   }
 
-  /** Cleans up after tenants that went while the process was stopped, within the prune budget. */
+  /** Cleans up after tenants that were removed while no process ran, within the prune budget. */
   async resume(budget: PruneBudget): Promise<void> {
     const { gone, held } = goneTenants(
       await this.#options.targets(),
@@ -123,7 +123,7 @@ export class TenantRoles {
     await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
   }
 
-  /** Many changes of one step are one. */
+  /** Combines all changes of one tick. */
   #changedSoon(): void {
     if (this.#isDue || this.#closed) return;
     this.#isDue = true;
@@ -206,7 +206,7 @@ export class TenantRoles {
     const stored = store.get(key);
     if (stored === undefined || this.#closed) return;
     const onError = (err: unknown): void =>
-      logger.debug({ err, tenant: name }, 'The condition waits');
+      logger.debug({ err, tenant: name }, 'The condition cannot be written yet');
     void reportProblems({ store, branch, clock, onError }, stored, { [CONDITION]: problem });
   }
 }

@@ -151,7 +151,7 @@ describe('a key with a scope cannot change', () => {
       it.spec = { raw: 'projectNamespacePrefix: ""' };
     };
     const outcome = await at.patch(scoped, 'config', 'platform', change);
-    expect(outcome.text).toContain('what decides about access is for keys without one to write');
+    expect(outcome.text).toContain('objects that decide about access take a key without a scope');
     expect((await at.delete(scoped, 'config', 'platform')).code).toBe(403);
     const earlier = object('Config', 'a', { spec: { raw: 'projectNamespacePrefix: x' } });
     expect(await both('config', earlier)).toBe(403);

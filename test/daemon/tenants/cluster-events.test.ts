@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
-import { openClusters } from '../../../src/daemon/tenants/clusters.ts';
+import { ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { EVENT } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
 import { recordEvent } from '../../../src/tenant-sync/sync-events.ts';
 import { kinds } from '../../support/platform.ts';
@@ -16,7 +16,7 @@ test('an event is there for an hour, and a newer one stays', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'events-'));
   let now = Date.parse('2026-11-21T12:00:00Z');
   const tenant = { metadata: { name: 'blue', uid: 'u' }, spec: {} };
-  const clusters = openClusters({
+  const clusters = new ServedClusters({
     directory,
     stateKey: Buffer.alloc(32),
     kinds,

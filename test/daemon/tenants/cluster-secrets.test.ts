@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { Attributes, Authorizer } from '../../../src/apimachinery/request.ts';
 import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
-import { type Clusters, openClusters } from '../../../src/daemon/tenants/clusters.ts';
+import { type Clusters, ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { SECRET } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
@@ -39,7 +39,7 @@ const authorizer: Authorizer = {
 };
 
 function open(): Clusters {
-  return openClusters({
+  return new ServedClusters({
     directory: join(directory, 'clusters'),
     stateKey: Buffer.alloc(32),
     kinds,
