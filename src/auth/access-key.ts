@@ -1,6 +1,11 @@
-/** An OwnedAccessKey as authentication keeps it: read once, when the object changes. */
+/** An OwnedAccessKey in the form that authentication uses, parsed once per version of the object. */
 import { createHash } from 'node:crypto';
-import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
+import {
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  type KubeObject,
+} from '../apimachinery/index.ts';
 import { isConcealedAccessKey } from '../kinds/index.ts';
 import { text, texts, time } from './fields.ts';
 import type { KeyOwner } from './identity.ts';
@@ -11,24 +16,24 @@ export interface AccessKey {
   readonly uid: string | undefined;
   /** `sha256:…`. */
   readonly concealed: string;
-  /** The 32 bytes that `concealed` spells. */
+  /** The 32 bytes that `concealed` encodes. */
   readonly digest: Buffer;
   readonly disabled: boolean;
   /** False for keys that only reset a password or refresh a token. */
   readonly forRequests: boolean;
   readonly owner: KeyOwner;
-  /** `spec.scope`; undefined for no restriction. Anything that is no object permits nothing. */
+  /** `spec.scope`; undefined: no restriction. A value that is not an object permits nothing. */
   readonly scope: JsonObject | undefined;
   readonly lifetime: KeyLifetime;
   /** `status.lastActivity`, in milliseconds since the epoch. */
   readonly lastActivity: number | undefined;
-  /** Whether a use must be saved without delay. */
+  /** True if a use must be saved without delay. */
   readonly savedAtOnce: boolean;
 }
 
 const TYPES_NOT_FOR_REQUESTS: readonly unknown[] = ['Reset', 'OIDCRefreshToken'];
 
-/** A lost use could end a key with a shorter life while it is in use. */
+/** Below this lifetime, losing a use could end a key that is in use. */
 const SAVE_AT_ONCE_BELOW_SECONDS = 120;
 
 /** Undefined when the object holds no concealed key. */
@@ -66,23 +71,23 @@ export function readAccessKey(
 }
 
 /**
- * Identity of a key: another one for a later key of the same name, and for the same object with
- * another text. 43 characters of base64url; nobody can tell the key from it.
+ * Identity of a key: differs for a later key of the same name, and for the same object with another key
+ * text. 43 characters of base64url, from which the key cannot be derived.
  */
 export function identityOf({ uid = '', concealed }: AccessKey): string {
   return createHash('sha256').update(`${uid}\0${concealed}`).digest('base64url');
 }
 
-function readScope(scope: unknown): JsonObject | undefined {
+function readScope(scope: JsonValue | undefined): JsonObject | undefined {
   if (scope === undefined) return undefined;
-  return isRecord(scope) ? (scope as JsonObject) : {};
+  return isRecord(scope) ? scope : {};
 }
 
 function digestOf(concealed: string): Buffer {
   return Buffer.from(concealed.slice(concealed.indexOf(':') + 1), 'hex');
 }
 
-/** A key of unknown age is as old as can be: whatever limits a life has ended it. */
+/** A key of unknown age counts as oldest, so that any limit on its lifetime has ended it. */
 export function readLifetime(object: KubeObject, spec: JsonObject): KeyLifetime {
   const ttl = spec['ttl'];
   return {

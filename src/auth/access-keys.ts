@@ -1,7 +1,6 @@
 /**
  * Authentication by access keys (spec sections 2.6 and 5): from the text of a key to the user of a
- * request. Keys are known by their hash only. Kept up to date by `set` and `remove`, one call per
- * change of an OwnedAccessKey.
+ * request. Only hashes of keys are stored. `set` and `remove` follow the changes of OwnedAccessKeys.
  */
 import { timingSafeEqual } from 'node:crypto';
 import {
@@ -29,10 +28,10 @@ import type { PermitContext } from './scope-permits.ts';
 export interface AccessKeyOptions {
   readonly directory: Directory;
   readonly activity: ActivityTracker;
-  /** The limits of the current configuration; asked at every use, so it should be cheap. */
+  /** Limits of the current configuration; read at every use, so it should be cheap. */
   readonly limits: () => KeyLifetimeLimits;
   readonly clock: Clock;
-  /** What scopes of keys are judged by. */
+  /** Context in which scopes of keys are evaluated. */
   readonly scopes: PermitContext;
 }
 
@@ -43,7 +42,7 @@ export interface Authenticated {
   readonly owner: IdentityOwner;
   /** Identity of the access key; see `identityOf`. */
   readonly keyId: string;
-  /** Milliseconds since the epoch; Infinity for a key that does not end. */
+  /** Milliseconds since the epoch; Infinity for a key without an end. */
   readonly keyExpiresAt: number;
 }
 
@@ -57,46 +56,46 @@ export type RejectReason =
 
 export interface Rejected {
   readonly authenticated: false;
-  /** For audit and metrics. */
+  /** Reason for audit and metrics. */
   readonly reason: RejectReason;
-  /** For the body of the 401. Says more than `Unauthorized` only to the holder of a real key. */
+  /** Body of the 401. Only the holder of a real key gets more than `Unauthorized`. */
   readonly message: string;
 }
 
 const UNKNOWN: Rejected = { authenticated: false, reason: 'unknown', message: 'Unauthorized' };
 
 const LONGEST_TOKEN = 1024;
-/** Texts of keys that are remembered. */
+/** Number of key texts in the cache. */
 const MOST_RECENT = 4096;
 
-/** Where the digits of a concealed key begin. */
+/** Start of the digits in a concealed key. */
 const DIGEST_BEGINS = 'sha256:'.length;
-/** Compared against where there is no key, so that unknown keys take as long as known ones. */
+/** Compared when no key matches, so that unknown keys take as long as known ones. */
 const NO_DIGEST = Buffer.alloc(32);
-/** The digest of the key that is looked at; nothing waits while it is. */
+/** Digest of the key under comparison; shared, because the comparison never yields. */
 const shown = Buffer.alloc(32);
 
 interface Entry {
   readonly key: AccessKey;
-  /** Compiled when the key is first used: most keys of a large platform rest. */
+  /** Compiled at the first use of the key: most keys of a large platform are unused. */
   scope: Scope | undefined;
-  /** The identity as of `version` of the directory. */
+  /** Identity as of `version` of the directory. */
   identity: Identity | undefined;
   version: number;
-  /** Identity of the key, once it was asked for. */
+  /** Identity of the key, computed on first use. */
   id: string | undefined;
-  /** The last answer to it. */
+  /** The last result for this key. */
   answer: Authenticated | undefined;
 }
 
 export class AccessKeyIndex {
   readonly #options: AccessKeyOptions;
   readonly #byName = new Map<string, Entry>();
-  /** Concealed key → its objects, the one that counts first. Nearly always there is one. */
+  /** Concealed key → its objects, the valid one first. Nearly always there is only one. */
   readonly #byHash = new Map<string, Entry[]>();
   /** Names of users and teams to the names of the keys that act as them. */
   readonly #byActor = new Multimap();
-  /** Keys in use by their text, which only memory holds. Looked at again each time: see `#counts`. */
+  /** Cache by key text, in memory only. `#isCurrent` checks each hit. */
   readonly #recent = new Map<string, Entry>();
 
   constructor(options: AccessKeyOptions) {
@@ -104,14 +103,14 @@ export class AccessKeyIndex {
   }
 
   /**
-   * Adds or replaces a key. `hidden.key` is the concealed key, `hidden.ownerUid` whom the key was
-   * made for. An object without a key, or one that is being deleted, authenticates nobody.
+   * Adds or replaces a key. `hidden.key` is the concealed key, `hidden.ownerUid` the uid of its owner. An
+   * object without a key, or one that is being deleted, cannot authenticate.
    */
   set(name: string, object: KubeObject, hidden: JsonObject | undefined): void {
     const before = this.#byName.get(name)?.key;
     this.#drop(name);
     const key = readAccessKey(name, object, hidden);
-    if (before !== undefined && before.uid !== key?.uid) this.#options.activity.forget(name);
+    if (before !== undefined && before.uid !== key?.uid) this.#options.activity.drop(name);
     if (key === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const unknown = { scope: undefined, identity: undefined, version: -1 };
     const entry: Entry = { key, ...unknown, id: undefined, answer: undefined };
@@ -123,12 +122,12 @@ export class AccessKeyIndex {
 
   remove(name: string): void {
     this.#drop(name);
-    this.#options.activity.forget(name);
+    this.#options.activity.drop(name);
   }
 
   /**
-   * Decides about a bearer token, and notes the use of a key that passed. The answer to the same key
-   * is the same object until something about it changes.
+   * Authenticates a bearer token, and records the use of a valid key. The result for a key is the same
+   * object until something about the key changes.
    */
   authenticate(token: string): Authenticated | Rejected {
     const entry = this.#find(token);
@@ -151,7 +150,7 @@ export class AccessKeyIndex {
     return accepted(entry, identity, end);
   }
 
-  /** True if a key of that name exists, is enabled, has begun, has not ended and has its owner. */
+  /** True if the key exists, is enabled, has begun, has not ended, and its owner is unchanged. */
   works(name: string): boolean {
     const entry = this.#byName.get(name);
     const now = this.#options.clock.now();
@@ -160,13 +159,13 @@ export class AccessKeyIndex {
     return now < this.#expiresAt(entry.key) && this.#isOfPresentOwner(entry);
   }
 
-  /** Identity of the key of that name; undefined while it does not work. */
+  /** Identity of a key; undefined while the key does not work. */
   idOf(name: string): string | undefined {
     const entry = this.#byName.get(name);
     return entry === undefined || !this.works(name) ? undefined : idOf(entry);
   }
 
-  /** The holder of the key of that name, as `authenticate` gives it; undefined while it does not work. */
+  /** Holder of a key, as `authenticate` returns it; undefined while the key does not work. */
   holder(name: string): Authenticated | undefined {
     const entry = this.#byName.get(name);
     if (entry === undefined || !entry.key.forRequests || !this.works(name)) return undefined;
@@ -174,27 +173,27 @@ export class AccessKeyIndex {
     return 'reason' in identity ? undefined : accepted(entry, identity, this.#expiresAt(entry.key));
   }
 
-  /** Why the owner of a key makes it useless; undefined: it does not. */
+  /** Reason why the owner makes a key useless; undefined: the key is usable. */
   ownerProblem(name: string): Exclude<Identity, { user: User }> | undefined {
     const entry = this.#byName.get(name);
     const identity = entry && this.#identity(entry);
     return identity !== undefined && 'reason' in identity ? identity : undefined;
   }
 
-  /** Names of the keys that act under a name, whether or not they work. */
+  /** Names of the keys that act under a name, including keys that do not work. */
   keysOf(as: ActingAs, name: string): string[] {
     return [...this.#byActor.get(actorText(as, name))];
   }
 
   /**
-   * True if any key acts under a name, whether or not it works. Keys of logins do not count: the
+   * True if any key acts under a name, including keys that do not work. Login keys do not count: the
    * garbage collector removes them after their user.
    */
   isActedAs(as: ActingAs, name: string): boolean {
     return this.keysOf(as, name).some((key) => !this.#byName.get(key)?.key.lifetime.login);
   }
 
-  /** Keys of logins of the users that there are: their names, by the name of the user. */
+  /** Login keys of existing users. */
   logins(): { readonly key: string; readonly user: string }[] {
     return [...this.#byName.values()].flatMap((entry) => {
       const { key } = entry;
@@ -204,15 +203,15 @@ export class AccessKeyIndex {
     });
   }
 
-  /** The object that a concealed key authenticates as; undefined when there is none. */
+  /** Name of the object that a concealed key authenticates as; undefined: there is none. */
   holderOf(concealed: string): string | undefined {
     return this.#byHash.get(concealed)?.[0]?.key.name;
   }
 
   /**
-   * Names of the keys that ended longer ago than they are kept; keys of a login are kept no longer
-   * than they work. Whether a key whose time counts from its last use has ended nobody knows while
-   * that use may have been forgotten with the state: it counts when the latest possible end has come.
+   * Names of the keys that ended more than `keptMs` ago; login keys are due as soon as they end. If the
+   * lifetime counts from the last use and that use may have been lost with the state, the latest possible
+   * end counts.
    */
   overdue(keptMs: number): string[] {
     const now = this.#options.clock.now();
@@ -222,10 +221,10 @@ export class AccessKeyIndex {
       .map(({ name }) => name);
   }
 
-  /** Hashing runs long ways through cold code: for a request it costs as much as all the rest. */
+  /** Cached: hashing takes cold code paths, and for a request costs as much as everything else. */
   #find(token: string): Entry | undefined {
     const recent = this.#recent.get(token);
-    if (recent !== undefined && this.#counts(recent)) return recent;
+    if (recent !== undefined && this.#isCurrent(recent)) return recent;
     const found = this.#search(token);
     if (found === undefined) return undefined;
     if (this.#recent.size >= MOST_RECENT) this.#recent.clear();
@@ -233,11 +232,11 @@ export class AccessKeyIndex {
     return found;
   }
 
-  #counts(entry: Entry): boolean {
+  #isCurrent(entry: Entry): boolean {
     return this.#byHash.get(entry.key.concealed)?.[0] === entry;
   }
 
-  /** The hash of a key is in git for many to read: it must not work in place of the key. */
+  /** Many users can read the hash of a key in git: the hash must not work in place of the key. */
   #search(token: string): Entry | undefined {
     if (token === '' || token.length > LONGEST_TOKEN || isConcealedAccessKey(token)) {
       return undefined;
@@ -272,7 +271,7 @@ export class AccessKeyIndex {
     return entry.identity;
   }
 
-  /** False: the owner is gone and another one has its name. */
+  /** False: the owner is gone, and another one has its name. */
   #isOfPresentOwner(entry: Entry): boolean {
     const identity = this.#identity(entry);
     return !('reason' in identity && identity.reason === 'owner-replaced');
@@ -327,9 +326,9 @@ function narrowed(identity: Identity, scope: Scope | undefined): Identity {
 }
 
 /**
- * Of two objects with the same key the older one counts: whoever can write to git can copy the hash
- * of a key into an object of their own, and must neither take it over nor shut it out. The age is
- * what a commit says; where writes are judged, none may bring the key of another object at all.
+ * Of two objects with the same key, the older one counts: a writer to git can copy the hash of a key into
+ * an own object, which must neither take the key over nor lock it out. The age comes from the commit,
+ * which can be back-dated; the key guard therefore refuses the key of another object.
  */
 function byAge(a: Entry, b: Entry): number {
   const age = a.key.lifetime.creation - b.key.lifetime.creation;

@@ -1,6 +1,6 @@
 /**
- * Answers to questions about access (Kubernetes: `authorization.k8s.io`, `authentication.k8s.io`).
- * About oneself they count the scope of the key; about others roles alone, since no key is named.
+ * Answers to access reviews (Kubernetes: `authorization.k8s.io`, `authentication.k8s.io`). Reviews of
+ * the caller take the scope of its key into account; reviews of other users only roles.
  */
 import {
   type Attributes,
@@ -21,12 +21,12 @@ import type { PolicyRule } from './policy-rules.ts';
 import { scopeOf } from './scope.ts';
 import type { ScopedAuthorizer } from './scoped-authorizer.ts';
 
-/** How a plural that clients use is called where rights are kept. */
+/** Maps the plural that a client uses to the one in rules. */
 export type CanonicalPlural = (group: string, plural: string) => string;
 
 const ATTRIBUTES = ['resourceAttributes', 'nonResourceAttributes'] as const;
 
-/** What a review asks about; or what is wrong with the question. */
+/** Attributes that a review asks about, or the errors in the question. */
 export function askedAttributes(
   spec: JsonObject,
   canonical: CanonicalPlural,
@@ -48,7 +48,7 @@ const SELECTORS = ['fieldSelector', 'labelSelector'] as const;
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Problems of a selector that narrows the question, as Kubernetes finds them. */
+/** Problems of a selector in the question, as Kubernetes reports them. */
 function selectorErrors(selector: unknown, field: (typeof SELECTORS)[number]): FieldError[] {
   if (!isRecord(selector)) return [];
   const path = ['spec', 'resourceAttributes', field];
@@ -91,14 +91,9 @@ function resourceAttributes(
   asked: Readonly<Record<string, unknown>>,
   canonical: CanonicalPlural,
 ): Attributes {
-  const [verb, group, plural, subresource, namespace, name] = [
-    'verb',
-    'group',
-    'resource',
-    'subresource',
-    'namespace',
-    'name',
-  ].map((field) => text(asked[field]) ?? '') as [string, string, string, string, string, string];
+  const of = (field: string): string => text(asked[field]) ?? '';
+  const [verb, group, subresource] = [of('verb'), of('group'), of('subresource')];
+  const [plural, namespace, name] = [of('resource'), of('namespace'), of('name')];
   const resource = canonical(group, plural);
   const right = rightOnObject(subresource, verb);
   if (right !== undefined) return { verb: right, group, resource, namespace, name };
@@ -115,7 +110,7 @@ export function accessStatus(
   return { allowed, ...(reason === '' ? {} : { reason }) };
 }
 
-/** Whom a SubjectAccessReview is about: by its own words, in no group that it does not name. */
+/** User that a SubjectAccessReview names, with only the groups that it names. */
 export function askedSubject(
   spec: JsonObject,
 ): { readonly user: User } | { readonly errors: readonly FieldError[] } {
@@ -126,9 +121,9 @@ export function askedSubject(
 }
 
 /**
- * `status` of a SelfSubjectRulesReview. Without a scope these are the rules as roles have them, as
- * in Kubernetes. With one they are worked out kind by kind, so that nothing is listed that the scope
- * takes away; what is no kind here is left out.
+ * `status` of a SelfSubjectRulesReview. Without a scope it lists the rules of roles, as Kubernetes does.
+ * With a scope it computes the rules kind by kind, so that nothing is listed that the scope removes;
+ * unknown kinds are left out.
  */
 export function rulesStatus(
   rights: ScopedAuthorizer,
@@ -193,7 +188,7 @@ export function userInfo(user: User): JsonObject {
   };
 }
 
-/** `status` of a TokenReview: of a token that is good, by its claims. */
+/** `status` of a TokenReview of a valid token, from its claims. */
 export function tokenStatus(
   claims: Readonly<Record<string, unknown>>,
   audiences: readonly string[],

@@ -1,20 +1,20 @@
 /**
- * When each access key was last used. Kept in memory and written at a bounded rate, since every
- * request is a use; never in git.
+ * Last use of each access key. Uses are held in memory and saved at a bounded rate, since every request
+ * is a use; they are never in git.
  */
 import { Mutex } from '../concurrency/index.ts';
 
 export interface ActivityOptions {
   /**
-   * Keeps the last use of keys by name, in milliseconds since the epoch. What it fails to keep is
-   * given to it again with the next batch.
+   * Persists the last use of keys by name, in milliseconds since the epoch. A failed batch is included in
+   * the next one.
    */
   readonly save: (lastUse: ReadonlyMap<string, number>) => void | Promise<void>;
-  /** Told of a failed save that nobody waits for. */
+  /** Called for a failed background save. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The longest a use stays in memory only. */
+/** Longest time that a use is only in memory. */
 export const SAVE_INTERVAL_MS = 60_000;
 const SECOND_MS = 1000;
 
@@ -34,8 +34,8 @@ export class ActivityTracker {
   }
 
   /**
-   * Notes a use. `atOnce` saves without waiting for the interval, for keys that a lost use would
-   * end early. Saved timestamps have whole seconds, so only the first use in a second is saved.
+   * Records a use. `atOnce` saves it without delay, for keys that a lost use would end early. Saved
+   * timestamps have whole seconds, so only the first use in a second is saved.
    */
   record(key: string, now: number, atOnce: boolean): void {
     const last = this.#lastUse.get(key);
@@ -46,20 +46,20 @@ export class ActivityTracker {
     else this.#schedule();
   }
 
-  /** For a key that is gone: a later one of the same name starts afresh. */
-  forget(key: string): void {
+  /** Drops a removed key: a later key of the same name has no last use. */
+  drop(key: string): void {
     this.#lastUse.delete(key);
     this.#unsaved.delete(key);
   }
 
-  /** Saves what is unsaved. Rejects when that fails; the uses stay unsaved then. */
+  /** Saves all unsaved uses. Rejects on failure; the uses then stay unsaved. */
   save(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     return this.#mutex.run(() => this.#saveBatch());
   }
 
-  /** Saves the rest and stops the timer. */
+  /** Saves all unsaved uses and stops the timer. */
   async stop(): Promise<void> {
     try {
       await this.save();

@@ -1,20 +1,20 @@
 /**
- * The file with the first access key, `admin.token`. Whoever can read it is an administrator: mode
- * 0600, and its text goes into no log and no error. Only its path may be shown.
+ * The file of the first access key, `admin.token`. A reader of the file is an administrator: its mode is
+ * 0600, and its text never appears in a log or an error. Only its path may be shown.
  */
 import { accessKeyPrefix, hasValidChecksum, mintAccessKey } from '../kinds/index.ts';
 import { createFile, readIfThere } from './secret-file.ts';
 
 export interface AdminToken {
   readonly token: string;
-  /** True when this call made the key, so that an object for it has to be made too. */
+  /** True if this call made the key, so that its object must be created too. */
   readonly created: boolean;
 }
 
 /** Type of the key, as in `spec.type` of OwnedAccessKey. */
 export const ADMIN_KEY_TYPE = 'Other';
 
-/** Reads the key, or makes one. Throws when the file holds something else, with what to do. */
+/** Reads the key, or makes one. Throws with a remedy when the file holds anything else. */
 export async function ensureAdminToken(path: string): Promise<AdminToken> {
   const existing = await readAdminToken(path);
   if (existing !== undefined) return { token: existing, created: false };
@@ -23,7 +23,7 @@ export async function ensureAdminToken(path: string): Promise<AdminToken> {
   return ensureAdminToken(path);
 }
 
-/** Undefined when there is no such file. */
+/** Undefined: there is no such file. */
 export async function readAdminToken(path: string): Promise<string | undefined> {
   const text = await readIfThere(path);
   if (text === undefined) return undefined;

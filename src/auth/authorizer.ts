@@ -1,13 +1,12 @@
 /**
- * Authorization by roles and bindings (RBAC, as in Kubernetes): additive, denied by default, no
- * deny rules. Kept up to date by `set…` and `remove…`, one call per change of an object, so that a
- * change acts on the next request. An object that is being deleted is no longer desired and grants
- * nothing.
+ * Role-based access control as in Kubernetes: additive, denied by default, without deny rules. `set…`
+ * and `remove…` follow the changes of objects, so that a change acts on the next request. An object that
+ * is being deleted grants nothing.
  *
  * A Role or RoleBinding without a namespace is a ClusterRole or ClusterRoleBinding.
  *
- * Roles of `spec.clusterRoles` are bindings of their own: they hold in clusters and give nothing on
- * the platform, as bindings of the platform give nothing inside a cluster.
+ * Roles of `spec.clusterRoles` are separate bindings: they hold inside clusters and not on the platform,
+ * and bindings of the platform do not hold inside clusters.
  */
 import {
   type Attributes,
@@ -26,22 +25,22 @@ import { EVERYONES_RULES, FULL_AUTHORITY } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
 import { RoleIndex, type RoleKey } from './role-index.ts';
 
-/** What the escalation check needs to know about rights. */
+/** Rights as rules, for escalation checks. */
 export interface RuleSource extends Authorizer {
   /**
-   * Every rule that applies to a user, cluster-wide and in the namespace unless it is empty; with
-   * `about` those that this one object gives by its owner and access rules as well.
+   * Rules of a user, cluster-wide and in the namespace unless it is empty. With `about`, also the rules
+   * that the owner and access rules of that object give.
    */
   rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[];
-  /** The namespaces in which rules apply to a user that do not apply everywhere. */
+  /** Namespaces with rules for a user beyond the cluster-wide ones. */
   namespacesOf(user: User): string[];
-  /** Objects that give a user rights by owner or access rule; for `about` of `rulesFor`. */
+  /** Objects whose owner or access rules name the user; for `about` of `rulesFor`. */
   objectsNaming(user: User): Iterable<ObjectName>;
-  /** The rules of a role, aggregated ones included; undefined when there is no such role. */
+  /** Rules of a role, with aggregation; undefined: there is no such role. */
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined;
-  /** Every rule that a user has inside clusters by `spec.clusterRoles`. */
+  /** Rules of a user inside clusters, from `spec.clusterRoles`. */
   rulesInClusters(user: User): PolicyRule[];
-  /** True if a ClusterRole gives its rules to anybody inside clusters, by its name or by aggregation. */
+  /** True if a ClusterRole gives its rules to a user inside clusters, by name or by aggregation. */
   isAssignedInClusters(role: KubeObject): boolean;
 }
 
@@ -53,10 +52,10 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** What objects grant on themselves, by their owners and access rules. */
+/** Rights that objects grant on themselves, by owner and access rules. */
 export interface AccessSource {
   on(object: ObjectName): readonly AccessGrant[];
-  /** Every object that names the user or one of the groups. Looks at all of them: for rare use. */
+  /** Objects that name the user or one of the groups. Scans all objects: for rare use. */
   naming(user: User): Iterable<ObjectName>;
 }
 
@@ -70,7 +69,7 @@ export class RbacAuthorizer implements RuleSource {
   readonly #roles = new RoleIndex();
   readonly #bindings = new BindingIndex();
   readonly #inClusters = new BindingIndex();
-  /** Team or user → the bindings that it stands for in clusters. */
+  /** Team or user → its bindings in clusters. */
   readonly #assigned = new Map<string, readonly KubeObject[]>();
   readonly #access: AccessSource;
   #revision = 0;
@@ -80,8 +79,8 @@ export class RbacAuthorizer implements RuleSource {
   }
 
   /**
-   * Grows whenever a role or binding changes here. That may be a while after the state has changed:
-   * whoever keeps a decision keeps it for one of each.
+   * Grows with every change of a role or binding in this index, which may follow a change of the state
+   * with a delay: a cached decision is valid for one pair of both revisions.
    */
   get revision(): number {
     return this.#revision;
@@ -111,7 +110,7 @@ export class RbacAuthorizer implements RuleSource {
     this.#bindings.remove(namespace, name);
   }
 
-  /** `bindings`: those that a team or user stands for, see `roleAssignments`. Whether they changed. */
+  /** Sets the bindings of a team or user in clusters (see `roleAssignments`). Returns true if they changed. */
   setAssignments(assignee: string, bindings: readonly KubeObject[]): boolean {
     const before = this.#assigned.get(assignee) ?? [];
     if (jsonEqual(before, bindings)) return false;
@@ -123,12 +122,12 @@ export class RbacAuthorizer implements RuleSource {
     return true;
   }
 
-  /** Every binding in clusters, by the team or user that stands for it. */
+  /** Bindings in clusters, by team or user. */
   get assignments(): ReadonlyMap<string, readonly KubeObject[]> {
     return this.#assigned;
   }
 
-  /** A denial's reason names the roles that the user is bound to but that do not exist. */
+  /** The reason of a denial names bound roles that do not exist. */
   authorize(user: User, attributes: Attributes): Decision {
     if (user.groups.includes(SUPERUSER_GROUP)) return SUPERUSER;
     if (user.groups.includes(AUTHENTICATED_GROUP)) {
@@ -147,7 +146,7 @@ export class RbacAuthorizer implements RuleSource {
     return bound;
   }
 
-  /** Inside a cluster: by the roles of `spec.clusterRoles` alone, with the attributes of the request. */
+  /** Decides inside a cluster, only by the roles of `spec.clusterRoles`. */
   authorizeInClusters(user: User, attributes: Attributes): Decision {
     return this.#byBindings(this.#inClusters, user, attributes);
   }

@@ -1,12 +1,12 @@
 /**
- * RoleBindings and ClusterRoleBindings by the subject they name, so that a request looks only at
- * bindings of its own user and groups. ServiceAccount subjects match nobody: there are none here.
+ * RoleBindings and ClusterRoleBindings by subject, so that a request visits only the bindings of its user
+ * and groups. ServiceAccount subjects match no user: the platform has no service accounts.
  */
 import { isRecord, type KubeObject, type User } from '../apimachinery/index.ts';
 import type { RoleKey } from './role-index.ts';
 
 export interface Binding {
-  /** Undefined when the binding names a role that it cannot reach. */
+  /** Undefined: the binding names a role that it cannot reach. */
   readonly role: RoleKey | undefined;
   /** `ClusterRole "admin"`. */
   readonly roleText: string;
@@ -14,7 +14,7 @@ export interface Binding {
   readonly roleMissing: string;
 }
 
-/** That a binding applies to one subject. */
+/** Grant of a binding to one subject. */
 export interface Grant {
   readonly binding: Binding;
   /** `ClusterRoleBinding "ops" of ClusterRole "admin" to Group "ops"`. */
@@ -26,7 +26,7 @@ interface Subject {
   readonly name: string;
 }
 
-/** The grants of one namespace; cluster-wide ones are those of the empty namespace. */
+/** Grants of one namespace; the empty namespace holds the cluster-wide ones. */
 class Grants {
   readonly #of = { User: new Map<string, Set<Grant>>(), Group: new Map<string, Set<Grant>>() };
 
@@ -53,7 +53,7 @@ class Grants {
     return undefined;
   }
 
-  /** Whether anything is granted to the user by name or by group. */
+  /** True if anything is granted to the user by name or by group. */
   names(user: User): boolean {
     return this.find(user, () => true) !== undefined;
   }
@@ -71,7 +71,7 @@ function first(grants: Set<Grant> | undefined, test: (grant: Grant) => boolean):
 
 export class BindingIndex {
   readonly #byNamespace = new Map<string, Grants>();
-  /** `namespace/name` → how to take the binding out again. */
+  /** `namespace/name` → function that removes the binding. */
   readonly #undo = new Map<string, () => void>();
 
   set(object: KubeObject): void {
@@ -96,15 +96,15 @@ export class BindingIndex {
     this.#undo.delete(`${namespace}/${name}`);
   }
 
-  /** The namespaces in which a user has grants of its own, beside the cluster-wide ones. */
+  /** Namespaces with grants for a user, beside the cluster-wide ones. */
   namespacesOf(user: User): string[] {
     const found = [...this.#byNamespace].filter(([, grants]) => grants.names(user));
     return found.map(([namespace]) => namespace).filter((namespace) => namespace !== '');
   }
 
   /**
-   * The first grant of a user that passes the test: cluster-wide ones first, then those of the
-   * namespace unless it is empty.
+   * First matching grant of a user: cluster-wide grants first, then those of the namespace unless it is
+   * empty.
    */
   find(user: User, namespace: string, test: (grant: Grant) => boolean): Grant | undefined {
     const found = this.#byNamespace.get('')?.find(user, test);
@@ -128,7 +128,7 @@ function readBinding(object: KubeObject): Binding {
   };
 }
 
-/** A ClusterRoleBinding can name a ClusterRole only. */
+/** A ClusterRoleBinding can name only a ClusterRole. */
 export function roleKey(kind: string, name: string, bindingNamespace: string): RoleKey | undefined {
   if (kind === 'ClusterRole') return { namespace: '', name };
   if (kind === 'Role' && bindingNamespace !== '') return { namespace: bindingNamespace, name };

@@ -1,7 +1,7 @@
 /**
- * Rights of every access key, beside its roles and its scope: discover the API and ask about
- * itself. kubectl cannot start without it, and nothing of it is data (Kubernetes grants the
- * same by its default roles `system:discovery`, `system:public-info-viewer`, `system:basic-user`).
+ * Rights of every access key, beside its roles and its scope: discover the API, and review its own
+ * rights. kubectl cannot start without them, and they give access to no data. Kubernetes grants the same
+ * by the roles `system:discovery`, `system:public-info-viewer` and `system:basic-user`.
  */
 import type { PolicyRule } from './policy-rules.ts';
 
@@ -29,19 +29,19 @@ export const EVERY_KEYS_RULES: readonly PolicyRule[] = [
       '/version/',
     ],
   },
-  // Who shows a token may end it; ending it by its id takes the right to delete tokens.
+  // The holder of a token may revoke it; revoking by id takes the right to delete tokens.
   { ...NONE, verbs: ['post'], nonResourceURLs: ['/token/revoke'] },
   reviews('authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
   reviews('authentication.k8s.io', ['selfsubjectreviews']),
 ];
 
-/** Rights of every authenticated user, beside the roles. A scope takes away what is added here. */
+/** Rights of every authenticated user, beside the roles. A scope removes what is added here. */
 export const EVERYONES_RULES: readonly PolicyRule[] = [
   ...EVERY_KEYS_RULES,
   { ...NONE, verbs: ['get'], nonResourceURLs: ['/platform/settings'] },
 ];
 
-/** Members of `system:masters`, and the price of writing an aggregationRule. */
+/** Rights of `system:masters`, which writing an aggregationRule also takes. */
 export const FULL_AUTHORITY: readonly PolicyRule[] = [
   { ...NONE, verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { ...NONE, verbs: ['*'], nonResourceURLs: ['*'] },

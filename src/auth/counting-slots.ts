@@ -1,10 +1,9 @@
 /**
- * Rate limits of any number of keys in a fixed amount of memory (a count-min sketch of GCRA times).
+ * Rate limits for any number of keys in a fixed amount of memory: a count-min sketch of GCRA times.
  *
- * Each key has one slot in each row. A slot holds the time at which all that was counted in it is
- * paid back; a key is as far along as its least advanced slot. Keys that share slots can only make
- * each other wait, so nothing that is counted is ever forgotten. The hash has a random key: nobody
- * outside can choose names that meet in a slot.
+ * Each key has one slot per row. A slot holds the time at which everything counted in it is paid back;
+ * the least advanced slot counts for a key. Keys that share slots can only delay each other, so that no
+ * use is ever lost. The hash has a random secret: a client cannot choose names that share a slot.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { TokenBucketRate } from './token-bucket.ts';
@@ -15,7 +14,7 @@ const SLOTS_PER_ROW = 2 ** 16;
 export class CountingSlots {
   readonly #secret = randomBytes(32);
   readonly #slotsPerRow: number;
-  /** Unix time in ms; pages that nobody wrote to take no memory. */
+  /** Unix time in ms. Unwritten pages take no memory. */
   readonly #paidBackAt: Float64Array;
   readonly #interval: number;
   readonly #capacity: number;
@@ -27,12 +26,12 @@ export class CountingSlots {
     this.#capacity = burst * this.#interval;
   }
 
-  /** Seconds until a key may be used once more; 0: now. `pending`: uses that are not counted yet. */
+  /** Seconds until a key may be used again; 0: now. `pending`: uses that are not counted yet. */
   wait(key: string, now: number, pending = 0): number {
     return this.#waitAt(this.#slotsOf(key), now, pending);
   }
 
-  /** Counts one use. Returns 0, or the seconds to wait; then nothing is counted. */
+  /** Counts one use. Returns 0, or the seconds to wait; a use that must wait is not counted. */
   take(key: string, now: number): number {
     const slots = this.#slotsOf(key);
     const wait = this.#waitAt(slots, now, 0);
@@ -53,7 +52,7 @@ export class CountingSlots {
     return Math.min(...slots.map((slot) => this.#at(slot, now)));
   }
 
-  /** Never beyond a full bucket, for a clock that was set back. */
+  /** Capped at a full bucket, in case the clock was set back. */
   #at(slot: number, now: number): number {
     const at = this.#paidBackAt[slot] ?? 0;
     return Math.min(Math.max(at, now), now + this.#capacity);

@@ -1,6 +1,6 @@
 /**
- * What a key with a scope may make or change other keys to: nothing that reaches further or lives
- * longer than itself (invariant 10). The same holds for a change of its own object.
+ * Limits of a key with a scope when it creates or changes keys: no key may have more rights or a longer
+ * life than itself (invariant 10). The same holds for changes of its own object.
  */
 import {
   type Clock,
@@ -13,16 +13,16 @@ import { readLifetime } from './access-key.ts';
 import { type KeyLifetimeLimits, latestEnd } from './key-lifetime.ts';
 import type { Scope } from './scope.ts';
 
-/** The key that writes. */
-export interface Maker {
+/** The key that makes the request. */
+export interface DelegatingKey {
   readonly scope: Scope;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Why the key must not be written, as the end of a sentence; undefined when it may. */
-export function beyondDelegator(
-  maker: Maker,
+/** Reason why the key must not be written, as the end of a sentence; undefined: it may be. */
+export function beyondDelegatingKey(
+  maker: DelegatingKey,
   key: KubeObject,
   of: { readonly limits: KeyLifetimeLimits; readonly clock: Clock },
 ): string | undefined {
@@ -37,9 +37,9 @@ export function beyondDelegator(
   return `it must end when that key does, at ${rfc3339(maker.expiresAt)}, or before`;
 }
 
-/** A scope of the wrong shape is an empty one, as authentication reads it. */
+/** A scope of the wrong shape is an empty one, as for authentication. */
 function scopeIn(spec: JsonObject): JsonObject | undefined {
   const { scope } = spec;
   if (scope === undefined) return undefined;
-  return isRecord(scope) ? (scope as JsonObject) : {};
+  return isRecord(scope) ? scope : {};
 }

@@ -1,7 +1,7 @@
 /**
- * Nobody gives away by owners and access rules what they do not hold themselves. As for roles
- * (`escalation.ts`): every right that a write grants on an object has to be held on it. Beyond that
- * `makeowner` is needed to hand ownership to others, and `bind` to name a team of others.
+ * A writer can grant by owner and access rules only rights that it holds. As for roles (`escalation.ts`),
+ * every right that a write grants on an object must be held on it. In addition, handing ownership to
+ * others takes `makeowner`, and naming a team of others takes `bind`.
  */
 import {
   forbiddenError,
@@ -22,37 +22,37 @@ export interface AccessWrite {
   readonly user: User;
   readonly kind: Kind;
   readonly object: KubeObject;
-  /** What the write replaces; undefined for a create. */
+  /** Version that the write replaces; undefined for a create. */
   readonly old: KubeObject | undefined;
 }
 
-/** Why the owner or the access rules of an object may not become what a write wants. */
+/** Reason why a write may not set this owner or these access rules; undefined: it may. */
 export function delegationProblem(rights: RuleSource, write: AccessWrite): StatusError | undefined {
   const { user, kind, object } = write;
   if (!kind.hasAccessRules || isSuperuser(user)) return undefined;
   const why =
-    notHeld(rights, write) ?? notToHandOver(rights, write) ?? teamNotToName(rights, write);
+    notHeldProblem(rights, write) ?? ownershipProblem(rights, write) ?? teamProblem(rights, write);
   if (why === undefined) return undefined;
   const name = object.metadata.name ?? '';
   const what = `${kind.plural}.${kind.group} ${JSON.stringify(name)} is forbidden: ${why}`;
   return forbiddenError(what, kind, name);
 }
 
-function notHeld(rights: RuleSource, write: AccessWrite): string | undefined {
+function notHeldProblem(rights: RuleSource, write: AccessWrite): string | undefined {
   const { user, kind, object, old } = write;
-  // Who holds everything holds what is given; that is cheaper to see than what is given.
+  // A writer with all rights holds every grant; this check is cheaper than computing the grants.
   if (rights.rulesFor(user, object.metadata.namespace ?? '').some(isEverything)) return undefined;
   const granted = old === undefined ? [] : accessGrants(kind, old);
   const before = new Set(granted.map(({ content }) => content));
   const namespace = object.metadata.namespace ?? '';
-  // Who makes an object for themselves holds it as soon as it is there, but gives to others no more
-  // of it than the scope of the key reaches.
+  // The owner of a new object holds the rights on it at once, but grants others only the rights that
+  // the scope of the key permits.
   const mine = old === undefined && isOwner(user, object) ? ownerGrant(kind, object) : undefined;
   const added = accessGrants(kind, object).filter(
     ({ content }) => content !== mine?.content && !before.has(content),
   );
   const wanted = added.map(toPolicyRule);
-  // Taking the object from its owner is a matter of the owner, too.
+  // Removing the owner takes the rights of the owner, too.
   if (old !== undefined && isTakenAway(old, object)) wanted.push(...fullRights(kind, old));
   if (wanted.length === 0) return undefined;
   const { name = '' } = object.metadata;
@@ -74,7 +74,7 @@ function isTakenAway(old: KubeObject, object: KubeObject): boolean {
   return lost(was.user, is.user) || lost(was.team, is.team);
 }
 
-function notToHandOver(
+function ownershipProblem(
   rights: RuleSource,
   { user, kind, object, old }: AccessWrite,
 ): string | undefined {
@@ -92,7 +92,7 @@ function notToHandOver(
   return undefined;
 }
 
-function teamNotToName(
+function teamProblem(
   rights: RuleSource,
   { user, kind, object, old }: AccessWrite,
 ): string | undefined {

@@ -1,7 +1,6 @@
 /**
- * Users and teams as authentication sees them: who exists, who is disabled, who belongs to which
- * team. An index kept up to date by `set…` and `remove…`, one call per change of an object, so that
- * a change of membership acts on the next request.
+ * Users and teams for authentication: existence, disabled users, membership. `set…` and `remove…` follow
+ * the changes of objects, so that a change of membership acts on the next request.
  */
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import { text, texts } from './fields.ts';
@@ -13,17 +12,17 @@ export interface DirectoryUser {
   readonly uid: string | undefined;
   readonly email: string | undefined;
   readonly disabled: boolean;
-  /** Groups of the User object, those of its last login included; no team is among them. */
+  /** Groups of the User object, including those of its last login; without team groups. */
   readonly groups: readonly string[];
   /** Raising it voids the endpoint tokens of the user. */
   readonly tokenGeneration: number;
-  /** Who signs in as the user through a provider. */
+  /** Identity at a provider that signs in as this user. */
   readonly identity: ProviderIdentity | undefined;
   /** Undefined: the user has no password. */
   readonly passwordHash: string | undefined;
 }
 
-/** Somebody as a provider knows them. */
+/** An identity at a provider. */
 export interface ProviderIdentity {
   readonly connector: string;
   readonly subject: string;
@@ -38,13 +37,13 @@ export interface DirectoryTeam {
   readonly username: string;
 }
 
-/** What resolving an identity needs to know. */
+/** Look-ups for resolving an identity. */
 export interface Directory {
   /** Changes with every change of a user or team. */
   readonly version: number;
   user(name: string): DirectoryUser | undefined;
   team(name: string): DirectoryTeam | undefined;
-  /** Every user that an identity signs in as, by name; more than one is a mistake. */
+  /** Users that an identity signs in as, by name; more than one is a mistake. */
   usersOf(identity: ProviderIdentity): string[];
   /** Names of the teams that have a group, sorted. */
   teamsWith(group: string): string[];
@@ -95,7 +94,7 @@ export class DirectoryIndex implements Directory {
     return [...teams].sort();
   }
 
-  /** A user that is being deleted is gone: its keys stop at once, whatever its finalizers. */
+  /** A user that is being deleted counts as gone: its keys stop at once, whatever its finalizers. */
   setUser(object: KubeObject, passwordHash?: string): void {
     const user = readUser(object, passwordHash);
     this.removeUser(user.name);
@@ -134,9 +133,9 @@ export class DirectoryIndex implements Directory {
 }
 
 /**
- * Groups of a user come from two places with two degrees of trust. `spec.groups` is desired state,
- * so it may name `system:masters`; `spec.ssoGroups` is what an identity provider claims, so reserved
- * names in it are dropped. Groups of the platform itself are computed and never taken from either.
+ * Groups of a user have two sources with different trust. `spec.groups` is desired state, and may name
+ * `system:masters`; `spec.ssoGroups` is a claim of an identity provider, so reserved names in it are
+ * dropped. Groups of the platform itself are computed, and never taken from either.
  */
 function readUser(object: KubeObject, passwordHash: string | undefined): DirectoryUser {
   const spec = object.spec ?? {};

@@ -1,12 +1,12 @@
 /**
- * Tokens for connecting to a cluster directly (spec section 2.7): signed, returned once, kept
- * nowhere. ES256, since the API server of Kubernetes verifies no EdDSA.
+ * Tokens for direct connections to a cluster (spec section 2.7): signed, returned once, never stored.
+ * ES256, because the API server of Kubernetes does not verify EdDSA.
  *
  * Claims: `iss` the base URL; `sub` the user name; `aud` see `audiences`; `iat`, `nbf`, `exp`, `jti`;
- * `groups` those of the identity except `system:…`, which mean something else in another cluster;
- * `email` if known; and under `gitplane` what an agent checks before it acts for the owner: `kind`,
- * `name`, `uid`, `gen` (the owner's token generation: a higher one there voids the token), `key` and `keyId`
- * (name and identity of the access key that asked) and `scope` (null: unrestricted).
+ * `groups` of the identity except `system:…`, which mean something else in another cluster; `email` if
+ * known; and under `gitplane` the facts that an agent checks before it acts for the owner: `kind`, `name`,
+ * `uid`, `gen` (token generation of the owner: a higher one there voids the token), `key` and `keyId` (name
+ * and identity of the access key of the request) and `scope` (null: unrestricted).
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -38,31 +38,31 @@ const DEFAULT_TTL_SECONDS = 3600;
 export const MIN_TTL_SECONDS = 60;
 const DEFAULT_MAX_TTL_SECONDS = 86_400;
 
-/** Agents behind proxies with small header limits must be able to receive the token. */
+/** The token must fit into the headers of agents behind proxies with small limits. */
 const MAX_TOKEN_BYTES = 8192;
-/** For the clocks of others: replicas that sign, clusters that verify. */
+/** For clocks of other machines: replicas that sign, clusters that verify. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 const TTL = ['spec', 'ttl'];
 
 export interface EndpointTokenOptions {
   readonly keys: SigningKeys;
-  /** The base URL of the service, without a slash at the end. */
+  /** Base URL of the service, without a trailing slash. */
   readonly issuer: string;
   readonly clock: Clock;
   readonly maxTtlSeconds?: number;
 }
 
 export interface TokenRequest {
-  /** With the scope of its access key, which a token inherits and cannot leave. */
+  /** User with the scope of its access key, which also limits the token. */
   readonly user: User;
   readonly owner: IdentityOwner;
-  /** `spec.ttl` in seconds; absent or 0 means the default. */
+  /** `spec.ttl` in seconds; absent or 0: the default. */
   readonly ttl?: number | undefined;
-  /** `spec.scope`; absent means unrestricted. */
+  /** `spec.scope`; absent: unrestricted. */
   readonly scope?: JsonObject | undefined;
-  /** Identity of the access key of the caller: the token ends with it. */
+  /** Identity of the caller's access key: the token ends with it. */
   readonly keyId: string;
-  /** When the access key of the caller ends, in milliseconds since the epoch: no token outlives it. */
+  /** End of the caller's access key, in milliseconds since the epoch: no token outlives it. */
   readonly keyExpiresAt?: number | undefined;
 }
 
@@ -71,12 +71,12 @@ export interface IssuedToken {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** As granted; a request above the limit gets the limit, and a warning. */
+  /** Granted lifetime; a longer request is cut, with a warning. */
   readonly ttlSeconds: number;
   readonly warnings: readonly string[];
 }
 
-/** Problems of the request, for a 422. */
+/** Errors of the request, for a 422. */
 export interface RefusedToken {
   readonly errors: readonly FieldError[];
 }
@@ -89,8 +89,8 @@ export class EndpointTokens {
   }
 
   /**
-   * A token above the maximum is not refused but cut to it with a warning, since clients of the
-   * original ask for as much as 90 days; one below the minimum is refused, as in Kubernetes.
+   * A lifetime above the maximum is cut with a warning, because clients of the original product ask for up
+   * to 90 days. One below the minimum is refused, as in Kubernetes.
    */
   async issue(request: TokenRequest): Promise<IssuedToken | RefusedToken> {
     const errors = [...ttlProblems(request.ttl), ...scopeProblems(request)];
@@ -112,15 +112,14 @@ export class EndpointTokens {
     return { token, id, expiresAt: (now + seconds) * 1000, ttlSeconds: seconds, warnings };
   }
 
-  /** The public keys, for `/.well-known/jwks.json`. */
+  /** Public keys for `/.well-known/jwks.json`. */
   jwks(): JSONWebKeySet {
     return publicKeys(this.#options.keys.published());
   }
 
   /**
-   * The claims of a token that we signed and that has not ended, for one of the audiences (absent:
-   * whatever it is for). Throws an error of jose for any other. No leeway at the end: it was our own
-   * clock that set it.
+   * Claims of a valid token of this platform, for one of the audiences (absent: any). Throws an error of
+   * jose for any other token. The end has no leeway, because this clock set it.
    */
   async verify(token: string, audience?: string | string[]): Promise<JWTPayload> {
     const now = this.#options.clock.now();
@@ -158,21 +157,21 @@ export class EndpointTokens {
   }
 }
 
-/** Part of the signing keys that verifiers need. */
+/** The public part of signing keys. */
 export function publicKeys(keys: readonly SigningKey[]): JSONWebKeySet {
   return { keys: keys.map(({ publicJwk }) => ({ ...publicJwk })) };
 }
 
 export interface Verification {
   readonly jwks: JSONWebKeySet;
-  /** Absent: any that has one of the keys. */
+  /** Absent: any issuer with one of the keys. */
   readonly issuer?: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly audience?: string | string[] | undefined;
 }
 
-/** What every verifier has to check, with the published keys alone. Throws an error of jose. */
+/** Checks that every verifier must make, with the published keys only. Throws an error of jose. */
 export async function verifyEndpointToken(
   token: string,
   { jwks, issuer, now, audience }: Verification,
@@ -196,7 +195,7 @@ function ttlProblems(ttl: number | undefined): FieldError[] {
   return [invalid(TTL, ttl, `must be at least ${MIN_TTL_SECONDS} seconds, or 0 for the default`)];
 }
 
-/** Invariant 10: a key makes no token with more than its own rights. */
+/** Invariant 10: a token has at most the rights of its key. */
 function scopeProblems({ user, scope }: TokenRequest): FieldError[] {
   if (scope === undefined || scopeOf(user)?.coversJson(scope) !== false) return [];
   const detail = 'must be within the scope of the access key that asks; leave it out for the same';
@@ -222,9 +221,9 @@ function claims({ user, owner, keyId, scope: wanted }: TokenRequest): JWTPayload
   };
 }
 
-/** For tokens that reach into every cluster. */
+/** Audience of tokens for every cluster. */
 const ALL_CLUSTERS_AUDIENCE = `${PLATFORM_PREFIX}clusters`;
-/** For tokens whose rights only the `scope` claim can tell. */
+/** Audience of tokens whose rights only the `scope` claim can tell. */
 const SCOPED_AUDIENCE = `${PLATFORM_PREFIX}scoped-clusters`;
 
 function clusterAudience(cluster: string): string {
@@ -232,10 +231,9 @@ function clusterAudience(cluster: string): string {
 }
 
 /**
- * The clusters that may accept a token without reading its scope, as the OIDC authenticator of a
- * plain API server does: those that `scope.clusters` names, all of them when there is no scope.
- * A scope that lists anything else has a further audience, which only a verifier that enforces the
- * scope claim may accept.
+ * Clusters that may accept a token without reading its scope, as the OIDC authenticator of a plain API
+ * server does: those in `scope.clusters`, or all without a scope. A scope that lists anything else adds an
+ * audience that only a verifier which enforces the scope claim may accept.
  */
 export function audiences(scope: JsonObject | undefined): string[] {
   if (scope === undefined) return [ALL_CLUSTERS_AUDIENCE];

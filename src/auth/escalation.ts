@@ -1,8 +1,8 @@
 /**
- * Nobody grants by roles what they do not hold themselves (Kubernetes: registry/rbac
- * `policybased`). Writing a Role or ClusterRole takes every right in it, or the verb `escalate` on
- * it. A ClusterRole that `spec.clusterRoles` names takes every right in it inside clusters, too.
- * Writing a binding takes every right of the role it names, or the verb `bind` on that role.
+ * A writer can grant by roles only rights that it holds (Kubernetes: registry/rbac `policybased`).
+ * Writing a Role or ClusterRole takes every right in it, or the verb `escalate` on it. A ClusterRole in
+ * `spec.clusterRoles` also takes every right in it inside clusters. Writing a binding takes every right of
+ * its role, or the verb `bind` on that role.
  */
 import {
   forbiddenError,
@@ -25,13 +25,13 @@ import { covers, uncoveredRules } from './rule-coverage.ts';
 export interface Write {
   readonly user: User;
   readonly object: KubeObject;
-  /** What the write replaces; undefined for a create. */
+  /** Version that the write replaces; undefined for a create. */
   readonly old?: KubeObject | undefined;
 }
 
 type Check = (rights: RuleSource, write: Write) => StatusError | undefined;
 
-/** The kinds that grant rights, and what each needs of its writer. */
+/** The check of each kind that grants rights. */
 const CHECKS: Readonly<Record<string, Check>> = {
   Role: (rights, write) => roleProblem(rights, write, 'roles'),
   ClusterRole: (rights, write) => roleProblem(rights, write, 'clusterroles'),
@@ -42,7 +42,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 const MESSAGE_LINES = 50;
 const LINE_LENGTH = 1000;
 
-/** Why a write of an RBAC object is refused; undefined when it is not, and for other kinds. */
+/** Refusal of a write of an RBAC object; undefined: it is allowed, or of another kind. */
 export function escalationProblem(rights: RuleSource, write: Write): StatusError | undefined {
   const { user, object, old } = write;
   if (!object.apiVersion.startsWith(`${RBAC_GROUP}/`)) return undefined;
@@ -51,14 +51,14 @@ export function escalationProblem(rights: RuleSource, write: Write): StatusError
   return CHECKS[object.kind]?.(rights, write);
 }
 
-/** A scope narrows whoever holds the key. */
+/** A scope limits even a superuser. */
 export function isSuperuser({ groups, scope }: User): boolean {
   return scope === undefined && groups.includes(SUPERUSER_GROUP);
 }
 
 /**
- * What a write must change to need rights: garbage collection, which touches owners and finalizers
- * only, needs none. Labels count, since aggregated roles select by them.
+ * The fields whose change takes rights: garbage collection, which changes only owners and finalizers,
+ * takes none. Labels count, because aggregated roles select by them.
  */
 function desired({ metadata, status, ...fields }: KubeObject): unknown {
   const { name, namespace, labels, annotations } = metadata;
@@ -76,7 +76,7 @@ function roleProblem(
   const owned = rights.rulesFor(user, namespace);
   const rules = policyRules(object['rules']);
   const missing = uncoveredRules(owned, rules);
-  // Rights on the platform are none inside clusters, where the role counts as well.
+  // Rights on the platform do not count inside clusters, where the role applies as well.
   const isInClusters = namespace === '' && rights.isAssignedInClusters(object);
   if (isInClusters) missing.push(...uncoveredRules(rights.rulesInClusters(user), rules));
   if (missing.length > 0) {
@@ -103,7 +103,7 @@ function bindingProblem(
   const resource = role?.namespace === '' ? 'clusterroles' : 'roles';
   const roleName = String(ref['name']);
   if (role !== undefined) {
-    // `bind` is asked for where the binding is, also when the role is a ClusterRole.
+    // `bind` is checked in the namespace of the binding, also for a ClusterRole.
     const bound = { group: RBAC_GROUP, resource, namespace, name: roleName };
     if (rights.authorize(user, { verb: 'bind', ...bound }).allowed) return undefined;
   }
@@ -132,7 +132,7 @@ function refusal(object: KubeObject, plural: string, why: string): string {
   return `${plural}.${RBAC_GROUP} ${JSON.stringify(object.metadata.name)} is forbidden: ${why}`;
 }
 
-/** Kubernetes' words for rights that a write would grant and its writer does not hold. */
+/** Message of Kubernetes about rights that a write would grant and its writer does not hold. */
 export function describeMissing(user: User, missing: readonly PolicyRule[]): string {
   const lines = [...new Set(missing.map(describeRule))].sort();
   if (lines.length > MESSAGE_LINES) {

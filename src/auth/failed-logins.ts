@@ -1,23 +1,22 @@
 /**
- * Limit of failed sign-ins of one source before it has to wait: so many failures at once and then
- * one every few seconds. No number of other sources makes a limiter forget one.
+ * Limit of failed sign-ins per source: a burst of failures, then one every few seconds. Any number of
+ * other sources cannot make the limiter forget one.
  *
- * A key that works is never held up. Keys have 190 bits and more, so nobody finds one by trying;
- * what has to be bounded is the load and the noise, and a stranger behind the same address must not
- * be able to shut a pipeline out.
+ * A valid key is never delayed. Keys have 190 bits and more, so that guessing one is hopeless; the limit
+ * bounds load and noise, and a stranger behind the same address must not be able to lock a pipeline out.
  */
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../apimachinery/index.ts';
 import { CountingSlots } from './counting-slots.ts';
 import type { TokenBucketRate } from './token-bucket.ts';
 
-/** Failures that a source may make at once, and then one every three seconds. */
+/** A burst of failures per source, then one every three seconds. */
 const RATE: TokenBucketRate = { burst: 20, perSecond: 1 / 3 };
 
 export class FailedLogins {
   readonly #clock: Clock;
   readonly #slots: CountingSlots;
-  /** Attempts under way by source; no more than requests that are being answered. */
+  /** Attempts in progress by source; at most as many as requests in progress. */
   readonly #pending = new Map<string, number>();
 
   constructor(clock: Clock, rate: TokenBucketRate = RATE) {
@@ -25,7 +24,7 @@ export class FailedLogins {
     this.#slots = new CountingSlots(rate);
   }
 
-  /** Counts a failure. Returns after how many seconds the source may fail again; 0: now. */
+  /** Counts a failure. Returns the seconds until the source may fail again; 0: now. */
   failed(source: string): number {
     return Math.ceil(this.#slots.take(networkOf(source), this.#clock.now()));
   }
@@ -37,8 +36,8 @@ export class FailedLogins {
   }
 
   /**
-   * Runs an attempt, which counts as a failure while it is under way and when it rejects. Throws
-   * what `refused` makes of the seconds to wait, and counts nothing then.
+   * Runs an attempt, which counts as a failure while it runs and when it rejects. When the source must
+   * wait, counts nothing and throws the error that `refused` makes of the seconds to wait.
    */
   async attempt<T>(
     source: string,
@@ -62,11 +61,11 @@ export class FailedLogins {
   }
 }
 
-/** Groups of 16 bits that one customer of a provider has alone: a /56. */
+/** Groups of 16 bits in a /56, which a provider assigns to one customer. */
 const NETWORK_GROUPS = 4;
 const NETWORK_MASK = 0xff00;
 
-/** The network that one stranger is likely to have all of: an IPv4 address, or a /56 of IPv6. */
+/** Network that one client can be expected to control: an IPv4 address, or a /56 of IPv6. */
 export function networkOf(source: string): string {
   if (!isIPv6(source)) return source;
   const groups = groupsOf(source);

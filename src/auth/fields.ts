@@ -1,12 +1,12 @@
-/** Reading fields of objects without trusting their shape: what is not as it should be is absent. */
+/** Readers of fields of untrusted shape: a value of the wrong type counts as absent. */
 
-/** The texts of a list. */
+/** The strings of a list. */
 export function texts(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return value.filter((item): item is string => typeof item === 'string');
 }
 
-/** A text that says something: an empty one is the same as an absent one. */
+/** A non-empty string. */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

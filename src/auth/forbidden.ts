@@ -1,4 +1,4 @@
-/** How a denial is worded: as the API server of Kubernetes words it, to the letter. */
+/** Messages of denials, word for word as the API server of Kubernetes writes them. */
 import {
   type Attributes,
   forbiddenError,
@@ -7,8 +7,8 @@ import {
 } from '../apimachinery/index.ts';
 
 /**
- * The message of a 403: `teams.G "t1" is forbidden: User "u" cannot get resource "teams" in API
- * group "G" at the cluster scope`. `reason` is that of the decision, appended when there is one.
+ * Message of a 403: `teams.G "t1" is forbidden: User "u" cannot get resource "teams" in API group "G" at
+ * the cluster scope`. The `reason` of the decision is appended, if any.
  */
 export function forbiddenMessage(user: User, attributes: Attributes, reason = ''): string {
   const why = `${cannot(user, attributes)}${reason === '' ? '' : `: ${reason}`}`;
@@ -18,7 +18,7 @@ export function forbiddenMessage(user: User, attributes: Attributes, reason = ''
   return `${qualified}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: ${why}`;
 }
 
-/** The same as an error to answer with. */
+/** The 403 of a denial. */
 export function forbidden(user: User, attributes: Attributes, reason = ''): StatusError {
   const message = forbiddenMessage(user, attributes, reason);
   if ('path' in attributes) return forbiddenError(message);

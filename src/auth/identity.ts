@@ -1,22 +1,22 @@
 /**
- * Who a request is when it carries an access key. Resolved from live users and teams, never frozen
- * into the key.
+ * User of a request with an access key, resolved from the current users and teams, never stored in the
+ * key.
  *
  * - A key of a user is that user: its groups, `gitplane:user:<user>`, one `gitplane:team:<team>` per
  *   team, and `spec.groups` of the key.
  * - A key of a team is the team itself: user name and group `gitplane:team:<team>`.
- * - A key of a subject is that subject with the groups the key lists.
+ * - A key of a subject is that subject with the groups of the key.
  *
- * `spec.groups` of a key cannot widen it (invariant 10): of the reserved names, `system:…` and
- * `gitplane:…`, it adds none to a user or team; whoever is a member already has them by the User
- * object or the Team. A subject may bring `gitplane:cluster:…` and the like, but no group of the
- * system, of a user or of a team. `system:masters` therefore comes from `spec.groups` of a User only.
+ * `spec.groups` of a key cannot widen it (invariant 10): it adds no reserved name (`system:…`,
+ * `gitplane:…`) to a user or team, since members already have these groups by the User or Team object. A
+ * subject may bring groups such as `gitplane:cluster:…`, but none of the system, of a user or of a team.
+ * `system:masters` therefore comes only from `spec.groups` of a User.
  */
 import { AUTHENTICATED_GROUP, type User } from '../apimachinery/index.ts';
 import type { Directory } from './directory.ts';
 import { isReservedForOwners, isReservedGroup, teamGroup, userGroup } from './reserved-names.ts';
 
-/** Whom a key is for: exactly one of user, team and subject. */
+/** Owner of a key: exactly one of user, team and subject. */
 export interface KeyOwner {
   /** Name of the OwnedAccessKey object. */
   readonly key: string;
@@ -24,19 +24,19 @@ export interface KeyOwner {
   readonly team: string | undefined;
   readonly subject: string | undefined;
   readonly groups: readonly string[];
-  /** The uid of the user or team that the key was made for; undefined while there was none yet. */
+  /** Uid of the user or team at the creation of the key; undefined: it did not exist yet. */
   readonly ownerUid: string | undefined;
 }
 
-/** What stands behind the user of a request. */
+/** Object behind the user of a request. */
 export interface IdentityOwner {
   readonly kind: 'User' | 'Team' | 'Subject';
   readonly name: string;
-  /** Token generation: raising it on the User voids endpoint tokens; 0 for the others. */
+  /** Token generation: raising it on the User voids endpoint tokens; 0 for teams and subjects. */
   readonly generation: number;
 }
 
-/** The user of a request, or why the owner of the key cannot make one. */
+/** The user of a request, or the reason why the owner of the key cannot make one. */
 export type Identity =
   | { readonly user: User; readonly owner: IdentityOwner }
   | { readonly reason: OwnerProblem; readonly message: string };
@@ -82,7 +82,7 @@ function teamIdentity(name: string, owner: KeyOwner, directory: Directory): Iden
   return request(owner.key, { name: teamGroup(name), uid: team.uid, groups, of });
 }
 
-/** A subject that is the name of a user would outlive and outrank that user's own switch-off. */
+/** A subject with the name of a user would outlive that user, and bypass disabling it. */
 function subjectIdentity(name: string, owner: KeyOwner, directory: Directory): Identity {
   if (name === '' || isReservedForOwners(name)) {
     return missing('the subject of this access key is a reserved name');
@@ -114,7 +114,7 @@ function request(accessKey: string, { name, uid, email, groups, of }: Found): Id
   return { user, owner: of };
 }
 
-/** A name that is used again is another user: the key must not work for them. */
+/** Another user now has the name: the key must not work for that user. */
 function replaced(what: string): Identity {
   const message = `the ${what} that this access key was made for is gone, and another one has its name; make a new key`;
   return { reason: 'owner-replaced', message };

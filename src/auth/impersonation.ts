@@ -1,13 +1,12 @@
 /**
- * A key must not grant more than its owner has, and nobody may make themselves a key that acts as
- * somebody else (invariant 10). Whoever writes an object that lets its holder act as a user or a
- * group has to be that user or a member of that group, or needs Kubernetes' verb `impersonate` on
- * it (`users` and `groups` of the core group).
+ * A key must not have more rights than its writer (invariant 10). An object that lets its holder act as a
+ * user or group may be written by that user, by members of that group, or with the verb `impersonate` of
+ * Kubernetes on it (`users` and `groups` of the core group).
  */
 import type { Authorizer, User } from '../apimachinery/index.ts';
 import type { ActingNames } from '../kinds/index.ts';
 
-/** Why the write is refused, as a sentence; undefined when it is not. */
+/** Reason why the write is refused, as a sentence; undefined: it is not. */
 export function impersonationRefusal(
   authorizer: Authorizer,
   user: User,

@@ -17,9 +17,9 @@ export {
   RbacAuthorizer,
   type RuleSource,
 } from './authorizer.ts';
-export { type ClusterDoor, clusterAuthorizer } from './cluster-authorizer.ts';
+export { type ClusterApiRoot, clusterAuthorizer } from './cluster-authorizer.ts';
 export { CountingSlots } from './counting-slots.ts';
-export { beyondDelegator } from './delegated-key-limits.ts';
+export { beyondDelegatingKey } from './delegated-key-limits.ts';
 export { delegationProblem } from './delegation.ts';
 export { type Directory, DirectoryIndex, type DirectoryUser } from './directory.ts';
 export {

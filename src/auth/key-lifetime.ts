@@ -1,27 +1,27 @@
-/** When an access key stops working (spec section 8): a pure function of times and limits. */
+/** Lifetime of an access key (spec section 8), computed from times and limits. */
 
-/** loginAccessKeyTTLSeconds where the configuration says nothing: 20 days. */
+/** Default of loginAccessKeyTTLSeconds: 20 days. */
 const DEFAULT_LOGIN_TTL_SECONDS = 1_728_000;
 
-/** What a key says about its own life. Times in milliseconds since the epoch. */
+/** Lifetime fields of a key. Times in milliseconds since the epoch. */
 export interface KeyLifetime {
   readonly creation: number;
-  /** Undefined: not set. 0: no limit of its own. */
+  /** Undefined: not set. 0: unlimited. */
   readonly ttlSeconds: number | undefined;
   readonly ttlAfterLastActivity: boolean;
-  /** A key made by a login, which has a limit even when it names none. */
+  /** True for a key of a login, which is limited by default. */
   readonly login: boolean;
 }
 
-/** `status.auth` of Config; absent fields keep their defaults. */
+/** Limits from `status.auth` of Config; absent fields have defaults. */
 export interface KeyLifetimeLimits {
   readonly accessKeyMaxTTLSeconds?: number | undefined;
   readonly loginAccessKeyTTLSeconds?: number | undefined;
 }
 
 /**
- * The first millisecond at which the key no longer works; Infinity when there is none. The maximum
- * is a lifespan: it counts from creation whatever the activity, and for keys older than the setting.
+ * First millisecond at which the key no longer works; Infinity: it does not end. The maximum counts from
+ * creation whatever the activity, also for keys older than the setting.
  */
 export function expiresAt(
   lifetime: KeyLifetime,
@@ -37,18 +37,18 @@ export function expiresAt(
   );
 }
 
-/** The latest that `expiresAt` can ever come to, however often the key is used. */
+/** Latest possible result of `expiresAt`, however often the key is used. */
 export function latestEnd(lifetime: KeyLifetime, limits: KeyLifetimeLimits): number {
   const used = lifetime.ttlAfterLastActivity ? Number.POSITIVE_INFINITY : undefined;
   return expiresAt(lifetime, used, limits);
 }
 
-/** Clocks of the machines that make commits may differ by this. */
+/** Tolerated clock difference between machines that make commits. */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
- * The time of creation is that of a commit, which says what its author wants. A key from the future
- * would end later than the maximum lets it.
+ * The creation time comes from a commit, whose author can set it. A key from the future would end later
+ * than the maximum lifetime allows.
  */
 export function isFromTheFuture({ creation }: Pick<KeyLifetime, 'creation'>, now: number): boolean {
   return creation > now + CLOCK_TOLERANCE_MS;

@@ -1,11 +1,11 @@
 /**
- * The keys that sign tokens of one sort, one after the other. A key is published before anything is
- * signed with it, for longer than verifiers keep what they fetched, and stays published until the
- * last token signed with it has ended. Which key does what follows from the ages of the keys alone.
+ * Rotating keys that sign tokens. A new key is published before it signs, for longer than verifiers cache
+ * the key set, and stays published until the last token signed with it has ended. The ages of the keys
+ * alone determine their roles.
  *
- * The first key is, say, `token-signing.key`; later ones are `token-signing.<time>.key` beside it, where
- * the time is when they were made, in milliseconds since the epoch. Removing a file and starting
- * again ends the tokens of that key at once.
+ * The first key is, say, `token-signing.key`; later ones are `token-signing.<time>.key` beside it, with
+ * their creation time in milliseconds since the epoch. Removing a file and restarting ends the tokens of
+ * that key at once.
  */
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
@@ -18,15 +18,15 @@ import {
   type SigningKey,
 } from './signing-key.ts';
 
-/** More than verifiers cache a key set (5 minutes by our header) and wait to ask again. */
+/** Longer than verifiers cache a key set (5 minutes by its header) and wait before a new fetch. */
 export const PUBLISHED_AHEAD_MS = 15 * 60_000;
-/** Clocks of verifiers may be behind ours. */
+/** For verifiers with a slow clock. */
 const SKEW_MS = 60_000;
 
 export interface SigningKeys {
   /** The key to sign with now. */
   current(): SigningKey;
-  /** Every key that a token which has not ended may be signed with, and the one to come. */
+  /** Keys of all tokens that have not ended, and the next key. */
   published(): readonly SigningKey[];
 }
 
@@ -38,7 +38,7 @@ export interface KeyRingOptions {
   readonly clock: Clock;
   /** A key of this age gets a successor. */
   readonly rotateAfterMs: number;
-  /** How long the longest token lives. */
+  /** Longest lifetime of a token. */
   readonly longestTokenMs: number;
 }
 
@@ -58,7 +58,7 @@ export class KeyRing implements SigningKeys {
     this.#keys = keys;
   }
 
-  /** Makes the first key where there is none. Throws when a file holds something else. */
+  /** Makes the first key if there is none. Throws when a file holds anything else. */
   static async open(options: KeyRingOptions): Promise<KeyRing> {
     const later = await laterFiles(options.file);
     const files = later.length === 0 || (await exists(options.file)) ? [options.file] : [];
@@ -81,7 +81,7 @@ export class KeyRing implements SigningKeys {
     return this.#keys.slice(this.#firstPublished()).map(({ key }) => key);
   }
 
-  /** Makes the next key when it is due, and removes those that no living token needs. */
+  /** Makes the next key when it is due, and removes keys that no valid token needs. */
   async tend(): Promise<void> {
     const { clock, rotateAfterMs, file, algorithm } = this.#options;
     const now = clock.now();
@@ -94,7 +94,7 @@ export class KeyRing implements SigningKeys {
     for (const { file: old } of over) await unlink(old);
   }
 
-  /** The newest key that was published for long enough; a first key has to do from the start. */
+  /** Newest key that was published for long enough; the first key signs from the start. */
   #active(): number {
     const now = this.#options.clock.now();
     const ready = this.#keys.findLastIndex(({ madeAt }) => madeAt + PUBLISHED_AHEAD_MS <= now);
@@ -126,8 +126,8 @@ function laterFile(first: string, time: number): string {
 }
 
 /**
- * The keys of a ring that another process tends, of any age: makes and removes none. Throws when a
- * file holds something else.
+ * Keys of a ring that another process rotates; makes and removes none. Throws when a file holds anything
+ * else.
  */
 export async function readSigningKeys(file: string): Promise<SigningKey[]> {
   const files = [file, ...(await laterFiles(file))];

@@ -1,7 +1,7 @@
 /**
- * Whoever puts somebody into a group hands out the rights of the group, so it takes what handing
- * them out by a binding would take (Kubernetes: registry/rbac `policybased`): holding them all, or
- * the verb `bind` on the team, user or group that they belong to.
+ * Adding a member to a group hands out the rights of the group. It takes what a binding of these rights
+ * would take (Kubernetes: registry/rbac `policybased`): holding them all, or the verb `bind` on the team,
+ * user or group.
  */
 import type { User } from '../apimachinery/index.ts';
 import type { ActingNames, Membership } from '../kinds/index.ts';
@@ -24,7 +24,7 @@ export interface MembershipChange {
   readonly before: readonly Membership[];
 }
 
-/** Why the change is refused, as a sentence; undefined when it is not. */
+/** Reason why the change is refused, as a sentence; undefined: it is not. */
 export function membershipRefusal(
   parts: MembershipParts,
   { user, after, before }: MembershipChange,
@@ -36,11 +36,11 @@ export function membershipRefusal(
   const missing = [
     ...added.users.map((name) => ({ name, groups: [] })),
     ...groups.map((name) => ({ name: '', groups: [name] })),
-  ].flatMap((holder) => (mayBind(parts, user, holder) ? [] : beyond(parts, user, holder)));
+  ].flatMap((holder) => (mayBind(parts, user, holder) ? [] : rightsBeyond(parts, user, holder)));
   return missing.length === 0 ? undefined : describeMissing(user, missing);
 }
 
-/** What somebody gets who did not have it from this object before. */
+/** Rights that a member gets and did not have from this object before. */
 function addedRights(after: readonly Membership[], before: readonly Membership[]): ActingNames {
   const had = new Set(before.flatMap((one) => pairs(one, 'users').concat(pairs(one, 'groups'))));
   const added = (which: keyof ActingNames): string[] =>
@@ -54,7 +54,7 @@ function pairs({ member, rightsOf }: Membership, which: keyof ActingNames): stri
   return rightsOf[which].map((name) => JSON.stringify([member, which, name]));
 }
 
-/** A user by name, or one group of nobody in particular. */
+/** A user by name, or a nameless member of one group. */
 type Holder = User;
 
 function mayBind({ rights, group }: MembershipParts, user: User, holder: Holder): boolean {
@@ -76,8 +76,8 @@ function bindable(
   return { group: '', resource: 'groups', name: of };
 }
 
-/** What the holder may do, anywhere, that the user may not. */
-function beyond(
+/** Rights of the holder that the user lacks, anywhere. */
+function rightsBeyond(
   { rights }: MembershipParts,
   user: User,
   holder: Holder,
@@ -92,7 +92,7 @@ function beyond(
     const { namespace } = object;
     const held = rights.rulesFor(user, namespace, object);
     const missing = uncoveredRules(held, rights.rulesFor(holder, namespace, object));
-    // One is enough to say no; a team may own thousands.
+    // One is enough for a refusal; a team may own thousands of objects.
     if (missing.length > 0) return missing;
   }
   return [];

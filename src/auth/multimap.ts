@@ -1,4 +1,4 @@
-/** A key to names, such as a group to the teams that list it. */
+/** A map from keys to sets of names, such as from a group to the teams that list it. */
 export class Multimap {
   readonly #names = new Map<string, Set<string>>();
 

@@ -12,10 +12,10 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
 export const SHORTEST_PASSWORD = 8;
-/** Bytes; more only costs time. */
+/** Limit in bytes; longer passwords only cost time. */
 export const LONGEST_PASSWORD = 1024;
 
-/** What `spec.passwordHash` of a User holds. Throws RangeError for one that is too short or long. */
+/** Value of `spec.passwordHash` of a User. Throws RangeError for a password that is too short or long. */
 export async function hashPassword(password: string): Promise<string> {
   const bytes = Buffer.from(password.normalize('NFC'));
   if (password.length < SHORTEST_PASSWORD || bytes.length > LONGEST_PASSWORD) {
@@ -28,7 +28,7 @@ export async function hashPassword(password: string): Promise<string> {
   return formatPasswordHash({ ...cost, hash: await derive(bytes, cost) });
 }
 
-/** What is hashed for who has no password, so that it takes as long. */
+/** Hashed for users without a password, so that the check takes as long. */
 const NO_HASH: PasswordHash = {
   ln: LN,
   r: R,
@@ -40,7 +40,7 @@ const NO_HASH: PasswordHash = {
 const AT_ONCE = 2;
 const MOST_WAITING = 64;
 
-/** More people want to sign in than can be checked now. */
+/** Too many password checks are waiting. */
 export class TooManyPasswordsError extends Error {}
 
 export class PasswordChecker {
@@ -48,8 +48,8 @@ export class PasswordChecker {
   readonly #waiting: (() => void)[] = [];
 
   /**
-   * Whether the password is the one of the hash; false for any text that is no hash, in the same
-   * time. Rejects with TooManyPasswordsError.
+   * True if the password matches the hash. False for text that is not a hash, after the same time. Rejects
+   * with TooManyPasswordsError.
    */
   async check(password: string, hashText: string | undefined): Promise<boolean> {
     const bytes = Buffer.from(password.normalize('NFC'));

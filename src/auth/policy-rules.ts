@@ -1,9 +1,9 @@
 /**
- * Policy rules of `rbac.authorization.k8s.io/v1`: how they are read, what one allows, and when one
- * pattern covers another. Matching a request is covering a pattern without wildcards, so that
- * authorization and the escalation check (`rule-coverage.ts`) can never disagree.
+ * Policy rules of `rbac.authorization.k8s.io/v1`: parsing, matching requests, and coverage of patterns.
+ * Matching a request is covering a pattern without wildcards, so that authorization and the escalation
+ * check (`rule-coverage.ts`) can never disagree.
  *
- * One extension to Kubernetes: `teams/*` covers every subresource of teams (there it matches
+ * One extension of Kubernetes: `teams/*` covers every subresource of teams (in Kubernetes it matches
  * nothing), because access rules with `subresources: ["*"]` become such rules.
  */
 import { type Attributes, isRecord } from '../apimachinery/index.ts';
@@ -13,14 +13,14 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
-  /** Empty: every name. Otherwise requests without a name are not allowed by the rule. */
+  /** Empty: every name. Otherwise the rule does not allow requests without a name. */
   readonly resourceNames: readonly string[];
   readonly nonResourceURLs: readonly string[];
 }
 
 const ALL = '*';
 
-/** The rules of a Role or ClusterRole, from its `rules`. */
+/** Parses `rules` of a Role or ClusterRole. */
 export function policyRules(value: unknown): PolicyRule[] {
   if (!Array.isArray(value)) return [];
   return value.filter(isRecord).map((rule) => ({
@@ -46,12 +46,12 @@ export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   );
 }
 
-/** Verbs and API groups: the value itself, or `*`. */
+/** True for the value itself, or for `*`. Used for verbs and API groups. */
 export function anyOrAll(patterns: readonly string[], wanted: string): boolean {
   return patterns.includes(wanted) || patterns.includes(ALL);
 }
 
-/** Patterns: `*`, `teams`, `teams/status`, and `*` for either side of the slash. */
+/** Patterns: `*`, `teams`, `teams/status`, and `*` on either side of the slash. */
 export function anyResourceCovers(patterns: readonly string[], wanted: string): boolean {
   if (anyOrAll(patterns, wanted)) return true;
   const slash = wanted.indexOf('/');
@@ -69,7 +69,7 @@ function partCovers(pattern: string, wanted: string): boolean {
   return pattern === ALL || pattern === wanted;
 }
 
-/** `/apis`, `/apis/*`, `*`: a star counts only at the end, where it stands for any text. */
+/** Patterns: `/apis`, `/apis/*`, `*`. A star counts only at the end, where it matches any text. */
 export function pathCovers(pattern: string, wanted: string): boolean {
   if (pattern === wanted) return true;
   if (!pattern.endsWith(ALL)) return false;

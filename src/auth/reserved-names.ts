@@ -1,4 +1,4 @@
-/** Names of users and groups that only the platform itself gives out. */
+/** Names of users and groups that only the platform assigns. */
 
 export const PLATFORM_PREFIX = 'gitplane:';
 const SYSTEM_PREFIX = 'system:';
@@ -15,14 +15,14 @@ export function teamGroup(team: string): string {
   return TEAM_GROUP + team;
 }
 
-/** Groups that a claim or a key cannot bring along. */
+/** Groups that a claim or a key cannot add. */
 export function isReservedGroup(group: string): boolean {
   return group.startsWith(SYSTEM_PREFIX) || group.startsWith(PLATFORM_PREFIX);
 }
 
 /**
- * Names that a generic subject may not have, and groups it may not bring: those of the system, of
- * users and of teams. The platform's other names, such as `gitplane:cluster:c1`, are for subjects.
+ * Names that a subject may not have, and groups that it may not bring: those of the system, of users and
+ * of teams. Other names of the platform, such as `gitplane:cluster:c1`, are for subjects.
  */
 export function isReservedForOwners(name: string): boolean {
   return (

@@ -1,10 +1,10 @@
 /**
- * Endpoint tokens that were ended before their time. Kept until they would have ended by themselves,
- * so that the list stays short; verifiers that work offline fetch it.
+ * Revoked endpoint tokens, listed until their regular end, so that the list stays short. Offline
+ * verifiers fetch it.
  */
 import type { Clock } from '../apimachinery/index.ts';
 
-/** Where revocations are kept, by the id of the token; the value is when it would have ended. */
+/** Persistent revocations: by token id, with the time at which the token would have ended. */
 export interface RevocationStore {
   load(): Iterable<readonly [id: string, expiresAt: number]>;
   /** Resolves when the change is on stable storage. */
@@ -19,9 +19,9 @@ export interface Revocation {
   readonly expiresAt: number;
 }
 
-/** A verifier whose clock is behind still has to find the token here. */
+/** For verifiers with a slow clock. */
 const SKEW_MS = 5 * 60_000;
-/** Only ids of tokens that we signed, or that an administrator names, get here. */
+/** Only ids of issued tokens, or those that an administrator names, can be added. */
 const MOST_REVOCATIONS = 100_000;
 
 export class RevocationsFullError extends Error {
@@ -48,7 +48,7 @@ export class Revocations {
     return this.#revoked.has(id);
   }
 
-  /** Those that still matter, in the order in which they end. */
+  /** Revocations that are still needed, in the order of their end. */
   list(): Revocation[] {
     const now = this.#clock.now();
     return [...this.#revoked]
@@ -57,7 +57,7 @@ export class Revocations {
       .sort((a, b) => a.expiresAt - b.expiresAt || (a.id < b.id ? -1 : 1));
   }
 
-  /** Acts at once; resolves when it survives a crash. Throws RevocationsFullError. */
+  /** Takes effect at once; resolves when it is persisted. Throws RevocationsFullError. */
   async revoke({ id, expiresAt }: Revocation): Promise<void> {
     if (this.has(id)) return;
     await this.sweep();
@@ -66,7 +66,7 @@ export class Revocations {
     await this.#store.set(id, expiresAt);
   }
 
-  /** Forgets tokens that have ended by themselves. */
+  /** Removes tokens that have ended. */
   async sweep(): Promise<void> {
     const now = this.#clock.now();
     const over = [...this.#revoked].filter(([, expiresAt]) => expiresAt + SKEW_MS <= now);

@@ -1,6 +1,6 @@
 /**
- * Roles and ClusterRoles by name, with aggregation. An aggregated ClusterRole has the rules of the
- * ClusterRoles that its selectors match, and none of its own: Kubernetes overwrites those.
+ * Roles and ClusterRoles by name, with aggregation. An aggregated ClusterRole has only the rules of the
+ * ClusterRoles that its selectors match: Kubernetes overwrites its own rules.
  */
 import { isRecord, type KubeObject } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
@@ -18,20 +18,20 @@ interface Role {
   readonly name: string;
   readonly labels: Labels;
   readonly rules: readonly PolicyRule[];
-  /** Undefined unless the role has an aggregationRule: one list of requirements per selector. */
+  /** One list of requirements per selector; undefined: no aggregationRule. */
   readonly selectors: readonly (readonly LabelRequirement[])[] | undefined;
 }
 
-/** Where a role lives; the namespace of a ClusterRole is empty. */
+/** Key of a role; the namespace of a ClusterRole is empty. */
 export interface RoleKey {
   readonly namespace: string;
   readonly name: string;
 }
 
 export class RoleIndex {
-  /** namespace → name → role; ClusterRoles are under the empty namespace. */
+  /** namespace → name → role; ClusterRoles have the empty namespace. */
   readonly #roles = new Map<string, Map<string, Role>>();
-  /** Rules of aggregated roles by name, as far as asked for since the last change. */
+  /** Cached rules of aggregated roles by name, cleared by each change. */
   readonly #aggregated = new Map<string, readonly PolicyRule[]>();
 
   set(object: KubeObject): void {
@@ -66,10 +66,14 @@ export class RoleIndex {
   }
 
   /**
-   * True if the rules of a ClusterRole count as rules of the one called `name`: it is that one, or
-   * that one selects it, straight away or through others.
+   * True if the rules of a ClusterRole count for the role `name`: it is that role, or that role selects it,
+   * directly or through others.
    */
-  gathers(name: string, { metadata }: KubeObject, seen = new Set<Role>()): boolean {
+  gathers(
+    name: string,
+    { metadata }: Pick<KubeObject, 'metadata'>,
+    seen = new Set<Role>(),
+  ): boolean {
     if (name === metadata.name) return true;
     const clusterRoles = this.#roles.get('');
     const role = clusterRoles?.get(name);
@@ -80,11 +84,11 @@ export class RoleIndex {
       selectors.some((selector) => selects(selector, labels));
     if (isSelected(metadata.labels ?? {})) return true;
     return [...(clusterRoles?.values() ?? [])].some(
-      (one) => isSelected(one.labels) && this.gathers(one.name, { metadata } as KubeObject, seen),
+      (one) => isSelected(one.labels) && this.gathers(one.name, { metadata }, seen),
     );
   }
 
-  /** Depth first; `seen` lets roles that select each other end. */
+  /** Depth first; `seen` ends cycles of roles that select each other. */
   #gather(role: Role, seen: Set<Role>): PolicyRule[] {
     if (seen.has(role)) return [];
     seen.add(role);
@@ -104,7 +108,7 @@ function readSelectors(aggregationRule: unknown): LabelRequirement[][] | undefin
   return selectors.filter(isRecord).map(requirements);
 }
 
-/** A LabelSelector of apimachinery: `matchLabels` and `matchExpressions`, all of them. */
+/** A LabelSelector of apimachinery; all of `matchLabels` and `matchExpressions` must match. */
 function requirements(selector: Record<string, unknown>): LabelRequirement[] {
   const { matchLabels, matchExpressions } = selector;
   const equal = isRecord(matchLabels) ? Object.entries(matchLabels) : [];

@@ -1,24 +1,24 @@
 /**
- * Whether a set of rules holds every right of another: the heart of escalation prevention, as in
- * Kubernetes (component-helpers `auth/rbac/validation`). Wanted rules are split into atoms
- * (group, resource, name, verb) and each atom must be covered by one owned rule.
+ * Coverage of one set of rules by another: the core of escalation prevention, as in Kubernetes
+ * (component-helpers `auth/rbac/validation`). Wanted rules are split into atoms (group, resource, name,
+ * verb), and one owned rule must cover each atom.
  */
 import { anyOrAll, anyResourceCovers, type PolicyRule, pathCovers } from './policy-rules.ts';
 
 /**
- * Atoms times owned rules that one call compares. A larger wanted rule, which no honest role comes
- * near to, counts as not covered, so that a hostile one cannot hold up the event loop.
+ * Limit of comparisons (atoms times owned rules) per call. A larger wanted rule, far beyond any honest
+ * role, counts as not covered, so that a hostile one cannot block the event loop.
  */
 const COMPARISON_LIMIT = 2_000_000;
 
-/** An atom with resourceNames has one name; without, it has none and means every name. */
+/** The one name of an atom; undefined, without resourceNames: every name. */
 type Name = string | undefined;
 
 export function covers(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
   return uncoveredRules(owned, wanted).length === 0;
 }
 
-/** What `wanted` allows beyond `owned`, one rule per group, resource and name. */
+/** Rights of `wanted` beyond `owned`, one rule per group, resource and name. */
 export function uncoveredRules(
   owned: readonly PolicyRule[],
   wanted: readonly PolicyRule[],

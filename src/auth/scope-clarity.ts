@@ -1,10 +1,10 @@
 /**
- * Parts of a scope that match nothing here: a `*` that is a name, a rule for no target, an entry
- * without a name. Such a part permits nothing, so every scope would cover it. Another verifier may
- * take it for everything, and endpoint tokens carry scopes to other verifiers: such a part is within
- * a scope only where that scope has the same part.
+ * Parts of a scope that match nothing here: a `*` that is a name, a rule without a target, an entry
+ * without a name. Such a part permits nothing, so that every scope would cover it. Another verifier of
+ * endpoint tokens may read it as everything: it is therefore covered only by a scope that has the same
+ * part.
  */
-import { isRecord, type JsonObject, jsonEqual } from '../apimachinery/index.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
 import { compilePermits, entries, pathsOf } from './scope-compile.ts';
 
@@ -14,10 +14,10 @@ const LISTS = ['projects', 'spaces', 'virtualClusters', 'clusters', 'rules'] as 
 const ROLES = ['roles', 'allowPlatformCli'];
 const KNOWN: ReadonlySet<string> = new Set([...LISTS, ...ROLES]);
 
-/** Comparisons of entries; what takes more counts as not there, as in `Scope.covers`. */
+/** Limit of comparisons of entries; beyond it, the part counts as not covered, as in `Scope.covers`. */
 const MOST_COMPARISONS = 10_000;
 
-/** True if each part of `inner` that matches nothing here is in `outer` as well. */
+/** True if each part of `inner` that matches nothing here is also in `outer`. */
 export function hasUnclearPartsOf(outer: JsonObject, inner: JsonObject, group: string): boolean {
   if (jsonEqual(outer, inner)) return true;
   if (Object.keys(inner).length === 0) return false;
@@ -27,7 +27,7 @@ export function hasUnclearPartsOf(outer: JsonObject, inner: JsonObject, group: s
   function hasUnclearEntries(list: (typeof LISTS)[number]): boolean {
     const { [list]: value = [] } = inner;
     if (!Array.isArray(value)) return false;
-    const unclear = value.filter((entry) => !isClear(list, entry, group));
+    const unclear = value.filter((entry) => !matchesSomething(list, entry, group));
     if (unclear.length === 0) return true;
     const own: readonly unknown[] = Array.isArray(outer[list]) ? outer[list] : [];
     if (unclear.length * own.length > MOST_COMPARISONS) return false;
@@ -35,14 +35,14 @@ export function hasUnclearPartsOf(outer: JsonObject, inner: JsonObject, group: s
   }
 }
 
-function isClear(list: string, entry: unknown, group: string): boolean {
+function matchesSomething(list: string, entry: JsonValue, group: string): boolean {
   if (!isRecord(entry)) return false;
-  const permits = compilePermits({ [list]: [entry] } as JsonObject, [], { group });
+  const permits = compilePermits({ [list]: [entry] }, [], { group });
   if (permits.length === 0 || permits.some(({ targets }) => targets.length === 0)) return false;
-  return list !== 'rules' || isClearRule(entry);
+  return list !== 'rules' || ruleMatchesSomething(entry);
 }
 
-function isClearRule(rule: Readonly<Record<string, unknown>>): boolean {
+function ruleMatchesSomething(rule: Readonly<Record<string, unknown>>): boolean {
   const { nonResourceURLs, requestTargets, resources } = rule;
   const names = [rule['verbs'], rule['resourceNames'], rule['namespaces']];
   return (

@@ -1,6 +1,6 @@
 /**
- * From the text of a scope (spec section 2.5) to permits. A scope is the union of its lists. What
- * is not as the schema wants it permits nothing.
+ * Compiles a scope (spec section 2.5) to permits. A scope is the union of its lists. A part that violates
+ * the schema permits nothing.
  */
 import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { text, texts } from './fields.ts';
@@ -20,7 +20,7 @@ import { rolePermits, type ScopeRole } from './scope-roles.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Stands for all where the specification says so: the names of projects, spaces, clusters. */
+/** Wildcard for names of projects, spaces and clusters, as the specification defines. */
 const ALL = '*';
 
 export function compilePermits(
@@ -43,7 +43,7 @@ export function entries(value: unknown): Entry[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** Everything inside a project: its namespace, its spaces, its virtual clusters; and itself to read. */
+/** A project to read, and everything in it: its namespace, spaces and virtual clusters. */
 function projectPermits({ project }: Entry, group: string): Permit[] {
   const name = text(project);
   if (name === undefined) return [];
@@ -112,7 +112,7 @@ function withSubresources({ group, resource }: GroupResource): GroupResource[] {
   ];
 }
 
-/** An object without a namespace, to read; `*` for all of its kind. */
+/** Read access to an object without a namespace; `*` for all of its kind. */
 function visible(on: GroupResource, name: string): ResourcePermit[] {
   const permit: ResourcePermit = {
     on: 'resources',
@@ -125,7 +125,7 @@ function visible(on: GroupResource, name: string): ResourcePermit[] {
   return [permit];
 }
 
-/** An object in the namespace of a project, with every verb; `*` for all of its kind there. */
+/** Full access to an object in the namespace of a project; `*` for all of its kind there. */
 function objectIn(project: string, on: GroupResource, name: string): ResourcePermit {
   return {
     ...everything,
@@ -137,8 +137,8 @@ function objectIn(project: string, on: GroupResource, name: string): ResourcePer
 }
 
 /**
- * The deprecated rules match as rules of the audit policy do: an empty list means any, and a rule
- * that names resources or namespaces is for these alone, one that names URLs for those alone.
+ * Deprecated rules match like rules of the audit policy: an empty list means any. A rule that names
+ * resources or namespaces is only for these, one that names URLs only for those.
  */
 function rulePermits(rule: Entry): Permit[] {
   const targets = ruleTargets(rule);
@@ -162,7 +162,7 @@ function rulePermits(rule: Entry): Permit[] {
   return permits;
 }
 
-/** `*` is no wildcard for verbs and names: a list with nothing else matches nothing. */
+/** `*` is not a wildcard for verbs and names: a list of nothing else matches nothing. */
 function named(list: readonly string[]): Some<ReadonlySet<string>> {
   return list.length === 0 ? 'all' : new Set(list.filter((name) => name !== ALL));
 }
@@ -178,7 +178,7 @@ function namespacePattern(namespace: string): NamespacePattern[] {
   return [namespace === '' ? { kind: 'none' } : { kind: 'exact', namespace }];
 }
 
-/** A star counts only as the whole last step. */
+/** A star counts only as the whole last segment. */
 export function pathsOf(urls: readonly string[]): string[] {
   if (urls.length === 0) return [ALL];
   return urls.filter((url) => url === ALL || !/\*./.test(url)).filter(endsInWholeStep);
@@ -188,7 +188,7 @@ function endsInWholeStep(url: string): boolean {
   return url === ALL || !url.endsWith(ALL) || url.endsWith('/*');
 }
 
-/** `cluster` and `virtualClusters` are for requests to those, whatever `requestTargets` says. */
+/** `cluster` and `virtualClusters` are for requests to these, whatever `requestTargets` says. */
 function ruleTargets(rule: Entry): Target[] {
   const wanted = texts(rule['requestTargets']);
   const kinds = TARGET_KINDS.filter((kind) => wanted.length === 0 || wanted.includes(kind));

@@ -1,14 +1,14 @@
 /**
- * What scopes consist of: permits. Each says which requests it lets through, part by part, so that
- * "is this request allowed" and "is that permit within this one" are the same comparison of parts.
- * A scope is a union of permits; there are no denials.
+ * Permits, of which scopes consist. A permit describes requests part by part, so that "is this request
+ * allowed" and "is that permit covered by this one" are the same comparison of parts. A scope is a union
+ * of permits; there are no denials.
  *
- * No part has a wildcard but those written here. A `*` anywhere else is a name that nothing has.
+ * Only the wildcards that are documented here exist. A `*` anywhere else is a name that nothing has.
  */
 import type { Attributes, PathAttributes, ResourceAttributes } from '../apimachinery/index.ts';
 import { anyResourceCovers, pathCovers } from './policy-rules.ts';
 
-/** The doors of the platform. This daemon is `Management`; endpoints of clusters are the others. */
+/** API roots of the platform. The daemon itself is `Management`; endpoints of clusters are the others. */
 export const TARGET_KINDS = [
   'Management',
   'Cluster',
@@ -17,9 +17,10 @@ export const TARGET_KINDS = [
 ] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
-type TargetPart = 'cluster' | 'project' | 'space' | 'virtualCluster' | 'namespace';
+const TARGET_PARTS = ['cluster', 'project', 'space', 'virtualCluster', 'namespace'] as const;
+type TargetPart = (typeof TARGET_PARTS)[number];
 
-/** Where a request goes, or as a pattern: a part that is absent stands for any. */
+/** Target of a request, or a pattern in which an absent part matches any. */
 export interface Target {
   readonly kind: TargetKind;
   readonly parts: Readonly<Partial<Record<TargetPart, string>>>;
@@ -31,10 +32,10 @@ export type Some<T> = 'all' | T;
 type Names = Some<ReadonlySet<string>>;
 
 /**
- * Verbs that lift a guard against escalation. `all` verbs are all but these: a key may use them
- * only where its scope names them.
+ * Verbs that bypass a guard against escalation. `all` verbs exclude these: a key may use them only if its
+ * scope names them.
  */
-export const LIFTING_VERBS: readonly string[] = ['bind', 'escalate', 'impersonate', 'makeowner'];
+export const ESCALATION_VERBS: readonly string[] = ['bind', 'escalate', 'impersonate', 'makeowner'];
 
 export interface GroupResource {
   readonly group: string;
@@ -45,7 +46,7 @@ export interface GroupResource {
 
 export type NamespacePattern =
   | { readonly kind: 'exact'; readonly namespace: string }
-  /** What is in no namespace; not the same as every namespace. */
+  /** Objects without a namespace; not the same as every namespace. */
   | { readonly kind: 'none' }
   | { readonly kind: 'project'; readonly project: string }
   | { readonly kind: 'every-project' };
@@ -62,20 +63,20 @@ export interface ResourcePermit {
 export interface PathPermit {
   readonly on: 'paths';
   readonly targets: readonly Target[];
-  /** Methods in lower case. */
+  /** Lower-case HTTP methods. */
   readonly verbs: Names;
   readonly paths: readonly string[];
 }
 
 export type Permit = ResourcePermit | PathPermit;
 
-/** What a permit must be told about the platform to judge a request. */
+/** Facts about the platform that permits are evaluated with. */
 export interface PermitContext {
   /** Name of the management API group. */
   readonly group: string;
-  /** What the namespaces of projects begin with; asked at every use, so it should be cheap. */
+  /** Prefix of the namespaces of projects; read at every use, so it should be cheap. */
   projectPrefix(): string;
-  /** Whether objects of the resource live in namespaces; false for resources nobody knows. */
+  /** True if objects of the resource have namespaces; false for unknown resources. */
   isNamespaced(group: string, resource: string): boolean;
 }
 
@@ -109,10 +110,10 @@ function allowsResource(
   );
 }
 
-/** The verb `*` asks for every verb there is, which only unscoped keys have. */
+/** The verb `*` asks for every verb, which only keys without a scope have. */
 function allowsVerb(verbs: Names, verb: string): boolean {
   if (verbs !== 'all') return verbs.has(verb);
-  return verb !== '*' && !LIFTING_VERBS.includes(verb);
+  return verb !== '*' && !ESCALATION_VERBS.includes(verb);
 }
 
 function includes(names: Names, name: string): boolean {
@@ -128,8 +129,8 @@ function resourcesCover(some: ResourcePermit['resources'], wanted: GroupResource
 }
 
 /**
- * A request without a namespace is for a kind that has none, or for all namespaces at once: what
- * is permitted outside of namespaces does not permit the second.
+ * A request without a namespace is for a cluster-scoped kind, or for all namespaces at once: a permit for
+ * no namespace does not permit the latter.
  */
 export function namespaceAllowed(
   some: ResourcePermit['namespaces'],
@@ -141,7 +142,7 @@ export function namespaceAllowed(
   return some.some(({ kind }) => kind === 'none') && !context.isNamespaced(group, resource);
 }
 
-/** `namespace` is the name of one. */
+/** Matches the name of one namespace. */
 export function namespaceMatches(
   pattern: NamespacePattern,
   namespace: string,
@@ -163,14 +164,15 @@ export function namespaceMatches(
 
 export function targetCovers(pattern: Target, wanted: Target): boolean {
   if (pattern.kind !== wanted.kind) return false;
-  return Object.entries(pattern.parts).every(
-    ([part, value]) => wanted.parts[part as TargetPart] === value,
-  );
+  return TARGET_PARTS.every((part) => {
+    const value = pattern.parts[part];
+    return value === undefined || wanted.parts[part] === value;
+  });
 }
 
 /**
- * Whether everything that `inner` lets through `outer` does too. Refuses where it would have to
- * know more than the permits say, such as which namespace a project has today.
+ * True if `outer` permits everything that `inner` permits. False if that depends on more than the permits
+ * themselves, such as the current namespace of a project.
  */
 export function permitCovers(outer: Permit, inner: Permit): boolean {
   return (
@@ -195,7 +197,7 @@ function coversResources(outer: ResourcePermit, inner: ResourcePermit): boolean 
 
 function verbsCover(outer: Names, inner: Names): boolean {
   if (outer !== 'all' || inner === 'all') return namesCover(outer, inner);
-  return ![...inner].some((verb) => LIFTING_VERBS.includes(verb));
+  return ![...inner].some((verb) => ESCALATION_VERBS.includes(verb));
 }
 
 function namesCover(outer: Names, inner: Names): boolean {

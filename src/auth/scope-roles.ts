@@ -1,11 +1,10 @@
 /**
- * The prepared sets of permissions that `spec.scope.roles` names (spec section 2.5). Like the rest
- * of a scope they narrow and never grant. What each lets through is two tables, of the platform and
- * of the clusters that are served here; kinds that this version does not serve are in the first.
+ * Predefined sets of permissions that `spec.scope.roles` names (spec section 2.5). Like the rest of a
+ * scope, they narrow and never grant. Each has two tables, one for the platform and one for served
+ * clusters; kinds that this version does not serve are in the first.
  *
- * As in the product that the specification follows: of several entries with one role the first
- * counts; `agent` and `virtual-cluster` imply `network-peer`, without limits unless an entry of its
- * own sets them.
+ * As in the original product, the first of several entries with one role counts; `agent` and
+ * `virtual-cluster` imply `network-peer`, without limits unless an own entry sets them.
  */
 import { isRecord } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
@@ -20,7 +19,7 @@ import {
   type TargetKind,
 } from './scope-permits.ts';
 
-/** A role that a scope has; an empty list does not limit. */
+/** A role in a scope; an empty list does not limit it. */
 export interface ScopeRole {
   readonly role: string;
   readonly projects: readonly string[];
@@ -35,7 +34,7 @@ const IMPLIED: Readonly<Record<string, readonly string[]>> = {
 const READ = ['get', 'list', 'watch'];
 const REPORT = ['get', 'update', 'patch'];
 
-/** Kinds whose objects live in the namespace of a project. */
+/** Kinds whose objects are in the namespace of a project. */
 const IN_PROJECTS = [
   'projectsecrets',
   'spaceinstances',
@@ -100,10 +99,7 @@ const PERMISSIONS: Readonly<Record<string, readonly RoleRule[]>> = {
   ],
 };
 
-/**
- * Inside clusters: what an agent there observes and reports. Namespaces are its owner's to make and
- * to remove.
- */
+/** Permissions of an agent inside clusters. Only the owner of a cluster creates and removes namespaces. */
 const IN_CLUSTERS: readonly RoleRule[] = [
   { verbs: READ, resources: ['namespaces', 'services', 'endpoints', 'secrets', 'events'] },
   {
@@ -113,20 +109,20 @@ const IN_CLUSTERS: readonly RoleRule[] = [
   { verbs: ['create', 'update', 'patch'], resources: ['events'] },
 ];
 
-/** The clusters that a role is for: those of tenants, and control planes. */
+/** Clusters that a role applies to: those of tenants, and control planes. */
 const CLUSTERS_OF: Readonly<Record<string, readonly TargetKind[]>> = {
   agent: ['ProjectVirtualCluster', 'Cluster'],
   'virtual-cluster': ['ProjectVirtualCluster'],
 };
 
-/** Paths that roles open, unless the entry is limited. `metrics-writer` opens nothing here. */
+/** Paths that roles permit, unless the entry is limited. `metrics-writer` permits none here. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
-  // It reads there whether the platform takes its audit events.
+  // The agent reads there if the platform accepts its audit events.
   agent: ['/platform/settings'],
   'metrics-reader': ['/metrics'],
 };
 
-/** The roles of a scope, implied ones included, at most one of each name. */
+/** Roles of a scope, with implied ones, at most one per name. */
 export function rolesOf(scope: Readonly<Record<string, unknown>>): ScopeRole[] {
   const entries: unknown[] = Array.isArray(scope['roles']) ? scope['roles'] : [];
   const written: ScopeRole[] = entries.filter(isRecord).map((entry) => ({
@@ -159,8 +155,8 @@ export function rolePermits(entry: ScopeRole, managementGroup: string): Permit[]
 }
 
 /**
- * Limits to projects leave what is in their namespaces, and the projects themselves; limits to
- * virtual clusters leave these alone. What neither can limit goes.
+ * A limit to projects leaves the projects themselves and the objects in their namespaces; a limit to
+ * virtual clusters leaves only these. Kinds that a limit cannot apply to are removed.
  */
 function resourcePermit(
   { projects, virtualClusters }: ScopeRole,
@@ -184,7 +180,7 @@ function resourcePermit(
   return [permit];
 }
 
-/** A limit names clusters of tenants, so it leaves no control plane. */
+/** A limit names tenant clusters, so it removes control planes. */
 function clusterPermits(entry: ScopeRole): ResourcePermit[] {
   const isLimited = entry.projects.length > 0 || entry.virtualClusters.length > 0;
   const kinds = own(CLUSTERS_OF, entry.role) ?? [];
@@ -225,12 +221,12 @@ function pathPermit(paths: readonly string[]): PathPermit {
   return { on: 'paths', targets: [MANAGEMENT], verbs: new Set(['get']), paths };
 }
 
-/** The table may be asked for names that every object has, such as `constructor`. */
+/** Only own entries count, not names that every object has, such as `constructor`. */
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Whether a role is within another of the same name. */
+/** True if a role is within another of the same name. */
 export function roleCovers(outer: ScopeRole, inner: ScopeRole): boolean {
   return (
     outer.role === inner.role &&

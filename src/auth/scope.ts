@@ -1,7 +1,6 @@
 /**
- * The scope of an access key or an endpoint token (spec section 2.5): what narrows the rights of
- * its holder. Compiled once per version of a key; afterwards a question costs a walk over a few
- * permits. It never grants: the right to do something is that of the user and of the scope.
+ * Scope of an access key or an endpoint token (spec section 2.5): it narrows the rights of the holder and
+ * never grants any. It is compiled once per version of a key; a decision then walks over a few permits.
  */
 import type { Attributes, JsonObject, Narrowing, User } from '../apimachinery/index.ts';
 import type { PolicyRule } from './policy-rules.ts';
@@ -22,7 +21,7 @@ import {
 } from './scope-permits.ts';
 import { roleCovers, rolesOf, type ScopeRole } from './scope-roles.ts';
 
-/** What `verbs: []` of a scope comes to as a rule: unknown verbs are left out to be on the safe side. */
+/** Rule form of `verbs: []` in a scope; unknown verbs are left out, which is the safe side. */
 const PLAIN_VERBS = [
   'get',
   'list',
@@ -35,19 +34,19 @@ const PLAIN_VERBS = [
 ];
 
 /**
- * Comparisons that `covers` makes before it gives up and says no: far more than honest scopes need,
- * and few enough that a hostile one cannot hold up the event loop.
+ * Limit of comparisons in `covers`, which then returns false: far more than an honest scope needs, and few
+ * enough that a hostile one cannot block the event loop.
  */
 const MOST_COMPARISONS = 200_000;
 
 export class Scope implements Narrowing {
-  /** As it was written. */
+  /** The scope as written. */
   readonly source: JsonObject;
   readonly #permits: readonly Permit[];
   readonly #roles: readonly ScopeRole[];
   readonly #context: PermitContext;
 
-  /** `scope` as it stands in the object; one that is no object permits nothing. */
+  /** `scope` as in the object; a value that is not an object permits nothing. */
   constructor(scope: JsonObject, context: PermitContext) {
     this.source = scope;
     this.#roles = rolesOf(scope);
@@ -55,13 +54,13 @@ export class Scope implements Narrowing {
     this.#context = context;
   }
 
-  /** `target`: the door that the request came through; this daemon's own when absent. */
+  /** `target`: API root of the request; absent: that of this daemon. */
   allows(attributes: Attributes, target: Target = MANAGEMENT): boolean {
     const request = { target, attributes };
     return this.#permits.some((permit) => permitAllows(permit, request, this.#context));
   }
 
-  /** True if it lets anything through at a door. */
+  /** True if any request to the target is permitted. */
   reaches(target: Target): boolean {
     return this.#permits.some(({ targets }) =>
       targets.some((pattern) => targetCovers(pattern, target)),
@@ -69,10 +68,9 @@ export class Scope implements Narrowing {
   }
 
   /**
-   * Whether another scope is within this one, whatever the platform looks like now or later. False
-   * when that cannot be told from the two alone. Roles count by name as well as by what they permit
-   * here, since they may mean more to those who verify a token elsewhere. The same goes for parts
-   * that match nothing here.
+   * True if another scope is within this one, whatever the current or future objects of the platform. False
+   * if the two scopes alone cannot tell. Roles count by name as well as by their permissions here, because
+   * other verifiers of a token may give them more. The same holds for parts that match nothing here.
    */
   covers(other: Scope): boolean {
     if (!hasUnclearPartsOf(this.source, other.source, this.#context.group)) return false;
@@ -87,14 +85,14 @@ export class Scope implements Narrowing {
     return other.#roles.every((role) => this.#roles.some((own) => roleCovers(own, role)));
   }
 
-  /** The same for a scope as it stands in an object; an absent one is wider than any scope. */
+  /** The same for a scope in an object; an absent scope is wider than any scope. */
   coversJson(other: JsonObject | undefined): boolean {
     return other !== undefined && this.covers(new Scope(other, this.#context));
   }
 
   /**
-   * Rules that hold for whatever a role in `namespace` reaches; with an empty one, everywhere.
-   * Never more than the scope permits, sometimes less.
+   * Rules for everything that a role in `namespace` applies to; with an empty one, everywhere. Never more
+   * than the scope permits, sometimes less.
    */
   rulesIn(namespace: string): PolicyRule[] {
     const here = this.#permits.filter((permit) =>
@@ -109,7 +107,7 @@ export class Scope implements Narrowing {
     });
   }
 
-  /** Rules for one kind at one place; `namespace` is empty for a kind that has none. */
+  /** Rules for one kind in one namespace; `namespace` is empty for a cluster-scoped kind. */
   rulesAt(on: { group: string; resource: string; namespace: string }): PolicyRule[] {
     return this.#permits.flatMap((permit) => {
       const here = permit.targets.some((target) => targetCovers(target, MANAGEMENT));
@@ -125,8 +123,7 @@ export class Scope implements Narrowing {
   }
 }
 
-/** The scope of a request; undefined where nothing narrows it. Throws for a narrowing of another
- * make, whose limits nobody here could tell. */
+/** Scope of a request; undefined: unrestricted. Throws for another implementation of `Narrowing`. */
 export function scopeOf({ scope }: User): Scope | undefined {
   if (scope === undefined || scope instanceof Scope) return scope;
   throw new TypeError('The rights of this user are narrowed by something other than a scope');
@@ -146,7 +143,7 @@ function resourceRules({ verbs, resources, names }: ResourcePermit): PolicyRule[
     verbs: verbs === 'all' ? PLAIN_VERBS : [...verbs],
     resourceNames: names === 'all' ? [] : [...names],
   };
-  // Names that nothing can have would read as "every name" in a rule.
+  // An empty list of names in a rule would mean "every name".
   if (common.verbs.length === 0 || (names !== 'all' && names.size === 0)) return [];
   if (resources === 'all') return [{ ...common, apiGroups: ['*'], resources: ['*'] }];
   return resources.map(({ group, resource }) => ({
@@ -156,7 +153,7 @@ function resourceRules({ verbs, resources, names }: ResourcePermit): PolicyRule[
   }));
 }
 
-/** A permit in its single parts, since each may be within another permit of the same scope. */
+/** Splits a permit into single parts, since different permits of a scope may cover them. */
 function* partsOf(permit: Permit): Iterable<Permit> {
   for (const target of permit.targets) {
     for (const verbs of oneByOne(permit.verbs)) {

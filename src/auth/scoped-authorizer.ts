@@ -1,7 +1,6 @@
 /**
- * Rights of a request: those of its user by roles, narrowed by the scope of its key (invariant 10).
- * Everything that asks about rights asks here, escalation checks included: asking `rbac` itself
- * would forget the scope.
+ * Rights of a request: the roles of its user, narrowed by the scope of its key (invariant 10). Every
+ * decision must be made here, escalation checks included: `RbacAuthorizer` ignores the scope.
  */
 import type { Attributes, Decision, KubeObject, User } from '../apimachinery/index.ts';
 import type { ObjectName, RbacAuthorizer, RuleSource } from './authorizer.ts';
@@ -26,12 +25,12 @@ export class ScopedAuthorizer implements RuleSource {
     this.#rbac = rbac;
   }
 
-  /** Of the roles and bindings; the scope of a key is its user's. */
+  /** Revision of roles and bindings; the scope belongs to the user. */
   get revision(): number {
     return this.#rbac.revision;
   }
 
-  /** What every key may do stays allowed: clients need it before they can do anything else. */
+  /** Rights of every key stay allowed: clients need them before anything else. */
   authorize(user: User, attributes: Attributes): Decision {
     const decision = this.#rbac.authorize(user, attributes);
     if (!decision.allowed || user.scope === undefined) return decision;
@@ -43,7 +42,7 @@ export class ScopedAuthorizer implements RuleSource {
     return narrowRules(user, this.#rbac.rulesFor(user, namespace, about), namespace);
   }
 
-  /** The rules for one kind at one place, exactly; `namespace` is empty for a kind that has none. */
+  /** Exact rules for one kind in one namespace; `namespace` is empty for a cluster-scoped kind. */
   rulesAt(user: User, on: { group: string; resource: string; namespace: string }): PolicyRule[] {
     const { group, resource, namespace } = on;
     const scope = scopeOf(user);
@@ -61,14 +60,12 @@ export class ScopedAuthorizer implements RuleSource {
     return this.#rbac.objectsNaming(user);
   }
 
-  /**
-   * By the roles of `spec.clusterRoles` alone: the cluster asks the scope itself, about itself.
-   */
+  /** Decides only by the roles of `spec.clusterRoles`: the cluster checks the scope for itself. */
   authorizeInClusters(user: User, attributes: Attributes): Decision {
     return this.#rbac.authorizeInClusters(user, attributes);
   }
 
-  /** None with a scope: which clusters it reaches is no matter of rules. */
+  /** Empty with a scope, since rules cannot express which clusters the scope permits. */
   rulesInClusters(user: User): PolicyRule[] {
     return scopeOf(user) === undefined ? this.#rbac.rulesInClusters(user) : [];
   }
@@ -82,7 +79,7 @@ export class ScopedAuthorizer implements RuleSource {
   }
 }
 
-/** What is left of rules for what a role in the namespace reaches, or everywhere. */
+/** Narrows rules to the scope, for the objects of a namespace or everywhere. */
 export function narrowRules(user: User, rules: PolicyRule[], namespace: string): PolicyRule[] {
   const scope = scopeOf(user);
   return scope === undefined ? rules : intersectRules(rules, scope.rulesIn(namespace));

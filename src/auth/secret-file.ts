@@ -1,6 +1,6 @@
 /**
- * Small files that hold secrets or go with them: written whole or not at all, readable by the owner
- * only unless said otherwise. A crash at any instruction leaves the old file or the new one.
+ * Small files, mostly secrets: written atomically, readable only by the owner unless a mode is given.
+ * A crash at any point leaves the old file or the new one.
  */
 import { link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -87,7 +87,7 @@ async function named<T>(path: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     const words = `cannot write ${path}: ${why}; check the disk and the permissions`;
     throw Object.assign(new Error(words, { cause }), { code });
   }

@@ -1,4 +1,4 @@
-/** A key pair that signs tokens: one PKCS #8 PEM file, made when it is not there. */
+/** A key pair that signs tokens: one PKCS #8 PEM file, created on first use. */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
@@ -7,7 +7,7 @@ import { createFile, readIfThere } from './secret-file.ts';
 export type SigningAlgorithm = 'ES256' | 'RS256';
 
 const CURVE = 'P-256';
-/** What node calls P-256. */
+/** Name of P-256 in Node. */
 const CURVE_OF_KEY = 'prime256v1';
 const RSA_BITS = 2048;
 
@@ -19,7 +19,7 @@ export interface SigningKey {
   readonly publicJwk: JWK;
 }
 
-/** Throws when the file holds something else, with its path and what to do. */
+/** Throws with path and remedy when the file holds anything else. */
 export async function openSigningKey(
   path: string,
   algorithm: SigningAlgorithm = 'ES256',
@@ -31,7 +31,7 @@ export async function openSigningKey(
   return signingKey(parse(path, pem ?? '', algorithm), algorithm);
 }
 
-/** Undefined when there is no file. Throws when it holds something else. */
+/** Undefined: there is no file. Throws when it holds anything else. */
 export async function readSigningKey(
   path: string,
   algorithm: SigningAlgorithm = 'ES256',

@@ -1,7 +1,6 @@
 /**
- * Giving a role or an access rule to a team takes the verb `bind` on the team (spec section 2.4),
- * unless one is a member. A team is named by its group, and the keys of a team by a user of the same
- * name.
+ * Granting a role or an access rule to a team takes the verb `bind` on the team (spec section 2.4),
+ * except for its members. A team is named by its group; keys of a team act as a user of the same name.
  */
 import { jsonEqual, type KubeObject, type User } from '../apimachinery/index.ts';
 import { accessRulesOf, subjectsOf } from '../kinds/index.ts';
@@ -16,7 +15,7 @@ export interface TeamBinding {
   readonly before: readonly string[];
 }
 
-/** The first team that is added and that the user may not bind to. */
+/** First added team that the user may not bind to. */
 export function teamNotToBind(
   rights: RuleSource,
   { user, group, after, before }: TeamBinding,
@@ -35,7 +34,7 @@ export function teamsInAccess(object: KubeObject): string[] {
   ]);
 }
 
-/** Teams that a binding names, and those that it named with the same role before. */
+/** Teams in a binding, and those that it already named with the same role. */
 export function teamsInBinding(
   object: KubeObject,
   old: KubeObject | undefined,

@@ -1,4 +1,4 @@
-/** So many a second, with a reserve for bursts. Times in milliseconds of any one clock. */
+/** A rate per second with a burst. Times in milliseconds of any one clock. */
 export interface TokenBucketRate {
   readonly perSecond: number;
   readonly burst: number;
@@ -15,7 +15,7 @@ export class TokenBucket {
     this.#at = now;
   }
 
-  /** Takes one; 0: it was there. Otherwise nothing is taken, and after so many seconds one is there. */
+  /** Takes one token and returns 0, or returns the seconds until one is available. */
   take(now: number): number {
     const { perSecond, burst } = this.#rate;
     const elapsed = Math.max(0, now - this.#at) / 1000;

@@ -1,7 +1,7 @@
 /**
- * Users of endpoint tokens at the clusters that are served here. A signature is verified once; what
- * can change is asked at each request: the end of the token, its revocation, its owner, the access
- * key that asked for it. A token acts as that key does now, with its own scope.
+ * Users of endpoint tokens in served clusters. A signature is verified once. Everything that can change
+ * is checked at each request: the end of the token, its revocation, its owner, its access key. A token
+ * acts with the current rights of that key, narrowed by its own scope.
  */
 import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -11,13 +11,13 @@ import { Scope, scopeOf } from './scope.ts';
 import type { PermitContext } from './scope-permits.ts';
 
 export interface TokenHolderParts {
-  /** Rejects for whatever is no endpoint token of this platform, and for one that has ended. */
+  /** Rejects text that is not a valid endpoint token of this platform. */
   verify(token: string): Promise<JWTPayload>;
-  /** Reason why a token counts no longer; undefined: it counts. */
+  /** Reason why a token is void; undefined: it is valid. */
   voidReason(claims: JWTPayload): string | undefined;
-  /** The holder of the access key of that name; undefined while the key does not work. */
+  /** Holder of an access key; undefined while the key does not work. */
   keyHolder(name: string): Authenticated | undefined;
-  /** Rules that scopes are judged by. */
+  /** Context in which scopes are evaluated. */
   readonly scopes: PermitContext;
   readonly clock: Clock;
 }
@@ -31,7 +31,7 @@ export interface TokenHolder {
 interface Verified {
   readonly claims: JWTPayload;
   readonly expiresAt: number;
-  /** As of `key`: the same object until something about the key or its owner changes. */
+  /** Result for `key`, which is the same object until the key or its owner changes. */
   answer: { readonly key: Authenticated; readonly given: TokenHolder | Refused } | undefined;
 }
 
@@ -40,7 +40,7 @@ interface Refused {
 }
 
 const TOKEN_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** Verified tokens that are remembered; beyond it the oldest is verified again. */
+/** Number of verified tokens in the cache. */
 const MOST_VERIFIED = 4096;
 const UNKNOWN: Refused = { message: 'Unauthorized' };
 
@@ -52,16 +52,16 @@ export class TokenHolders {
     this.#parts = parts;
   }
 
-  /** Verifies what has the form of a token; undefined: there is nothing to verify. Never rejects. */
+  /** Verifies text in the form of a token; undefined: there is nothing to verify. Never rejects. */
   prepare(token: string): Promise<void> | undefined {
     if (this.#verified.has(token) || !TOKEN_FORM.test(token)) return undefined;
     return this.#parts.verify(token).then(
-      (claims) => this.#remember(token, claims),
+      (claims) => this.#cache(token, claims),
       () => undefined,
     );
   }
 
-  /** Undefined: the text has not the form of a token. */
+  /** Undefined: the text does not have the form of a token. */
   authenticate(token: string): TokenHolder | Refused | undefined {
     const found = this.#verified.get(token);
     if (found === undefined) return TOKEN_FORM.test(token) ? UNKNOWN : undefined;
@@ -78,7 +78,7 @@ export class TokenHolders {
     return found.answer.given;
   }
 
-  #remember(token: string, claims: JWTPayload): void {
+  #cache(token: string, claims: JWTPayload): void {
     const expiresAt = (claims.exp ?? 0) * 1000;
     this.#verified.set(token, { claims, expiresAt, answer: undefined });
   }

@@ -1,20 +1,20 @@
 /**
- * Whether an endpoint token that is signed and has not ended still counts: who it was issued to has
- * to be there, and to want it (invariant 10). What a verifier without our state cannot know.
+ * Validity of an endpoint token beyond signature and time: its owner must exist and accept it (invariant
+ * 10). An offline verifier cannot check this.
  */
 import type { JWTPayload } from 'jose';
 import { isRecord } from '../apimachinery/index.ts';
 import type { Directory } from './directory.ts';
 
-export interface LiveFacts {
+export interface TokenFacts {
   readonly directory: Directory;
   /** Identity of the access key of that name; undefined while it does not work. */
   keyIdOf(name: string): string | undefined;
   isRevoked(id: string): boolean;
 }
 
-/** Why a token counts no longer, as a sentence; undefined when it does. */
-export function voidReason(claims: JWTPayload, facts: LiveFacts): string | undefined {
+/** Reason why a token is void, as a sentence; undefined: it is valid. */
+export function voidReason(claims: JWTPayload, facts: TokenFacts): string | undefined {
   const { jti = '', gitplane } = claims;
   if (facts.isRevoked(jti)) return 'the token was revoked';
   if (!isRecord(gitplane)) return 'the token does not say whom it was issued to';

@@ -89,7 +89,7 @@ test('what could not be saved is saved the next time, unless there is a later us
 
 test('a key that is forgotten is neither known nor saved', async () => {
   tracker.record('a', 1000, false);
-  tracker.forget('a');
+  tracker.drop('a');
   expect(tracker.lastUse('a')).toBeUndefined();
   await tracker.stop();
   expect(saved).toEqual([]);
@@ -111,7 +111,7 @@ test('a key that is forgotten while its save fails is not saved later', async ()
   await Promise.resolve();
   await Promise.resolve();
   expect(batches).toEqual([['a', 'b']]);
-  slow.forget('b');
+  slow.drop('b');
   await expect(failing).rejects.toThrow('disk full');
   await slow.stop();
   expect(batches).toEqual([['a', 'b'], ['a']]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Revocations } from '../../src/auth/revocations.ts';
-import { type LiveFacts, voidReason } from '../../src/auth/token-validity.ts';
+import { type TokenFacts, voidReason } from '../../src/auth/token-validity.ts';
 
 function memory(saved: Map<string, number>) {
   return {
@@ -44,7 +44,7 @@ describe('a token', () => {
     user?: object | null;
     keyId?: string | undefined;
     isRevoked?: boolean;
-  }): LiveFacts => ({
+  }): TokenFacts => ({
     directory: {
       version: 1,
       user: () =>

@@ -1,6 +1,6 @@
 /** Writes that a key with a scope may never make, whatever its scope and its owner allow. */
 import { type Clock, forbiddenError } from '../../apimachinery/index.ts';
-import { beyondDelegator, type KeyLifetimeLimits, scopeOf } from '../../auth/index.ts';
+import { beyondDelegatingKey, type KeyLifetimeLimits, scopeOf } from '../../auth/index.ts';
 import type { Guard, PlannedChange } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 
@@ -33,6 +33,6 @@ function refusal(parts: ScopeGuardParts, change: PlannedChange): string | undefi
   // Without a session, the lifetime of the key is unknown: nothing may be delegated.
   const expiresAt = parts.access.session(user)?.keyExpiresAt ?? 0;
   const { clock } = parts;
-  const why = beyondDelegator({ scope, expiresAt }, object, { clock, limits: parts.limits() });
+  const why = beyondDelegatingKey({ scope, expiresAt }, object, { clock, limits: parts.limits() });
   return why && `keys written with it must not reach further: ${why}`;
 }

@@ -12,7 +12,7 @@ import {
   type KubeObject,
   rfc3339,
 } from '../../apimachinery/index.ts';
-import { type ClusterDoor, clusterAuthorizer, type ScopedAuthorizer } from '../../auth/index.ts';
+import { type ClusterApiRoot, clusterAuthorizer, type ScopedAuthorizer } from '../../auth/index.ts';
 import {
   CLUSTER_KINDS,
   type KindTable,
@@ -243,12 +243,12 @@ export class ServedClusters implements Clusters {
         guards: [secrets.guard(place)],
         complete: (kind, object) => secrets.complete(place, kind, object),
       }),
-      authorizer: clusterAuthorizer(rights, this.#type(type, name)),
+      authorizer: clusterAuthorizer(rights, this.#accessRoot(type, name)),
       root: `${prefix}/${type}/${name}`,
     };
   }
 
-  #type(type: ClusterType, name: string): ClusterDoor {
+  #accessRoot(type: ClusterType, name: string): ClusterApiRoot {
     const [group = ''] = this.#options.kinds.groups;
     if (type === 'cluster') {
       const target = { kind: 'Cluster', parts: { cluster: name } } as const;
