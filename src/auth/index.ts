@@ -1,6 +1,41 @@
 /** Public names of `auth/`: other folders import this file alone. */
-export { readLifetime } from './access-key.ts';
-export { AccessKeyIndex, type ActingAs, type Authenticated } from './access-keys.ts';
+export { readLifetime } from './access-keys/access-key.ts';
+export {
+  AccessKeyIndex,
+  type ActingAs,
+  type Authenticated,
+} from './access-keys/access-key-index.ts';
+export { ADMIN_KEY_TYPE, ensureAdminToken, readAdminToken } from './access-keys/admin-token.ts';
+export { isFromTheFuture, type KeyLifetimeLimits } from './access-keys/key-lifetime.ts';
+export { ActivityTracker } from './access-keys/last-use.ts';
+export {
+  EndpointTokens,
+  MIN_TTL_SECONDS,
+  publicKeys,
+  verifyEndpointToken,
+} from './endpoint-tokens/endpoint-tokens.ts';
+export {
+  type Revocation,
+  type RevocationStore,
+  Revocations,
+  RevocationsFullError,
+} from './endpoint-tokens/revocations.ts';
+export { TokenHolders } from './endpoint-tokens/token-holders.ts';
+export { voidReason } from './endpoint-tokens/token-validity.ts';
+export { beyondDelegatingKey } from './escalation/delegated-key-limits.ts';
+export { delegationProblem } from './escalation/delegation.ts';
+export { escalationProblem, isSuperuser } from './escalation/escalation.ts';
+export { impersonationRefusal } from './escalation/impersonation.ts';
+export { type MembershipParts, membershipRefusal } from './escalation/membership.ts';
+export { teamNotToBind, teamsInBinding } from './escalation/team-binding.ts';
+export { text, texts, time } from './fields.ts';
+export { type Directory, DirectoryIndex, type DirectoryUser } from './identity/directory.ts';
+export { resolveIdentity } from './identity/identity.ts';
+export { hashPassword, PasswordChecker, TooManyPasswordsError } from './identity/password.ts';
+export { isReservedGroup, userGroup } from './identity/reserved-names.ts';
+export { CountingSlots } from './rate-limits/counting-slots.ts';
+export { FailedLogins, networkOf } from './rate-limits/failed-logins.ts';
+export { TokenBucket } from './rate-limits/token-bucket.ts';
 export {
   accessStatus,
   askedAttributes,
@@ -8,49 +43,18 @@ export {
   rulesStatus,
   tokenStatus,
   userInfo,
-} from './access-reviews.ts';
-export { ActivityTracker } from './activity.ts';
-export { ADMIN_KEY_TYPE, ensureAdminToken, readAdminToken } from './admin-token.ts';
+} from './rbac/access-reviews.ts';
 export {
   type AccessSource,
   type ObjectName,
   RbacAuthorizer,
   type RuleSource,
-} from './authorizer.ts';
-export { type ClusterApiRoot, clusterAuthorizer } from './cluster-authorizer.ts';
-export { CountingSlots } from './counting-slots.ts';
-export { beyondDelegatingKey } from './delegated-key-limits.ts';
-export { delegationProblem } from './delegation.ts';
-export { type Directory, DirectoryIndex, type DirectoryUser } from './directory.ts';
-export {
-  EndpointTokens,
-  MIN_TTL_SECONDS,
-  publicKeys,
-  verifyEndpointToken,
-} from './endpoint-tokens.ts';
-export { escalationProblem, isSuperuser } from './escalation.ts';
-export { FailedLogins, networkOf } from './failed-logins.ts';
-export { text, texts, time } from './fields.ts';
-export { forbidden } from './forbidden.ts';
-export { resolveIdentity } from './identity.ts';
-export { impersonationRefusal } from './impersonation.ts';
-export { isFromTheFuture, type KeyLifetimeLimits } from './key-lifetime.ts';
-export { KeyRing, readSigningKeys } from './key-ring.ts';
-export { type MembershipParts, membershipRefusal } from './membership.ts';
-export { hashPassword, PasswordChecker, TooManyPasswordsError } from './password.ts';
-export { isReservedGroup, userGroup } from './reserved-names.ts';
-export {
-  type Revocation,
-  type RevocationStore,
-  Revocations,
-  RevocationsFullError,
-} from './revocations.ts';
-export { scopeOf } from './scope.ts';
-export type { PermitContext } from './scope-permits.ts';
-export { ScopedAuthorizer } from './scoped-authorizer.ts';
+} from './rbac/authorizer.ts';
+export { type ClusterApiRoot, clusterAuthorizer } from './rbac/cluster-authorizer.ts';
+export { forbidden } from './rbac/forbidden.ts';
+export { ScopedAuthorizer } from './rbac/scoped-authorizer.ts';
+export type { PermitContext } from './scope/permits.ts';
+export { scopeOf } from './scope/scope.ts';
 export { createFile, OWNER_ONLY, readIfThere, replaceFile } from './secret-file.ts';
-export type { SigningAlgorithm, SigningKey } from './signing-key.ts';
-export { teamNotToBind, teamsInBinding } from './team-binding.ts';
-export { TokenBucket } from './token-bucket.ts';
-export { TokenHolders } from './token-holders.ts';
-export { voidReason } from './token-validity.ts';
+export { KeyRing, readSigningKeys } from './signing-keys/key-ring.ts';
+export type { SigningAlgorithm, SigningKey } from './signing-keys/signing-key.ts';

@@ -2,11 +2,11 @@ import { timingSafeEqual } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { rfc3339 } from '../../src/apimachinery/clock.ts';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import { AccessKeyIndex } from '../../src/auth/access-keys.ts';
-import { ActivityTracker } from '../../src/auth/activity.ts';
-import { DirectoryIndex } from '../../src/auth/directory.ts';
-import type { KeyLifetimeLimits } from '../../src/auth/key-lifetime.ts';
-import { Scope } from '../../src/auth/scope.ts';
+import { AccessKeyIndex } from '../../src/auth/access-keys/access-key-index.ts';
+import { ActivityTracker } from '../../src/auth/access-keys/last-use.ts';
+import { DirectoryIndex } from '../../src/auth/identity/directory.ts';
+import type { KeyLifetimeLimits } from '../../src/auth/access-keys/key-lifetime.ts';
+import { Scope } from '../../src/auth/scope/scope.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 
 vi.mock('node:crypto', async (importOriginal) => {

@@ -6,10 +6,10 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import type { Attributes, User } from '../../src/apimachinery/request.ts';
-import { RbacAuthorizer } from '../../src/auth/authorizer.ts';
-import { forbiddenMessage } from '../../src/auth/forbidden.ts';
-import { Scope } from '../../src/auth/scope.ts';
-import { ScopedAuthorizer } from '../../src/auth/scoped-authorizer.ts';
+import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
+import { forbiddenMessage } from '../../src/auth/rbac/forbidden.ts';
+import { ScopedAuthorizer } from '../../src/auth/rbac/scoped-authorizer.ts';
+import { Scope } from '../../src/auth/scope/scope.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { binding, clusterBinding, clusterRole, GROUP } from './builders.ts';
 

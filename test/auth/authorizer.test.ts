@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { RbacAuthorizer } from '../../src/auth/authorizer.ts';
+import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
 import { runs } from '../support/properties.ts';
 import {
   aggregatedRole,

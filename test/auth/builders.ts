@@ -1,7 +1,7 @@
 /** Objects and attributes for the tests of this folder, with only the fields that matter there. */
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import type { PathAttributes, ResourceAttributes, User } from '../../src/apimachinery/request.ts';
-import type { PolicyRule } from '../../src/auth/policy-rules.ts';
+import type { PolicyRule } from '../../src/auth/rbac/policy-rules.ts';
 
 export const GROUP = 'management.gitplane.dev';
 const RBAC = 'rbac.authorization.k8s.io/v1';

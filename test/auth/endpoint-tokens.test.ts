@@ -11,10 +11,10 @@ import {
   EndpointTokens,
   type IssuedToken,
   type TokenRequest,
-} from '../../src/auth/endpoint-tokens.ts';
-import type { SigningKeys } from '../../src/auth/key-ring.ts';
-import { Scope } from '../../src/auth/scope.ts';
-import { openSigningKey, type SigningKey } from '../../src/auth/signing-key.ts';
+} from '../../src/auth/endpoint-tokens/endpoint-tokens.ts';
+import { Scope } from '../../src/auth/scope/scope.ts';
+import type { SigningKeys } from '../../src/auth/signing-keys/key-ring.ts';
+import { openSigningKey, type SigningKey } from '../../src/auth/signing-keys/signing-key.ts';
 
 const ISSUER = 'https://gitplane.example.com';
 const START = Date.parse('2026-01-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { RbacAuthorizer } from '../../src/auth/authorizer.ts';
-import { escalationProblem } from '../../src/auth/escalation.ts';
+import { escalationProblem } from '../../src/auth/escalation/escalation.ts';
+import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
 import {
   aggregatedRole,
   binding,

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CountingSlots } from '../../src/auth/counting-slots.ts';
-import { FailedLogins } from '../../src/auth/failed-logins.ts';
+import { CountingSlots } from '../../src/auth/rate-limits/counting-slots.ts';
+import { FailedLogins } from '../../src/auth/rate-limits/failed-logins.ts';
 
 function limiter() {
   const clock = { time: 0, now: () => clock.time };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forbidden, forbiddenMessage } from '../../src/auth/forbidden.ts';
+import { forbidden, forbiddenMessage } from '../../src/auth/rbac/forbidden.ts';
 import { path, request, someone } from './builders.ts';
 
 const u = someone('u');

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import { DirectoryIndex } from '../../src/auth/directory.ts';
-import { type KeyOwner, resolveIdentity } from '../../src/auth/identity.ts';
+import { DirectoryIndex } from '../../src/auth/identity/directory.ts';
+import { type KeyOwner, resolveIdentity } from '../../src/auth/identity/identity.ts';
 
 let directory: DirectoryIndex;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Attributes, Authorizer, User } from '../../src/apimachinery/request.ts';
-import { impersonationRefusal } from '../../src/auth/impersonation.ts';
+import { impersonationRefusal } from '../../src/auth/escalation/impersonation.ts';
 
 const ADA: User = { name: 'ada', groups: ['system:authenticated', 'gitplane:team:ops'] };
 

@@ -4,7 +4,7 @@ import {
   expiresAt,
   type KeyLifetime,
   type KeyLifetimeLimits,
-} from '../../src/auth/key-lifetime.ts';
+} from '../../src/auth/access-keys/key-lifetime.ts';
 import { runs } from '../support/properties.ts';
 
 const key: KeyLifetime = {

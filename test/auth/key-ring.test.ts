@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { KeyRing, PUBLISHED_AHEAD_MS, readSigningKeys } from '../../src/auth/key-ring.ts';
+import {
+  KeyRing,
+  PUBLISHED_AHEAD_MS,
+  readSigningKeys,
+} from '../../src/auth/signing-keys/key-ring.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

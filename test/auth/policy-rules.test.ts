@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pathCovers, policyRules, ruleAllows } from '../../src/auth/policy-rules.ts';
+import { pathCovers, policyRules, ruleAllows } from '../../src/auth/rbac/policy-rules.ts';
 import { processorMs } from '../support/calls.ts';
 import { path, request, rule } from './builders.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Revocations } from '../../src/auth/revocations.ts';
-import { type TokenFacts, voidReason } from '../../src/auth/token-validity.ts';
+import { Revocations } from '../../src/auth/endpoint-tokens/revocations.ts';
+import { type TokenFacts, voidReason } from '../../src/auth/endpoint-tokens/token-validity.ts';
 
 function memory(saved: Map<string, number>) {
   return {

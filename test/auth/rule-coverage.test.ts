@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Attributes } from '../../src/apimachinery/request.ts';
-import { type PolicyRule, ruleAllows } from '../../src/auth/policy-rules.ts';
-import { covers, uncoveredRules } from '../../src/auth/rule-coverage.ts';
+import { type PolicyRule, ruleAllows } from '../../src/auth/rbac/policy-rules.ts';
+import { covers, uncoveredRules } from '../../src/auth/rbac/rule-coverage.ts';
 import { processorMs } from '../support/calls.ts';
 import { runs } from '../support/properties.ts';
 import { path, type RuleInput, request, rule } from './builders.ts';

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ensureAdminToken, readAdminToken } from '../../src/auth/admin-token.ts';
+import { ensureAdminToken, readAdminToken } from '../../src/auth/access-keys/admin-token.ts';
 import { createFile, readIfThere, replaceFile } from '../../src/auth/secret-file.ts';
 import { hasValidChecksum } from '../../src/kinds/credentials/access-key.ts';
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
-import type { Authenticated } from '../../src/auth/access-keys.ts';
-import { EndpointTokens } from '../../src/auth/endpoint-tokens.ts';
-import { Scope, scopeOf } from '../../src/auth/scope.ts';
-import type { PermitContext } from '../../src/auth/scope-permits.ts';
-import { openSigningKey, type SigningKey } from '../../src/auth/signing-key.ts';
-import { TokenHolders } from '../../src/auth/token-holders.ts';
+import type { Authenticated } from '../../src/auth/access-keys/access-key-index.ts';
+import { EndpointTokens } from '../../src/auth/endpoint-tokens/endpoint-tokens.ts';
+import { TokenHolders } from '../../src/auth/endpoint-tokens/token-holders.ts';
+import type { PermitContext } from '../../src/auth/scope/permits.ts';
+import { Scope, scopeOf } from '../../src/auth/scope/scope.ts';
+import { openSigningKey, type SigningKey } from '../../src/auth/signing-keys/signing-key.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 const ISSUER = 'https://gitplane.example.com';

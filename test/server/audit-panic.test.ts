@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Auditor } from '../../src/audit/auditor.ts';
-import { FailedLogins } from '../../src/auth/failed-logins.ts';
+import { FailedLogins } from '../../src/auth/rate-limits/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { CLIENT_KINDS } from '../../src/kinds/kubernetes/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/kubernetes/core-kinds.ts';

@@ -1,8 +1,8 @@
 /** Signing in with a password, where something changes meanwhile. */
 import { randomBytes, scryptSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { DirectoryUser } from '../../src/auth/directory.ts';
-import { hashPassword } from '../../src/auth/password.ts';
+import type { DirectoryUser } from '../../src/auth/identity/directory.ts';
+import { hashPassword } from '../../src/auth/identity/password.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { passwordHashProblems } from '../../src/kinds/credentials/password-hash.ts';
 import { PasswordLogin } from '../../src/sign-in/password-login.ts';

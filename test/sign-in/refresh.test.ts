@@ -1,7 +1,7 @@
 /** What providers take back is gone soon, and what they cannot say now keeps for a day. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { valueAt } from '../../src/apimachinery/object.ts';
-import { hashPassword } from '../../src/auth/password.ts';
+import { hashPassword } from '../../src/auth/identity/password.ts';
 import type { Connector, ProvidedIdentity } from '../../src/sign-in/connector.ts';
 import { SignInError } from '../../src/sign-in/sign-in-error.ts';
 import { object } from '../support/guarded-platform.ts';

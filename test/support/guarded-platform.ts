@@ -5,7 +5,7 @@
 import { onTestFinished } from 'vitest';
 import type { Authorizer, User } from '../../src/apimachinery/request.ts';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
-import { forbidden } from '../../src/auth/forbidden.ts';
+import { forbidden } from '../../src/auth/rbac/forbidden.ts';
 import { type AccessControl, startAccessControl } from '../../src/daemon/access/access-control.ts';
 import { saveActivity } from '../../src/daemon/access/last-uses.ts';
 import { writeGuards } from '../../src/daemon/guards/guards.ts';

@@ -5,7 +5,7 @@
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
-import { FailedLogins } from '../../src/auth/failed-logins.ts';
+import { FailedLogins } from '../../src/auth/rate-limits/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { openSignIn, type SignInService } from '../../src/daemon/sign-in/sign-in-service.ts';
 import { parseConfigRaw } from '../../src/kinds/config/config-raw.ts';

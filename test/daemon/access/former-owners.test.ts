@@ -194,7 +194,7 @@ describe('a newcomer who signs in', () => {
     expect(at.platform.names('teams')).toEqual([]);
     expect(at.who(session).groups).not.toContain(`gitplane:team:${name}`);
     expect(() => at.who(leaver)).toThrow(/does not exist/);
-    expect(signIn.log.join('')).toContain('keys of a former team');
+    expect(signIn.log.join('')).toContain('Keys of a former team');
   });
 
   test('has no session that a user of the name had before', async () => {

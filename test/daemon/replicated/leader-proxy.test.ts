@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { get, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { EndpointTokens } from '../../../src/auth/endpoint-tokens.ts';
-import { Revocations } from '../../../src/auth/revocations.ts';
-import { openSigningKey } from '../../../src/auth/signing-key.ts';
+import { EndpointTokens } from '../../../src/auth/endpoint-tokens/endpoint-tokens.ts';
+import { Revocations } from '../../../src/auth/endpoint-tokens/revocations.ts';
+import { openSigningKey } from '../../../src/auth/signing-keys/signing-key.ts';
 import { startAccessControl } from '../../../src/daemon/access/access-control.ts';
 import { revocationStore } from '../../../src/daemon/access/revocation-store.ts';
 import { cookieName } from '../../../src/sign-in/cookies.ts';

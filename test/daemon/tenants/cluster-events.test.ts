@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
-import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
+import type { ScopedAuthorizer } from '../../../src/auth/rbac/scoped-authorizer.ts';
 import { ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { EVENT } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
 import { recordEvent } from '../../../src/tenant-sync/sync-events.ts';

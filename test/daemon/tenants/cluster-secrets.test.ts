@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { Attributes, Authorizer } from '../../../src/apimachinery/request.ts';
-import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
+import type { ScopedAuthorizer } from '../../../src/auth/rbac/scoped-authorizer.ts';
 import { type Clusters, ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { SECRET } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';

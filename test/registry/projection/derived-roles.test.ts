@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { keyString } from '../../../src/apimachinery/key.ts';
-import { RbacAuthorizer } from '../../../src/auth/authorizer.ts';
+import { RbacAuthorizer } from '../../../src/auth/rbac/authorizer.ts';
 import { objectAccess } from '../../../src/daemon/access/object-access.ts';
 import { RBAC_GROUP } from '../../../src/kinds/kind.ts';
 import { ReadableStore } from '../../../src/registry/projection/readable-store.ts';

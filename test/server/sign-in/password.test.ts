@@ -1,6 +1,6 @@
 /** Signing in with a password, and the session of the browser that comes of it. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { hashPassword } from '../../../src/auth/password.ts';
+import { hashPassword } from '../../../src/auth/identity/password.ts';
 import { object } from '../../support/guarded-platform.ts';
 import {
   BASE_URL,

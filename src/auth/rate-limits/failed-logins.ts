@@ -1,0 +1,90 @@
+/**
+ * Limit of failed sign-ins per source: a burst of failures, then one every few seconds. Any number of
+ * other sources cannot make the limiter forget one.
+ *
+ * A valid key is never delayed. Keys have 190 bits and more, so that guessing one is hopeless; the limit
+ * bounds load and noise, and a stranger behind the same address must not be able to lock a pipeline out.
+ */
+import { isIPv6 } from 'node:net';
+import type { Clock } from '../../apimachinery/index.ts';
+import { CountingSlots } from './counting-slots.ts';
+import type { TokenBucketRate } from './token-bucket.ts';
+
+/** A burst of failures per source, then one every three seconds. */
+const RATE: TokenBucketRate = { burst: 20, perSecond: 1 / 3 };
+
+export class FailedLogins {
+  readonly #clock: Clock;
+  readonly #slots: CountingSlots;
+  /** Attempts in progress by source; at most as many as requests in progress. */
+  readonly #pending = new Map<string, number>();
+
+  constructor(clock: Clock, rate: TokenBucketRate = RATE) {
+    this.#clock = clock;
+    this.#slots = new CountingSlots(rate);
+  }
+
+  /** Counts a failure. Returns the seconds until the source may fail again; 0: now. */
+  failed(source: string): number {
+    return Math.ceil(this.#slots.take(networkOf(source), this.#clock.now()));
+  }
+
+  /** Seconds until the source may fail again; 0: now. */
+  wait(source: string): number {
+    const id = networkOf(source);
+    return Math.ceil(this.#slots.wait(id, this.#clock.now(), this.#pending.get(id)));
+  }
+
+  /**
+   * Runs an attempt, which counts as a failure while it runs and when it rejects. When the source must
+   * wait, counts nothing and throws the error that `refused` makes of the seconds to wait.
+   */
+  async attempt<T>(
+    source: string,
+    refused: (wait: number) => Error,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const id = networkOf(source);
+    const wait = this.wait(source);
+    if (wait > 0) throw refused(wait);
+    this.#pending.set(id, (this.#pending.get(id) ?? 0) + 1);
+    try {
+      return await work();
+    } catch (error) {
+      this.#slots.take(id, this.#clock.now());
+      throw error;
+    } finally {
+      const left = (this.#pending.get(id) ?? 1) - 1;
+      if (left > 0) this.#pending.set(id, left);
+      else this.#pending.delete(id);
+    }
+  }
+}
+
+/** Groups of 16 bits in a /56, which a provider assigns to one customer. */
+const NETWORK_GROUPS = 4;
+const NETWORK_MASK = 0xff00;
+
+/** Network that one client can be expected to control: an IPv4 address, or a /56 of IPv6. */
+export function networkOf(source: string): string {
+  if (!isIPv6(source)) return source;
+  const groups = groupsOf(source);
+  const [high = 0, low = 0] = groups.slice(6);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (isMapped) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  const network = groups.slice(0, NETWORK_GROUPS);
+  network.push((network.pop() ?? 0) & NETWORK_MASK);
+  return network.map((group) => group.toString(16)).join(':');
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The URL parser writes a dotted tail in hexadecimal.
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`);
+  const [head = '', tail] = hostname.slice(1, -1).split('::');
+  const read = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const before = read(head);
+  const after = read(tail ?? '');
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
