@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { rfc3339 } from '../../src/apimachinery/clock.ts';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
 import { AccessKeyIndex } from '../../src/auth/access-keys/access-key-index.ts';
+import type { KeyLifetimeLimits } from '../../src/auth/access-keys/key-lifetime.ts';
 import { ActivityTracker } from '../../src/auth/access-keys/last-use.ts';
 import { DirectoryIndex } from '../../src/auth/identity/directory.ts';
-import type { KeyLifetimeLimits } from '../../src/auth/access-keys/key-lifetime.ts';
 import { Scope } from '../../src/auth/scope/scope.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 

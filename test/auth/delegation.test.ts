@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import type { User } from '../../src/apimachinery/request.ts';
-import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
 import { delegationProblem } from '../../src/auth/escalation/delegation.ts';
+import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
 import { accessGrants } from '../../src/kinds/access/access-grants.ts';
 import { kindOf } from '../support/platform.ts';
 

@@ -2,7 +2,7 @@
  * Last use of each access key. Uses are held in memory and saved at a bounded rate, since every request
  * is a use; they are never in git.
  */
-import { Mutex } from '../concurrency/index.ts';
+import { Mutex } from '../../concurrency/index.ts';
 
 export interface ActivityOptions {
   /**
