@@ -1,6 +1,6 @@
 /**
- * The one validator. A manifest from git and a body from HTTP end here, and fail with the same
- * words (design: two roads meet at one validator).
+ * The validator for manifests from git and bodies from HTTP: both fail with the same messages
+ * (design: two roads meet at one validator).
  */
 import {
   type FieldError,
@@ -13,9 +13,8 @@ import type { CompiledSchema, Kind } from '../kinds/index.ts';
 import { metadataProblems, metadataWarnings } from './metadata.ts';
 
 /**
- * Every problem of an object on its own, in one pass. Rules that read a field are asked only when
- * its shape is right; a field that nobody knows keeps no rule from being asked. `old` is the
- * object that this one would replace, if there is one.
+ * Every problem of an object on its own, in one pass. Rules about a field run only if its shape is
+ * valid; an unknown field does not stop any rule. `old` is the object to be replaced, if any.
  */
 export function objectProblems(
   kind: Kind,
@@ -34,7 +33,7 @@ export function objectProblems(
   return [...errors, ...kind.validate(object, old), ...transition];
 }
 
-/** Mutates `object`. What is misshapen stays as it is: `objectProblems` tells what is wrong. */
+/** Mutates `object`. Fields of the wrong shape stay: `objectProblems` reports them. */
 export function fillDefaults(kind: Kind, schema: CompiledSchema, object: KubeObject): void {
   const isShaped = schema.check(object).every((error) => error.unknownField === true);
   if (isShaped) kind.setDefaults(object);
@@ -44,7 +43,7 @@ export function objectWarnings(kind: Kind, object: KubeObject): string[] {
   return [...metadataWarnings(object), ...kind.warnings(object)];
 }
 
-/** What may not change, and what deletion forbids (spec section 2.2). */
+/** Immutable fields, and changes that a running deletion forbids (spec section 2.2). */
 function transitionProblems(object: KubeObject, old: KubeObject): FieldError[] {
   const errors: FieldError[] = [];
   for (const field of ['name', 'namespace'] as const) {
@@ -69,8 +68,8 @@ function transitionProblems(object: KubeObject, old: KubeObject): FieldError[] {
 const OUTSIDE_DESIRED_STATE = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 /**
- * Whether two versions of an object ask for the same state. Labels, annotations and the rest of
- * metadata do not count, as in Kubernetes: `generation` grows only when this is false.
+ * True if two versions of an object have the same desired state. Labels, annotations and other
+ * metadata do not count, as in Kubernetes: `generation` grows only if this is false.
  */
 export function sameDesiredState(a: KubeObject, b: KubeObject): boolean {
   const fields = new Set([...Object.keys(a), ...Object.keys(b)]);

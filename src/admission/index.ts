@@ -1,4 +1,4 @@
-/** Public names of `admission/`: other folders import this file alone. */
+/** Door of `admission/`: other folders import this file alone. */
 export { fillDefaults, objectProblems, objectWarnings, sameDesiredState } from './check.ts';
 export { admitManifest } from './manifest.ts';
 export type { ManifestPlace } from './manifest-envelope.ts';

@@ -1,6 +1,5 @@
 /**
- * What is around the spec of a manifest: which kind it is, where it belongs, and what of it only the
- * server may write.
+ * The envelope of a manifest: its kind, its scope, and the fields that only the server may write.
  */
 import {
   isRecord,
@@ -12,14 +11,14 @@ import {
 import type { FileClaim, Kind, KindTable } from '../kinds/index.ts';
 import type { Report } from './manifest-report.ts';
 
-/** Where a document was found, and what its place says about it. */
+/** Position of a document, and what it implies. */
 export interface ManifestPlace {
   readonly path: string;
-  /** The namespace that the folder gives, if it gives one. */
+  /** Namespace that the folder implies, if any. */
   readonly folderNamespace: string | undefined;
-  /** The path alone says which object the file is, and the file is its spec. */
+  /** The path alone determines the object, and the file is its spec. */
   readonly claim?: FileClaim | undefined;
-  /** Nobody will ask for secrets in the clear: they are not looked for. */
+  /** Skips the search for plaintext secrets. */
   readonly ignoresClear?: boolean;
 }
 
@@ -49,14 +48,14 @@ export function findKind(
   return found;
 }
 
-/** Where objects come from that are no manifests. */
+/** Sources of objects that have no manifests. */
 const ELSEWHERE: Readonly<Record<Exclude<Kind['storedIn'], 'git'>, string>> = {
   nowhere: 'are made through the API and never kept in git',
   cluster: 'are kept in clusters and not in git',
   file: 'are written as files of their own and not as manifests; see the documentation of the kind',
 };
 
-/** Whether nothing would be taken out of the manifest or put into it. */
+/** True if serving the manifest needs no removed or added fields. */
 export function isAsServed(
   kind: Kind,
   { status, metadata }: Record<string, unknown>,
@@ -72,7 +71,7 @@ export function isAsServed(
   return folderNamespace === undefined || folderNamespace === namespace;
 }
 
-/** The manifest without what only the server may write; ignored with a warning (design 5). */
+/** The manifest without server-populated fields; these are ignored with a warning (design 5). */
 export function cleanManifest(value: Record<string, unknown>): KubeObject {
   const { status: _status, ...rest } = value;
   const metadata = isRecord(value['metadata']) ? { ...value['metadata'] } : value['metadata'];

@@ -1,4 +1,4 @@
-/** What is said of a document: problems and warnings with places, and the verdict that they make. */
+/** Report about a document: problems and warnings with positions, and the resulting verdict. */
 import {
   type FieldError,
   type FieldPath,
@@ -10,34 +10,34 @@ import {
 import { type Kind, secretPlaces } from '../kinds/index.ts';
 import type { ManifestDocument, Problem } from '../manifests/index.ts';
 
-/** What is known of a document whose secrets are sealed; its value is the opened one. */
+/** Facts about an encrypted document; its value is the decrypted one. */
 export interface SealedParts {
-  /** Why it is not valid, whatever its values are. */
+  /** Reasons why it is not valid, independent of its values. */
   readonly problems: readonly {
     readonly path: FieldPath;
     readonly message: string;
     readonly inClear?: true;
   }[];
-  /** Nobody here can open it: sealed values are left out of the value. */
+  /** The daemon cannot decrypt it: encrypted values are omitted. */
   readonly unreadable: boolean;
-  /** Whether the text of the file has the value sealed. */
+  /** True if the value is encrypted in the file. */
   isSealed(path: FieldPath): boolean;
-  /** Where comments beside sealed values stand in the clear. */
+  /** Positions of plaintext comments beside encrypted values. */
   readonly comments: readonly { readonly line: number; readonly col: number }[];
 }
 
 export interface AdmittedManifest {
-  /** Known as soon as kind and name can be read, even when the rest is wrong. */
+  /** Known as soon as kind and name are readable, even if the rest is invalid. */
   readonly key: ObjectKey | undefined;
-  /** Set only when there are no problems: without fields that only the server may write. */
+  /** Set only without problems; has no server-populated fields. */
   readonly manifest: KubeObject | undefined;
-  /** The manifest as JSON, where it is at hand. */
+  /** The manifest as JSON, if available. */
   readonly json?: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Secrets that the file holds in the clear, as problems where that is refused. */
+  /** Plaintext secrets in the file, as problems for repositories that refuse them. */
   readonly clear: readonly Problem[];
-  /** The manifest lacks what is sealed, for want of a key; `problems` tell so. */
+  /** The manifest lacks encrypted values because a key is missing; `problems` report that. */
   readonly partial: boolean;
 }
 
@@ -50,7 +50,7 @@ export const NOTHING: AdmittedManifest = {
   partial: false,
 };
 
-/** Each place has to be looked up; more than this is one mistake, made many times. */
+/** Each position has to be computed; more problems are usually one repeated mistake. */
 const MOST_PROBLEMS = 100;
 
 export class Report {
@@ -87,7 +87,7 @@ export class Report {
     }
   }
 
-  /** No reason to refuse, as for SOPS; they may say what the value is, or what it was. */
+  /** Not refused, as in SOPS, but reported: a comment may reveal a value. */
   comments(sealed: SealedParts | undefined): void {
     const path = this.#path;
     const message = `a comment beside sealed values is in the clear; seal it with "gitplane seal ${path}"`;
@@ -104,7 +104,7 @@ export class Report {
   }
 
   partial(key: ObjectKey | undefined, manifest: KubeObject, sealed: SealedParts): AdmittedManifest {
-    // What is wrong with the identity is worse than what cannot be read.
+    // An invalid identity is worse than an unreadable value.
     if (this.failed || key === undefined) return this.refuse(key);
     this.sealed(sealed);
     const problems = this.problems.map((problem) => ({ ...problem, unreadable: true as const }));
@@ -112,7 +112,7 @@ export class Report {
     return { ...NOTHING, key, manifest, problems, warnings, clear: this.#clear, partial: true };
   }
 
-  /** Without a spread: for nearly all manifests, and that would be a new shape to V8 each time. */
+  /** No spread: this runs for nearly all manifests, and each would get a new V8 shape. */
   admit(key: ObjectKey | undefined, manifest: KubeObject, json?: string): AdmittedManifest {
     const { problems, partial } = NOTHING;
     const { warnings } = this;

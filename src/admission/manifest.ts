@@ -1,4 +1,4 @@
-/** From a document of a file to an object with an identity, or to problems with places. */
+/** Turns a document of a file into an object with an identity, or into problems with positions. */
 import {
   type FieldError,
   formatPath,
@@ -22,7 +22,7 @@ import {
 } from './manifest-envelope.ts';
 import { type AdmittedManifest, NOTHING, Report, type SealedParts } from './manifest-report.ts';
 
-/** `sealed` absent: nothing in the file is. */
+/** `sealed` absent: the file is not encrypted. */
 export function admitManifest(
   kinds: KindTable,
   place: ManifestPlace,
@@ -57,12 +57,12 @@ export function admitManifest(
   const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
   report.fields([...secretInClear(kind, manifest), ...errors]);
   if (report.failed) return report.refuse(key);
-  // Asked last: only an object of the right shape can be asked what is deprecated in it.
+  // Runs last: deprecation checks need an object of valid shape.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
   return report.admit(key, manifest, json);
 }
 
-/** A file of another make: what is wrong with it is told in its own words, without our envelope. */
+/** A file in another format: its problems refer to that format, without the envelope. */
 function admitClaimed(
   kinds: KindTable,
   of: { claim: FileClaim; place: ManifestPlace; sealed: SealedParts | undefined },
@@ -95,7 +95,7 @@ function keyOf({ kind, name }: FileClaim): ObjectKey {
   return { group: kind.group, kind: kind.kind, namespace: '', name };
 }
 
-/** As seen from the file, which is the spec. */
+/** Path within the file, which is the spec. */
 function inFile(error: FieldError): FieldError {
   if (error.path[0] !== 'spec') return error;
   const path = error.path.slice(1);
@@ -103,7 +103,7 @@ function inFile(error: FieldError): FieldError {
   return { ...error, path, message: error.message.replace(`spec.${words}`, words) };
 }
 
-/** Values that git must not hold in the clear; the message carries what to write instead. */
+/** Plaintext values that git must not hold; the message has the text to write instead. */
 function secretInClear(kind: Kind, manifest: KubeObject): FieldError[] {
   return kind.writeOnly.flatMap((field) => {
     const value = valueAt(manifest, field.path);

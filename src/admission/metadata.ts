@@ -1,4 +1,4 @@
-/** The rules of `metadata` that hold for every kind (spec section 2.2; Kubernetes' wording). */
+/** Rules of `metadata` for every kind (spec section 2.2; messages of Kubernetes). */
 import {
   dnsLabelProblems,
   duplicate,
@@ -18,10 +18,10 @@ import type { Kind } from '../kinds/index.ts';
 
 const ANNOTATIONS_LIMIT = 262_144;
 
-/** Finalizers that Kubernetes itself gives a meaning to; all others carry a domain. */
+/** Finalizers that Kubernetes defines; all others need a domain. */
 const STANDARD_FINALIZERS = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
 
-/** Every problem of an object's metadata. Expects the shape to be checked already. */
+/** Every problem of an object's metadata. Its shape must be valid. */
 export function metadataProblems(kind: Kind, object: KubeObject): FieldError[] {
   const meta = object.metadata;
   return [
@@ -93,7 +93,7 @@ function finalizerProblems(meta: ObjectMeta): FieldError[] {
   return errors;
 }
 
-/** Deprecated spellings; never a reason to refuse. */
+/** Deprecated spellings; never refused. */
 export function metadataWarnings(object: KubeObject): string[] {
   return (object.metadata.finalizers ?? [])
     .filter((name) => !name.includes('/') && !STANDARD_FINALIZERS.has(name))

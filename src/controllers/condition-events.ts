@@ -1,6 +1,6 @@
 /**
- * Tells of changes of conditions as events: a manifest that broke, a configuration that came in force,
- * a copy that lost its source. What the sync with a secret store says has events of its own.
+ * Reports changed conditions as events: a manifest became invalid, a configuration took effect, a
+ * derived secret lost its source. The sync with a secret store has its own events.
  */
 import type { Clock, Condition, EventSink } from '../apimachinery/index.ts';
 import { type Kind, type KindTable, storeLinkOf } from '../kinds/index.ts';
@@ -14,7 +14,7 @@ export interface ConditionEventsOptions {
   readonly clock: Clock;
 }
 
-/** Returns the way to stop. */
+/** Returns a function that stops it. */
 export function startConditionEvents(options: ConditionEventsOptions): () => void {
   const stops = options.kinds.kinds
     .filter(({ storedIn }) => storedIn === 'git' || storedIn === 'file')
@@ -49,7 +49,7 @@ function tell({ events, clock }: ConditionEventsOptions, kind: Kind, event: Jour
 
 const OF_STORE: readonly string[] = ['Synced', 'Stale'];
 
-/** Most objects have none, and are not parsed for it. */
+/** Most objects have no conditions and are not parsed. */
 const MARK = Buffer.from('"conditions":[');
 
 function conditionsIn(stored: StoredObject | undefined): Condition[] {

@@ -1,13 +1,13 @@
 /**
- * Removes terminating objects once their grace period has passed and no finalizer holds them.
- * Level-triggered: each round looks at what is there, so a missed round costs only time.
+ * Removes terminating objects after their grace period, when they have no finalizers.
+ * Level-triggered: each round reads the present objects, so a missed round only causes a delay.
  */
 import { type Clock, keyString, type ObjectKey } from '../apimachinery/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import { type Branch, isFinished } from '../registry/index.ts';
 import type { JournalEvent, Store } from '../state/index.ts';
 
-/** The longest delay that timers can hold; a later deadline is looked at again then. */
+/** Longest delay of a timer; a later deadline is checked again then. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 export interface DeletionOptions {
@@ -18,7 +18,7 @@ export interface DeletionOptions {
   onError(error: unknown): void;
 }
 
-/** Returns the way to stop. */
+/** Returns a function that stops it. */
 export function startDeletion(options: DeletionOptions): () => void {
   const timers = new Map<string, NodeJS.Timeout>();
   const forget = (id: string): void => {

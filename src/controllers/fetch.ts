@@ -1,18 +1,18 @@
 /**
- * When the followed branch is fetched: on a schedule, when somebody says that it moved, and soon
- * again after a failure. Askers that come while a fetch runs share the next one.
+ * Schedules fetches of the followed branch: periodically, when a client reports a move, and soon
+ * after a failure. Requests during a fetch share the next one.
  */
 import type { Logger } from '../telemetry/index.ts';
 
 export interface FetchLoop {
-  /** Fetches in the background, soon. Never rejects, costs nothing when asked often. */
+  /** Fetches soon, in the background. Never rejects; cheap when called often. */
   trigger(): void;
   /**
-   * Resolves when a fetch that began after this call is done and readers see what it brought;
-   * rejects with the reason it failed.
+   * Resolves when a fetch that began after this call is done and readers see its result; rejects
+   * with the reason of its failure.
    */
   refresh(): Promise<void>;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when nothing is in progress. */
   close(): Promise<void>;
 }
 
@@ -26,9 +26,9 @@ export interface FetchLoopOptions {
 }
 
 const FIRST_RETRY_MS = 1_000;
-/** However often somebody says that the branch moved, a remote is not asked more often than that. */
+/** Minimum time between fetches, however often clients report moves. */
 const SHORTEST_GAP_MS = 250;
-/** Longest and shortest wait, as parts of the interval: many daemons must not ask as one. */
+/** Jitter, as a fraction of the interval: many daemons must not fetch at the same time. */
 const JITTER = 0.2;
 
 export function startFetching(options: FetchLoopOptions): FetchLoop {
@@ -42,7 +42,7 @@ class Loop implements FetchLoop {
   /** The fetch that begins when the running one ends. */
   #next: Promise<void> | undefined;
   #failures = 0;
-  /** Somebody triggered while a fetch ran: it may have come too early to see what they mean. */
+  /** Triggered during a fetch, which may have begun before the reported move. */
   #noticed = false;
   #began = Number.NEGATIVE_INFINITY;
   #closed = false;

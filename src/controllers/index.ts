@@ -1,4 +1,4 @@
-/** Public names of `controllers/`: other folders import this file alone. */
+/** Door of `controllers/`: other folders import this file alone. */
 export { startConditionEvents } from './condition-events.ts';
 export { startDeletion } from './deletion.ts';
 export { startFetching } from './fetch.ts';

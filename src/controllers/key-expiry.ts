@@ -1,7 +1,7 @@
 /**
- * Removes keys that ended, some time later: until then their owner reads why they do not work, and
- * can give them more time. Each removal is a commit like any other deletion. Level-triggered: a
- * round looks at what is there, so a missed round costs only time.
+ * Removes expired keys after a delay, during which their owner can read why they do not work, and
+ * extend them. Each removal is a commit like any other deletion. Level-triggered: a round reads the
+ * present keys, so a missed round only causes a delay.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, type EventSink, StatusError } from '../apimachinery/index.ts';
@@ -13,7 +13,7 @@ import type { Logger } from '../telemetry/index.ts';
 export interface KeyExpiryOptions {
   /** The kind of keys. */
   readonly kind: Kind;
-  /** Names of the keys whose time is up. */
+  /** Names of expired keys whose delay has passed. */
   overdue(): readonly string[];
   readonly registry: Pick<Registry, 'delete'>;
   readonly store: Pick<Store, 'get'>;
@@ -23,18 +23,21 @@ export interface KeyExpiryOptions {
 }
 
 export interface KeyExpiry {
-  /** Removes all that is due, in rounds; resolves with their names. Rejects when the signal ended it. */
+  /**
+   * Removes all overdue keys, in rounds; resolves with their names. Rejects if the signal aborts
+   * it.
+   */
   sweep(signal: AbortSignal): Promise<string[]>;
 }
 
-/** Keys of one round, so that other writes get their turn between rounds. */
+/** Keys per round, so that other writes are served between rounds. */
 const MOST_AT_ONCE = 50;
 const NEXT_ROUND_MS = 1000;
 
 const COMPONENT = 'gitplane-key-expiry';
 
 export function openKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
-  /** Keys that may not be deleted, by name, in the version that said so. */
+  /** Keys whose deletion was refused: name and version. */
   const refused = new Map<string, string>();
 
   const versionOf = (name: string): string | undefined => {
@@ -67,11 +70,11 @@ export function openKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
 interface Removal {
   readonly name: string;
   readonly version: string | undefined;
-  /** `later`: it changed meanwhile, or the branch cannot be written now. */
+  /** `later`: it changed meanwhile, or the branch is not writable. */
   readonly verdict: 'removed' | 'refused' | 'later';
 }
 
-/** Only in the version that was found overdue: a key may be given more time at the last moment. */
+/** Only in the version that was overdue: a key may be extended at the last moment. */
 async function remove(
   { kind, registry, logger, events, clock }: KeyExpiryOptions,
   name: string,

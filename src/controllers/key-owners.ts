@@ -1,7 +1,7 @@
 /**
- * Tells in the status of an access key that its owner is gone, or is another one of the same name.
- * Authentication asks nobody here: this is for people who wonder why a key does not work.
- * Level-triggered: a round looks at the keys as they are, so a missed event costs only time.
+ * Reports in the status of an access key that its owner is gone, or was replaced by another one of
+ * the same name. Authentication does not use it: it explains to people why a key does not work.
+ * Level-triggered: a round reads the present keys, so a missed event only causes a delay.
  */
 import type { Clock } from '../apimachinery/index.ts';
 import { KEY_KIND, type KindTable, OWNER_FOUND, ownerKindOf } from '../kinds/index.ts';
@@ -19,13 +19,13 @@ export interface KeyOwnersOptions {
 }
 
 interface KeysByOwner {
-  /** Names of the keys that act under the name of a user or team. */
+  /** Names of the keys that act as a user or team. */
   keysOf(as: 'user' | 'team', name: string): string[];
-  /** Why the owner of a key makes it useless; undefined: it does not. */
+  /** Reason why the owner makes a key useless; undefined: it does not. */
   ownerProblem(keyName: string): { readonly reason: string; readonly message: string } | undefined;
 }
 
-/** Keys that are looked at before other work gets its turn. */
+/** Keys per round; other work runs between rounds. */
 const MOST_AT_ONCE = 100;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'owner-replaced': 'OwnerReplaced',
 };
 
-/** Resolves when nothing is written any more. */
+/** Resolves when no write is in progress. */
 export type Stop = () => Promise<void>;
 
 export function startKeyOwners(options: KeyOwnersOptions): Stop {
@@ -45,7 +45,7 @@ export function startKeyOwners(options: KeyOwnersOptions): Stop {
   let stopped = false;
 
   const run = async (): Promise<void> => {
-    // The index of keys hears of a change when its other observers do: let all of them hear first.
+    // The index of keys is another observer of the same change: wait until all have run.
     await new Promise(setImmediate);
     while (due.size > 0 && !stopped) {
       const names = [...due].slice(0, MOST_AT_ONCE);
@@ -65,7 +65,7 @@ export function startKeyOwners(options: KeyOwnersOptions): Stop {
     }),
     ...(['user', 'team'] as const).map((as) =>
       store.observe({ group, kind: ownerKindOf(as) }, ({ type, current }) => {
-        // Most changes of a user or team are none of its life.
+        // Most changes of a user or team do not start or end it.
         if (type === 'MODIFIED' && !current.terminating) return;
         for (const name of access.keysOf(as, current.key.name)) due.add(name);
         start();

@@ -1,7 +1,7 @@
 /**
- * Knows whether the objects of the repository can be read. The newest ones are read at the start and
- * whenever a file of a pack went or changed; all of history is read slowly, once a day. A commit on top
- * of what cannot be read would hide the damage: writes are refused until the tip can be read again.
+ * Checks that the objects of the repository are readable: the newest ones at the start and whenever
+ * a pack file disappeared or changed; the whole history slowly, once a day. A commit on top of
+ * unreadable objects would hide the damage, so writes are refused until the tip is readable again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -17,11 +17,13 @@ import {
 import type { Branch } from '../registry/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
-/** `tip`: the newest commits and all that the newest one names; `packs`: git uses none of a pack. */
+/**
+ * `tip`: the newest commits and all objects of the newest one; `packs`: git ignores a whole pack.
+ */
 export const REPOSITORY_PARTS = ['tip', 'packs', 'history'] as const;
 export type RepositoryPart = (typeof REPOSITORY_PARTS)[number];
 
-/** Without paths and ids: strangers may read it. */
+/** Without paths and ids: the message is public. */
 const WORDS: Readonly<Record<RepositoryPart, string>> = {
   tip: 'objects of the newest commits cannot be read',
   packs: 'a pack cannot be read',
@@ -31,7 +33,7 @@ const WORDS: Readonly<Record<RepositoryPart, string>> = {
 export interface ObjectIntegrity {
   /** Resolves when the first check is done, or takes longer than a start should. */
   readonly begun: Promise<void>;
-  /** Ends what is under way. */
+  /** Aborts the check in progress. */
   close(): Promise<void>;
 }
 
@@ -43,7 +45,7 @@ export interface ObjectIntegrityOptions {
     damaged(part: RepositoryPart, isDamaged: boolean): void;
   };
   readonly logger: Logger;
-  /** Before all of history is read for the first time. */
+  /** Delay of the first check of the whole history. */
   readonly historyAfterMs?: number;
 }
 
@@ -53,7 +55,7 @@ const TIP_MS = 60_000;
 const HISTORY_AFTER_MS = 120_000;
 const HISTORY_EVERY_MS = 24 * 60 * 60 * 1000;
 const HISTORY_MS = 6 * 60 * 60 * 1000;
-/** Packs are replaced while git reads them: only what is found twice is damage. */
+/** Packs are replaced while git reads them: only a problem found twice is damage. */
 const CONFIRM_MS = 300;
 
 export function watchObjects(options: ObjectIntegrityOptions): ObjectIntegrity {

@@ -1,13 +1,13 @@
 /**
- * Follows moves of the branch that did not come from the API: pushes over HTTP and by path. A
- * failure is retried, with growing patience, until it works: readers keep the last good state.
+ * Follows branch moves that did not come from the API: pushes over HTTP and by path. A failure is
+ * retried with growing backoff until it succeeds; readers keep the last good state.
  */
 import { type BareRepository, watchRef } from '../git/index.ts';
 import type { Branch, Hold } from '../registry/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 export interface RepositoryFollower {
-  /** Catches up now; resolves when readers see the branch as it is. Never rejects. */
+  /** Catches up now; resolves when readers see the present branch. Never rejects. */
   catchUp(): Promise<void>;
   close(): Promise<void>;
 }

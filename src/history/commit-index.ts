@@ -1,38 +1,37 @@
 /**
- * The commits of the branch in memory: who follows whom, when, and which of them changed which
- * path. With it the history of one object is read without looking at the commits of all others.
- *
- * Commits are known by ordinals, parents before children. Changes are those against the first
- * parent: every version of a path on any line came in by one of them.
+ * Index of the commits of the branch, in memory: their ancestry, times, and changed paths. With it
+ * the history of one object is read without reading every other commit.
+ * Commits have ordinals, parents before children. Changes are relative to the first parent: every
+ * version of a path was introduced by such a change.
  */
 import type { ObjectKey } from '../apimachinery/index.ts';
 
-/** What a commit made of a path. */
+/** Version of a path in one commit. */
 export interface PathVersion {
   /** Ordinal of the commit. */
   readonly at: number;
-  /** Undefined: it removed the path. */
+  /** Undefined: the commit removed the path. */
   readonly blob: string | undefined;
   readonly mode: string;
 }
 
 export interface PathHistory {
   readonly path: string;
-  /** In order of ordinals. */
+  /** Sorted by ordinal. */
   readonly versions: PathVersion[];
   /** Every object that any version of the file named. */
   readonly keys: ObjectKey[];
 }
 
-/** Some paths through history: the commits that matter to them, as a smaller history. */
+/** A smaller history: only the commits that affect certain paths. */
 export interface Skeleton {
-  /** Parents before children; those of all lines that lead to the last one. */
+  /** Parents before children, including all branches that lead to the last one. */
   readonly commits: readonly SkeletonCommit[];
 }
 
 export interface SkeletonCommit {
   readonly ordinal: number;
-  /** The next commits that matter, in place of the real parents. */
+  /** The nearest relevant ancestors, in place of the real parents. */
   readonly parents: readonly number[];
 }
 
@@ -45,7 +44,7 @@ export class CommitIndex {
   readonly #otherParents = new Map<number, readonly number[]>();
   #lastMerge = -1;
   readonly #paths = new Map<string, PathHistory>();
-  /** By the name of an object: the paths that ever held one of that name. */
+  /** By object name: the paths that ever held an object of that name. */
   readonly #byName = new Map<string, PathHistory | PathHistory[]>();
 
   get size(): number {
@@ -113,7 +112,7 @@ export class CommitIndex {
     return this.#firstParents[ordinal] ?? -1;
   }
 
-  /** Ids that begin with the digits; of very many only the first few. */
+  /** Ids with this prefix; at most the first few. */
   idsWith(digits: string): string[] {
     const found: string[] = [];
     for (const id of this.#ids) {
@@ -137,13 +136,13 @@ export class CommitIndex {
     return candidates.filter(({ keys }) => keys.some((known) => sameKey(known, key)));
   }
 
-  /** Whether no commit behind `last` changed one of the paths, or joined lines. */
+  /** True if no commit after `last` changed one of the paths, or merged branches. */
   isQuiet(paths: readonly PathHistory[], last: number): boolean {
     if (this.#lastMerge > last) return false;
     return paths.every(({ versions }) => (versions.at(-1)?.at ?? 0) <= last);
   }
 
-  /** The commit that the first-parent line of `ordinal` begins with. */
+  /** The first commit of the first-parent line of `ordinal`. */
   root(ordinal: number): number {
     let at = ordinal;
     for (let next = at; next >= 0; next = this.firstParent(at)) at = next;
@@ -151,8 +150,8 @@ export class CommitIndex {
   }
 
   /**
-   * The history of some paths up to `last`: commits that changed one of them, the ones without
-   * parents, and merges of lines that differ. Every other commit is as its first parent was.
+   * The history of some paths up to `last`: commits that changed one of them, commits without
+   * parents, and merges of branches that differ. Every other commit equals its first parent.
    */
   skeleton(paths: Iterable<PathHistory>, last: number): Skeleton {
     const changed = new Uint8Array(last + 1);
@@ -165,8 +164,8 @@ export class CommitIndex {
   }
 
   /**
-   * The newest commit at or before `past` that all of history up to `last` passes through: what
-   * no commit behind it touched is at `past` as it is at `last`. Undefined when there is none.
+   * The newest commit at or before `past` that the whole history up to `last` passes through: paths
+   * that no later commit touched are the same at `past` and `last`. Undefined if there is none.
    */
   narrowest(past: number, last: number): { at: number; behind: Uint8Array } | undefined {
     const behind = new Uint8Array(last + 1);
@@ -181,7 +180,7 @@ export class CommitIndex {
     return undefined;
   }
 
-  /** The commit that has what `at` has. */
+  /** The relevant commit whose paths equal those of `at`. */
   #standFor(at: number, changed: Uint8Array, stands: Int32Array): number {
     const first = this.firstParent(at);
     if (first < 0 || changed[at] === 1) return at;

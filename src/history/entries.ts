@@ -1,4 +1,4 @@
-/** What commits did to one object, in words. */
+/** History entries: the changes of one object, by commit. */
 import { jsonEqual } from '../apimachinery/index.ts';
 import type { CatalogObject } from '../catalog/index.ts';
 import type { Kind } from '../kinds/index.ts';
@@ -10,19 +10,19 @@ export type HistoryVerb = 'created' | 'updated' | 'deleted' | 'moved';
 
 export interface HistoryEntry {
   readonly revision: string;
-  /** Seconds since the epoch, of the committer. */
+  /** Committer time, in seconds since the epoch. */
   readonly time: number;
   readonly verb: HistoryVerb;
-  /** Of the life that the change belongs to: an object that is made anew has another one. */
+  /** Of the incarnation that the change belongs to: a recreated object has another one. */
   readonly uid: string;
   readonly generation: number;
-  /** The file that holds it, or held it. */
+  /** Present or last file of the object. */
   readonly path: string;
-  /** Where it came from, when it moved. */
+  /** Former path of a moved object. */
   readonly previousPath?: string;
-  /** Paths of the fields that differ; never a value. */
+  /** Paths of the changed fields; never a value. */
   readonly fields: readonly string[];
-  /** The manifest of this commit is not valid: the last good one stayed in force. */
+  /** The manifest of this commit is not valid: the last good one stayed in effect. */
   readonly degraded?: true;
 }
 
@@ -44,7 +44,7 @@ export function historyEntries(
 
 type Change = Omit<HistoryEntry, 'revision' | 'time'>;
 
-/** Undefined where one of the parents has the object as the commit has it. */
+/** Undefined if one of the parents has the same object. */
 function changeOf(kind: Kind, { before, after }: Moment): Change | undefined {
   const views = before.length === 0 ? [undefined] : before;
   if (views.some((view) => isSame(view, after))) return undefined;
@@ -67,7 +67,7 @@ function lifeOf({ identity, place }: CatalogObject): Pick<Change, 'uid' | 'gener
   return { uid: identity.uid, generation: identity.generation, path: place.path };
 }
 
-/** As far as readers of history care; the number of a document in its file is no matter. */
+/** Compares the facts that history shows; the index of a document in its file does not count. */
 function isSame(a: CatalogObject | undefined, b: CatalogObject | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return (

@@ -1,4 +1,4 @@
-/** Which fields two versions of an object differ in, and the values where they may be shown. */
+/** Field differences of two versions of an object, with their values unless those are secret. */
 import {
   type FieldPath,
   formatPath,
@@ -11,14 +11,14 @@ import { type Kind, masked, type SecretPaths } from '../kinds/index.ts';
 export interface FieldChange {
   /** `spec.users[1]`. */
   readonly path: string;
-  /** Absent: the field was not there. */
+  /** Absent: the field did not exist. */
   readonly before?: unknown;
   readonly after?: unknown;
-  /** The values are secret and left out. */
+  /** The values are secret and omitted. */
   readonly masked?: true;
 }
 
-/** More is one change, made at large. */
+/** A larger difference counts as one change of the whole. */
 const MOST_FIELDS = 200;
 
 /** In the order of the fields; values of secret fields are masked at any depth. */
@@ -32,7 +32,7 @@ export function fieldChanges(
   return found.slice(0, MOST_FIELDS).map((path) => fieldChange(kind, path, { before, after }));
 }
 
-/** Paths alone, as text. */
+/** Only the paths, as text. */
 export function changedFields(
   kind: Kind,
   before: KubeObject | undefined,
@@ -41,7 +41,7 @@ export function changedFields(
   return fieldChanges(kind, before, after).map(({ path }) => path);
 }
 
-/** What a change says elsewhere: which object, of which kind. */
+/** Omits the fields that a change reports elsewhere: kind, name and namespace. */
 function withoutHead(object: KubeObject | undefined): Record<string, unknown> {
   if (object === undefined) return {};
   const { apiVersion: _version, kind: _kind, metadata, ...fields } = object;
@@ -55,7 +55,7 @@ function collect(found: FieldPath[], path: FieldPath, before: unknown, after: un
   if (isStep(before) && isStep(after) && (isRecord(before) || isRecord(after))) {
     const [a, b] = [asRecord(before), asRecord(after)];
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-    // A map without entries that came or went has nothing else to show for it.
+    // A map without added or removed entries is reported itself.
     if (keys.length === 0) found.push(path);
     for (const key of keys) collect(found, [...path, key], own(a, key), own(b, key));
     return;
@@ -100,7 +100,7 @@ function lookUp(root: unknown, path: FieldPath): unknown {
   return value;
 }
 
-/** Whether something at or below the path is secret. */
+/** True if the path, or a field below it, is secret. */
 function holdsSecret(path: FieldPath, secrets: SecretPaths): boolean {
   return secrets.some((secret) =>
     path.every((step, i) => {

@@ -1,7 +1,7 @@
 /**
- * The past of the platform: objects and lists as any commit of the branch had them, and what became
- * of an object. Read from an index of the commits that is made when it is first needed, follows the
- * branch, and is dropped when nobody asks any more; readers of the present pay nothing for it.
+ * Past states of the platform: objects and lists at any commit of the branch, and the history of an
+ * object. They are read from an index of the commits that is built on first use, follows the
+ * branch, and is dropped when idle; readers of the present pay nothing for it.
  */
 import { LRUCache } from 'lru-cache';
 import { keyString, type ObjectKey } from '../apimachinery/index.ts';
@@ -24,31 +24,31 @@ export interface HistoryOptions {
   readonly branch: Pick<Branch, 'state' | 'runExclusive'>;
   readonly kinds: KindTable;
   readonly reader: FileReader;
-  /** The folder that holds manifests; '' is the whole tree. */
+  /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
-  /** How long the index outlives the last question; for tests. */
+  /** Idle time after which the index is dropped; for tests. */
   readonly idleMs?: number;
 }
 
-/** The commits up to one of them. */
+/** The commits up to `head`. */
 interface Indexed {
   readonly index: CommitIndex;
   readonly head: string;
 }
 
-/** A commit of the branch that was found. */
+/** A commit that was found in the history of the branch. */
 export interface PastPoint {
   readonly revision: string;
   readonly ordinal: number;
-  /** The history that it was found in. */
+  /** The index that it was found in. */
   readonly among: Indexed;
 }
 
-/** Versions of objects that stay in memory, of all that were asked for. */
+/** Object versions in the cache of timelines. */
 const TIMELINE_VERSIONS = 20_000;
-/** Objects of lists that stay in memory and are not those of the present. */
+/** List objects in the cache that are not shared with the present. */
 const LIST_OBJECTS = 200_000;
-/** What an entry of a list costs that is shared with the present, as part of one that is not. */
+/** Relative cost of a list entry that is shared with the present. */
 const SHARED = 1 / 16;
 const IDLE_MS = 10 * 60_000;
 
@@ -64,7 +64,7 @@ export class History {
     this.#options = options;
   }
 
-  /** Throws 400 for an id of several commits, 404 for what is not in the branch's history. */
+  /** Throws 400 for an ambiguous id, 404 for a commit outside the branch's history. */
   async find(past: Past): Promise<PastPoint> {
     const among = await this.#follow();
     if (among === undefined) throw noCommit('', 'the branch has no commit yet');
@@ -73,7 +73,7 @@ export class History {
     return { revision: index.id(ordinal), ordinal, among };
   }
 
-  /** The object as the commit has it; undefined where it has none. */
+  /** The object at the commit; undefined if it does not exist there. */
   async objectAt(kind: Kind, key: ObjectKey, point: PastPoint): Promise<PastObject | undefined> {
     const { among, ordinal } = point;
     const { index } = among;
@@ -82,14 +82,14 @@ export class History {
     return source && new PastObject(kind, source, index.time(ordinal) * 1000);
   }
 
-  /** Every object of a collection as the commit has it, in the order of lists. */
+  /** Every object of a collection at the commit, in list order. */
   async listAt(kind: Kind, collection: Collection, point: PastPoint): Promise<PastObject[]> {
     const list = await this.#list(collection, point);
     const time = point.among.index.time(point.ordinal) * 1000;
     return list.map((source) => new PastObject(kind, source, time));
   }
 
-  /** What commits did to the object, newest first; empty for one that never was. */
+  /** Changes of the object, newest first; empty if it never existed. */
   async entries(kind: Kind, key: ObjectKey): Promise<readonly HistoryEntry[]> {
     const among = await this.#follow();
     if (among === undefined) return [];
@@ -98,12 +98,12 @@ export class History {
     return historyEntries(index, kind, timeline);
   }
 
-  /** Whether a manifest at the path is read at present. */
+  /** True if a manifest at the path is read at present. */
   isRead(path: string): boolean {
     return this.#options.branch.state.view.includes(path);
   }
 
-  /** What a commit says of itself. */
+  /** Author, message and parents of a commit. */
   note(revision: string): ReturnType<Repository['noteOf']> {
     return this.#options.repository.noteOf(revision);
   }
@@ -126,7 +126,7 @@ export class History {
     return objects;
   }
 
-  /** The list of the present with the commit it is of: most of an old list is the same. */
+  /** The present list with its commit: most of an old list is the same. */
   async #living(collection: Collection, index: CommitIndex): Promise<LivingList> {
     const { revision, objects } = await this.#options.branch.runExclusive(async (state) => {
       await state.recover();
@@ -150,7 +150,7 @@ export class History {
     return timeline;
   }
 
-  /** Brings the index to where readers are. */
+  /** Advances the index to the served revision. */
   async #follow(): Promise<Indexed | undefined> {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#forget(), this.#options.idleMs ?? IDLE_MS).unref();
@@ -167,9 +167,9 @@ export class History {
     return next;
   }
 
-  /** Undefined where the branch does not go on from what is known. */
+  /** Undefined if the branch does not descend from the indexed head. */
   async #extended(indexed: Indexed | undefined, head: string): Promise<Indexed | undefined> {
-    // A branch that went back to a commit it had before must not show what came behind it.
+    // After a reset to an earlier commit, later commits must not be shown.
     if (indexed === undefined || indexed.index.ordinal(head) !== undefined) return undefined;
     const { index, head: from } = indexed;
     return (await extendIndex(this.#context(), index, { from, to: head }))

@@ -1,4 +1,6 @@
-/** Reads the history of the branch into a `CommitIndex`, once, and then what is new. */
+/**
+ * Reads the history of the branch into a `CommitIndex`: completely at first, then incrementally.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { ownText } from '../apimachinery/index.ts';
 import {
@@ -16,18 +18,18 @@ import type { CommitIndex, PathHistory } from './commit-index.ts';
 export interface IndexContext {
   readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles'>;
   readonly reader: FileReader;
-  /** The folder that holds manifests; '' is the whole tree. */
+  /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
-  /** Files that were read before: what a blob holds at a path never changes. */
+  /** Files that were read before: the contents of a blob at a path never change. */
   readonly known: () => Pick<Catalog, 'file'>;
 }
 
 const FILE = '100644';
 const BLOBS_AT_ONCE = 256;
-/** Reading is work for the processor; so often others get their turn. */
+/** Interval at which reading yields to the event loop. */
 const LONGEST_HOLD_MS = 10;
 
-/** Paths of files that say how others are read: what is ignored, and since when secrets are sealed. */
+/** Files that affect the reading of others: the ignore file and the SOPS configuration. */
 export function rulePaths(under: string): string[] {
   return [ignorePath(under), ...sealingConfigPaths(under)];
 }
@@ -38,8 +40,8 @@ export function ignorePath(under: string): string {
 }
 
 /**
- * Adds the commits between `from`, where the index is, and `to`. False: `to` does not follow from
- * there, and the index is of no more use. It is not either when this rejects.
+ * Adds the commits between `from`, the head of the index, and `to`. False: `to` does not descend
+ * from there. After that, or a rejection, the index must be dropped.
  */
 export async function extendIndex(
   context: IndexContext,
@@ -63,7 +65,7 @@ class Adder {
   readonly #index: CommitIndex;
   readonly #filter: PathFilter;
   readonly #rulePaths: ReadonlySet<string>;
-  /** Versions that have to be read to know whom they name. */
+  /** Versions that have to be read for the keys of their objects. */
   #unread: SeenPath[] = [];
   #held = performance.now();
 
@@ -77,7 +79,7 @@ class Adder {
   async add(commit: HistoryCommit): Promise<void> {
     const at = this.#index.add({ ...commit, id: ownText(commit.id) });
     for (const change of commit.changes[0] ?? []) {
-      // What is ignored differs from commit to commit, so every manifest is of interest.
+      // The ignore file differs between commits, so every manifest counts.
       const isManifest = this.#filter.includes(change.path);
       if (isManifest || this.#rulePaths.has(change.path)) this.#note(at, change, isManifest);
       if (this.#unread.length >= BLOBS_AT_ONCE) await this.#read();
@@ -89,12 +91,12 @@ class Adder {
     const { mode, newId } = change;
     const known = this.#context.known().file(change.path);
     const same = known !== undefined && known.blob === newId;
-    // The same texts as the catalog has, where it has them: there are many.
+    // Shares the strings of the catalog if possible: there are many.
     const blob = same ? known.blob : newId && ownText(newId);
     const path = known?.path ?? this.#index.path(change.path)?.path ?? ownText(change.path);
     const history = this.#index.addVersion(path, { at, blob, mode: mode === FILE ? FILE : mode });
     if (!isManifest || blob === undefined) return;
-    // A link that became a file has the same blob, and the catalog did not look into the link.
+    // A link that became a file has the same blob, but the catalog did not read the link.
     const isRead = same && known.documents.every(({ key }) => key !== undefined);
     if (isRead) this.#name(history, known.documents);
     else this.#unread.push({ path, id: blob, mode });

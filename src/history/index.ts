@@ -1,4 +1,4 @@
-/** Public names of `history/`: other folders import this file alone. */
+/** Door of `history/`: other folders import this file alone. */
 export type { HistoryEntry } from './entries.ts';
 export type { FieldChange } from './field-changes.ts';
 export { History, type PastPoint } from './history.ts';

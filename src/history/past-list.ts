@@ -1,6 +1,7 @@
 /**
- * Every object of a collection as a commit had it. What no commit since then touched is taken from the
- * present; only the rest is folded from history, so that the cost follows what changed since.
+ * Every object of a collection at a past commit. Objects that no later commit touched come from the
+ * present; only the rest is folded from history, so that the cost follows the number of changes
+ * since.
  */
 import { keyString, type ObjectKey } from '../apimachinery/index.ts';
 import type { CatalogObject } from '../catalog/index.ts';
@@ -9,17 +10,17 @@ import type { PathHistory } from './commit-index.ts';
 import { ignorePath, rulePaths } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './path-limited-history.ts';
 
-/** The objects of a collection in the catalog of one commit. */
+/** Objects of a collection in the catalog of one commit. */
 export interface LivingList {
   readonly objects: readonly CatalogObject[];
-  /** Of that commit; undefined when the index does not have it. */
+  /** Of that commit; undefined if the index does not have it. */
   readonly ordinal: number | undefined;
 }
 
 export interface PastList {
-  /** In the order of lists. */
+  /** In list order. */
   readonly objects: readonly CatalogObject[];
-  /** How many of them are not those of the present. */
+  /** Number of objects that are not shared with the present. */
   readonly folded: number;
 }
 
@@ -54,7 +55,7 @@ export function isIn({ group, kind, namespace }: Collection, key: ObjectKey): bo
   return namespace === undefined || key.namespace === namespace;
 }
 
-/** Files that commits behind the past touched; undefined where every file may matter. */
+/** Files that later commits touched; undefined if every file may matter. */
 function touchedSince(
   { index, under }: RestrictedContext,
   present: number | undefined,
@@ -62,7 +63,7 @@ function touchedSince(
 ): PathHistory[] | undefined {
   const narrowest = present === undefined ? undefined : index.narrowest(past, present);
   if (narrowest === undefined || present === undefined) return undefined;
-  // Identities are counted from the first commit of the line that is read.
+  // Identities are counted from the first commit of the first-parent line.
   if (index.root(past) !== index.root(present)) return undefined;
   const { at: start, behind } = narrowest;
   const isBehind = ({ versions }: PathHistory): boolean => {
@@ -78,7 +79,7 @@ function touchedSince(
   return [...index.paths()].filter(isBehind);
 }
 
-/** Every file that ever named one of the objects, and the one that says what is ignored. */
+/** Every file that ever named one of the objects, and the ignore file. */
 function filesOf(
   { index, under }: RestrictedContext,
   keys: ReadonlyMap<string, ObjectKey>,

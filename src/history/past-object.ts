@@ -1,7 +1,7 @@
 /**
- * An object of the past as readers see it: what history tells, with the defaults of today and
- * without what is kept beside git. It has no resourceVersion: that is a place in the journal, where
- * nothing of the past is, and nobody can watch or update from there.
+ * A past object as readers see it: the fields from history with present defaults, without those
+ * stored beside git. It has no resourceVersion: that is a position in the journal, and no client
+ * can watch or update from a past object.
  */
 import type { JsonObject, KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import type { CatalogObject } from '../catalog/index.ts';
@@ -17,7 +17,7 @@ export class PastObject implements StoredObject {
   readonly #time: number;
   #served: ReturnType<typeof serveObject> | undefined;
 
-  /** `time`: of the commit, in milliseconds. Nothing is built before it is asked for. */
+  /** `time`: of the commit, in milliseconds. The object is built on demand. */
   constructor(kind: Kind, source: CatalogObject, time: number) {
     this.source = source;
     this.#kind = kind;
@@ -44,7 +44,7 @@ export class PastObject implements StoredObject {
     return Buffer.from(JSON.stringify(this.object));
   }
 
-  /** Git has it, whatever it was: the record of other managers is of the present. */
+  /** The object was in git; records of other managers belong to the present. */
   provenance(): Provenance {
     return { facts: null };
   }

@@ -1,7 +1,7 @@
 /**
- * A repository that holds some paths only, for the fold over history: its commits are those that
- * matter to the paths. What the fold makes of an object of these paths is what it would make of it
- * among all others, because documents meet only where they name the same object or share a file.
+ * A repository restricted to some paths, for folding history: it has only the commits that affect
+ * these paths. The fold gives the same result for their objects as the full history, because
+ * documents interact only if they name the same object or share a file.
  */
 
 import {
@@ -21,7 +21,7 @@ export interface RestrictedContext {
   readonly under: string;
 }
 
-/** What to fold: some files, the one that says what is ignored among them, up to a commit. */
+/** Input of the fold: some files, including the ignore file, up to a commit. */
 export interface Restriction {
   readonly files: readonly PathHistory[];
   readonly last: number;
@@ -29,13 +29,13 @@ export interface Restriction {
   readonly root: number;
 }
 
-/** Commits of the restricted history, and what the last one came to. */
+/** Commits of the restricted history, and the result at the last one. */
 export interface PathLimitedFold {
   readonly commits: readonly SkeletonCommit[];
   readonly catalog: Catalog;
 }
 
-/** `onStep` is told what each commit of the restricted history changed. */
+/** `onStep` gets the changes of each commit of the restricted history. */
 export async function foldPaths(
   context: RestrictedContext,
   restriction: Restriction,
@@ -84,13 +84,16 @@ class RestrictedTree {
         id: this.#index.id(ordinal),
         parents: parents.map((parent) => this.#index.id(parent)),
         committerTime: this.#index.time(ordinal),
-        // Only what differs from the first parent is asked for.
+        // Callers only need the difference to the first parent.
         changes: [this.#changes.get(ordinal) ?? []],
       };
     }
   }
 
-  /** The files of one commit: each path as the nearest commit of its first-parent line left it. */
+  /**
+   * The files of one commit: each path in the version of the nearest commit of its first-parent
+   * line.
+   */
   files(revision: string): TreeFile[] {
     const firstParents = new Map(this.#commits.map((c) => [c.ordinal, c.parents[0]]));
     const found = new Map<string, PathChange>();

@@ -1,4 +1,4 @@
-/** What a commit would bring, as people and programs read it before it happens. */
+/** Plan: the changes that a commit would make, for people and programs. */
 import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/index.ts';
 import type { ObjectChange } from '../catalog/index.ts';
 import type { KindTable } from '../kinds/index.ts';
@@ -14,19 +14,19 @@ export interface PlanChange {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  /** The file that holds it, or held it. */
+  /** Present or last file of the object. */
   readonly path: string;
-  /** Where it came from, when it moves. */
+  /** Former path of a moved object. */
   readonly previousPath?: string;
   /** Values of secret fields are masked. */
   readonly fields: readonly FieldChange[];
-  /** The newest manifest is not valid: the last good one stays in force. */
+  /** The newest manifest is not valid: the last good one stays in effect. */
   readonly degraded?: true;
-  /** What it does to objects that are not in the repository. */
+  /** Effects on objects outside the repository. */
   readonly effects?: PlanEffects;
 }
 
-/** An object on a control-plane cluster that becomes another one. */
+/** A changed object on a control-plane cluster. */
 export interface PlanEffect {
   readonly verb: 'create' | 'update' | 'delete' | 'fail';
   readonly kind: 'Endpoints' | 'Service';
@@ -35,23 +35,23 @@ export interface PlanEffect {
   /** Secret values are masked. */
   readonly before?: JsonObject;
   readonly after?: JsonObject;
-  /** Why it fails and stays as it is. */
+  /** Reason why it fails and stays unchanged. */
   readonly message?: string;
 }
 
 export interface PlanEffects {
-  /** Objects that were looked at, and how many of them become others; `items` has the first. */
+  /** Number of examined objects, and of changed ones; `items` has the first of these. */
   readonly objects: number;
   readonly changed: number;
   readonly items: readonly PlanEffect[];
-  /** Objects that were not looked at, since it would have taken too long. */
+  /** Number of objects that were not examined, to limit the time. */
   readonly unseen: number;
   readonly warnings: readonly string[];
-  /** Why nothing is known. */
+  /** Reason why the effects are unknown. */
   readonly unknown?: string;
 }
 
-/** Asked for each change of a kind whose files say what to do elsewhere. */
+/** Called for each change of a kind whose files have effects elsewhere. */
 export type ComputeEffects = (change: {
   readonly name: string;
   readonly before: KubeObject | undefined;
@@ -59,16 +59,16 @@ export type ComputeEffects = (change: {
 }) => Promise<PlanEffects | undefined>;
 
 export interface Plan {
-  /** The revision that is compared with; null: there is none yet. */
+  /** The base revision; null: there is none yet. */
   readonly from: string | null;
   readonly to: string;
-  /** What a push of the commit would be told. `held`: it removes so much that it takes consent. */
+  /** Verdict on a push of the commit. `held`: its removals need an approval. */
   readonly verdict: 'accepted' | 'refused' | 'held';
   readonly summary: Readonly<Record<PlanVerb, number>>;
   readonly changes: readonly PlanChange[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Why it would be refused, beside the problems; and what consent it takes. */
+  /** Reasons for a refusal, beside the problems; and the required approval. */
   readonly objections: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export function planOf(kinds: KindTable, to: string, foretold: DryRunReport): Pl
   return { from, to, verdict, summary, changes, problems, warnings, objections };
 }
 
-/** The plan, with what changes do elsewhere. What is not valid does nothing. */
+/** Adds the effects of changes on other systems. Invalid changes have none. */
 export async function withEffects(
   plan: Plan,
   {
@@ -111,7 +111,7 @@ export async function withEffects(
   return { ...plan, changes };
 }
 
-/** Undefined for what nobody would notice, such as the number of a document in its file. */
+/** Undefined for invisible changes, such as the index of a document in its file. */
 function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefined {
   const { key, before, after } = change;
   const there = after ?? before;

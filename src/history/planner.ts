@@ -1,4 +1,4 @@
-/** Plans for commits of the hosted repository, on whatever branch they are. */
+/** Plans for commits of the hosted repository, on any branch. */
 import { badRequest, type User } from '../apimachinery/index.ts';
 import { isOnSomeRef, resolveCommit } from '../git/index.ts';
 import type { KindTable } from '../kinds/index.ts';
@@ -10,11 +10,11 @@ export interface PlannerParts {
   readonly repository: PushSource & { readonly gitDir: string };
   readonly judge: PushJudge;
   readonly kinds: KindTable;
-  /** For the user who asks. Absent: nobody knows what changes do elsewhere. */
+  /** Effects for the requesting user. Absent: effects are unknown. */
   effects?(user: User | undefined): ComputeEffects;
 }
 
-/** A commit by its id, or the one that a branch or tag is at. */
+/** A commit by its id, or by a branch or tag. */
 export type PlanTarget = { readonly revision: string } | { readonly ref: string };
 
 const REF = /^(?:refs\/(?:heads|tags|remotes)\/)?[\w][\w.\-/]*$/;
@@ -27,7 +27,7 @@ export class Planner {
     this.#parts = parts;
   }
 
-  /** What a push of the commit by the user would bring. Throws 400 and 404. */
+  /** The result of a push of the commit by the user. Throws 400 and 404. */
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
@@ -37,7 +37,7 @@ export class Planner {
     return foresee === undefined ? plan : await withEffects(plan, { kinds, foretold, foresee });
   }
 
-  /** The same planner, which also asks what changes do elsewhere. */
+  /** A planner that also computes effects elsewhere. */
   foreseeing(effects: NonNullable<PlannerParts['effects']>): Planner {
     return new Planner({ ...this.#parts, effects });
   }
@@ -53,7 +53,7 @@ export class Planner {
     return id;
   }
 
-  /** What no ref leads to any more was taken back, and nobody can fetch it. */
+  /** A commit that no ref reaches was withdrawn, and nobody can fetch it. */
   async #byId(text: string): Promise<string> {
     const { repository } = this.#parts;
     const digits = checkRevision(text);

@@ -1,14 +1,16 @@
-/** Naming a commit of the branch: by its id, whole or shortened, or by a time. */
+/** Names of commits on the branch: a full or abbreviated id, or a time. */
 import { badRequest, rfc3339, StatusError } from '../apimachinery/index.ts';
 import type { CommitIndex } from './commit-index.ts';
 
-/** How a reader names a point in the past. */
+/** A point in the past. */
 export type Past = { readonly revision: string } | { readonly time: number };
 
 const ID = /^[0-9a-f]{4,40}$/i;
 const SHOWN = 80;
 
-/** Throws 400 for what is no commit id. Names of branches and expressions of git are none. */
+/**
+ * Throws 400 unless it is a commit id. Names of branches and revision expressions are not accepted.
+ */
 export function checkRevision(text: string): string {
   if (ID.test(text)) return text.toLowerCase();
   throw badRequest(
@@ -29,20 +31,20 @@ export function checkTime(text: string): number {
   );
 }
 
-/** The calendar knows a leap second; the clock of git does not. */
+/** Calendars have leap seconds; the clock of git does not. */
 function parse(text: string): number {
   return Date.parse(text.toUpperCase().replace(/:60(?=[.Z+-])/, ':59'));
 }
 
-/** `Date` takes the 30th of February for the 2nd of March. */
+/** `Date` reads February 30 as March 2. */
 function isDay(text: string): boolean {
   const day = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 /**
- * The ordinal of a commit in the history of `head`. Throws 400 for ids that several commits begin
- * with and 404 for what is not in that history, whether or not the repository has it.
+ * The ordinal of a commit in the history of `head`. Throws 400 for ambiguous ids, and 404 for
+ * commits outside that history, even if the repository has them.
  */
 export function findCommit(index: CommitIndex, head: number, past: Past): number {
   return 'time' in past ? atTime(index, head, past.time) : byId(index, past.revision);
@@ -59,7 +61,10 @@ function byId(index: CommitIndex, digits: string): number {
   throw badRequest(`several commits begin with ${digits}: ${list}; give more digits`);
 }
 
-/** The newest of the first-parent line whose time is not later; clocks may have gone back on it. */
+/**
+ * The newest commit of the first-parent line up to that time; committer times may decrease along
+ * it.
+ */
 function atTime(index: CommitIndex, head: number, time: number): number {
   let oldest = head;
   for (let at = head; at >= 0; at = index.firstParent(at)) {
@@ -71,7 +76,7 @@ function atTime(index: CommitIndex, head: number, time: number): number {
   throw noCommit(name, `the branch has no commit at or before ${name}; its first is of ${first}`);
 }
 
-/** RFC 3339 ends with the year 9999; git takes any time. */
+/** RFC 3339 ends with the year 9999; git accepts any time. */
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
 export function noCommit(name: string, message: string): StatusError {

@@ -1,29 +1,29 @@
-/** One object through all of history: what every commit that could matter to it made of it. */
+/** Timeline: one object through all of history, at every relevant commit. */
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { CatalogObject } from '../catalog/index.ts';
 import { type CommitIndex, type PathHistory, sameKey } from './commit-index.ts';
 import { rulePaths } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './path-limited-history.ts';
 
-/** What one commit made of the object, beside what it was before. */
+/** The object after one commit, and before it. */
 export interface Moment {
   readonly ordinal: number;
   readonly after: CatalogObject | undefined;
-  /** As each parent had it. */
+  /** In each parent. */
   readonly before: readonly (CatalogObject | undefined)[];
 }
 
 export interface Timeline {
   readonly index: CommitIndex;
-  /** Files that ever named the object, and the one that says what is ignored. */
+  /** Files that ever named the object, and the ignore file. */
   readonly files: readonly PathHistory[];
-  /** The newest commit that was looked at. */
+  /** The newest commit that was read. */
   readonly last: number;
-  /** Oldest first. A commit that is not here has the object as its first parent has it. */
+  /** Oldest first. At other commits the object equals that of the first parent. */
   readonly moments: ReadonlyMap<number, Moment>;
 }
 
-/** Folds what concerns one object, up to a commit; identities count from the commit `root`. */
+/** Folds the history of one object, up to a commit. Identities count from the commit `root`. */
 export async function readTimeline(
   context: RestrictedContext,
   key: ObjectKey,
@@ -48,7 +48,7 @@ export async function readTimeline(
   return { index, files, last, moments };
 }
 
-/** Whether nothing happened to the object since its timeline was read. */
+/** True if the object has not changed since its timeline was read. */
 export function isCurrent(timeline: Timeline, context: RestrictedContext, key: ObjectKey): boolean {
   const { index, files, last } = timeline;
   if (index !== context.index || !index.isQuiet(files, last)) return false;
@@ -59,7 +59,7 @@ function filesThatMatter({ index, under }: RestrictedContext, key: ObjectKey): P
   return [...index.pathsOf(key), ...rulePaths(under).flatMap((path) => index.path(path) ?? [])];
 }
 
-/** The object as a commit has it. */
+/** The object at a commit. */
 export function momentAt(
   { moments }: Timeline,
   ordinal: number,

@@ -1,10 +1,9 @@
 /**
- * Garbage collection by ownerReferences, as kube-controller-manager does it: an object all of whose
- * owners are gone is deleted, in a commit that says why. Level-triggered: what is there is looked
- * at, at the start and whenever an object or one of its owners changes.
- *
- * A clone into another repository has other uids, and a look at it for the first time would find
- * that every owner is gone. So what is garbage at the start is held to the prune budget.
+ * Garbage collection by ownerReferences, as in kube-controller-manager: an object without remaining
+ * owners is deleted, in a commit that states the reason. Level-triggered: objects are examined at
+ * the start and whenever an object or one of its owners changes.
+ * A clone into another repository has other uids, so every owner would look missing at its first
+ * start. For that reason garbage found at the start is subject to the prune budget.
  */
 import {
   type Clock,
@@ -42,19 +41,19 @@ import { Removals } from './removals.ts';
 
 export interface GarbageOptions {
   readonly kinds: KindTable;
-  /** As readers see it: roles that follow from access rules may be owners, too. */
+  /** The store as readers see it: roles derived from access rules can be owners, too. */
   readonly store: Store;
-  /** Without those: they go with what they follow from, and nobody has to look after them. */
+  /** The store without those: they disappear with their object and are not collected. */
   readonly written: Pick<Store, 'list' | 'observe'>;
   readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
-  /** How much may be garbage at the start; absent: any number. */
+  /** Limit of garbage at the start; absent: unlimited. */
   readonly budget: PruneBudget | undefined;
   readonly logger: Logger;
   readonly events: EventSink;
   readonly clock: Clock;
 }
 
-/** Commits that are under way at a time; the queue of writes makes groups of them. */
+/** Concurrent commits; the write queue groups them. */
 const WORKERS = 16;
 
 export class GarbageCollector {
@@ -64,10 +63,10 @@ export class GarbageCollector {
   readonly #queue: WorkQueue;
   readonly #removals: Removals;
   readonly #stops: (() => void)[] = [];
-  /** Objects that nobody agreed to lose, in the version that was found at the start. */
+  /** Garbage over the budget that was not approved, by version found at the start. */
   readonly #held = new Map<string, number>();
   readonly #scanned: Promise<void>;
-  /** What is to be looked at once it is known who owns what. */
+  /** Objects to examine when the owners are indexed. */
   readonly #early = new Set<string>();
   #ready = false;
   #stopped = false;
@@ -92,8 +91,8 @@ export class GarbageCollector {
   }
 
   /**
-   * Takes an owner out of the references of its dependents. Throws 503 while the start has not
-   * found out who they are.
+   * Removes an owner from the references of its dependents. Throws 503 until the owners are
+   * indexed.
    */
   async release(owner: KubeObject): Promise<void> {
     if (!this.#ready) {
@@ -106,7 +105,7 @@ export class GarbageCollector {
     await Promise.all(dependents.map((key) => this.#removals.unlink(key, [uid], reason)));
   }
 
-  /** Resolves when everything that is known was looked at; what failed may come back later. */
+  /** Resolves when every queued object was examined; failures are retried later. */
   async settled(): Promise<void> {
     await this.#scanned;
     await new Promise<void>((resolve) => {
@@ -134,7 +133,7 @@ export class GarbageCollector {
       const { items } = written.list({ group, kind });
       objects += items.length;
       await flatMapYielding(this.#stopped ? [] : items, ({ key }) => {
-        // It may have changed since the list was made.
+        // The object may have changed since it was listed.
         const current = store.get(key);
         if (current !== undefined) this.#note(current);
         return [];
@@ -179,7 +178,7 @@ export class GarbageCollector {
     for (const dependent of this.#graph.dependentsOfRoles()) this.#add(dependent);
   }
 
-  /** Notes who an object's owners are; most have none, and are not even parsed. */
+  /** Indexes the owners of an object; most have none and are not parsed. */
   #note(current: StoredObject): void {
     const { key } = current;
     const mayHaveOwners = current.json().includes(OWNER_REFERENCES);
@@ -215,7 +214,7 @@ export class GarbageCollector {
     else if (object.metadata.ownerReferences !== undefined) await this.#judge(key, found);
   }
 
-  /** An object that is being deleted: what the collector holds it by, and whether it still has to. */
+  /** Handles a terminating object: checks the finalizers of the collector. */
   async #finish(key: ObjectKey, object: KubeObject): Promise<void> {
     const { finalizers = [], uid = '' } = object.metadata;
     if (finalizers.includes(ORPHAN)) {
@@ -254,7 +253,9 @@ export class GarbageCollector {
       .filter((object) => object !== undefined);
   }
 
-  /** Whether the end of an object waits, over any number of others, for the end of this owner. */
+  /**
+   * True if the end of an object waits, directly or over other objects, for the end of this owner.
+   */
   #waitsFor(object: KubeObject, uid: string, seen = new Set<string>()): boolean {
     const own = object.metadata.uid ?? '';
     if (own === uid) return true;
@@ -264,7 +265,7 @@ export class GarbageCollector {
   }
 }
 
-/** What the JSON of every object with owners has. */
+/** Part of the JSON of every object with owners. */
 const OWNER_REFERENCES = '"ownerReferences":[';
 
 function namesOf({ dangling, waiting }: References): string {

@@ -1,4 +1,4 @@
-/** Who names whom as an owner: by uid, as references do (reference: Kubernetes API, 2.13). */
+/** Index of ownership by uid, as in references (reference: Kubernetes API, 2.13). */
 import { keyString, type ObjectKey, type OwnerReference } from '../../apimachinery/index.ts';
 import { isAccessRole } from '../../registry/index.ts';
 
@@ -8,10 +8,10 @@ interface Dependent {
   readonly owners: readonly string[];
 }
 
-/** Holds nothing of objects without owners, which nearly all are. */
+/** Stores nothing for objects without owners, which is nearly all of them. */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Dependent>();
-  /** Ids of dependents, by the uid of an owner. */
+  /** Ids of dependents, by owner uid. */
   readonly #byOwner = new Map<string, Set<string>>();
   #ofRoles = 0;
 
@@ -56,8 +56,8 @@ export class OwnerGraph {
   }
 
   /**
-   * Objects with an owner that follows from access rules of another one. There are hardly ever any;
-   * what becomes of such owners is not told by itself.
+   * Objects owned by a role that is derived from another object. There are hardly any. Such owners
+   * have no events of their own.
    */
   dependentsOfRoles(): ObjectKey[] {
     if (this.#ofRoles === 0) return [];

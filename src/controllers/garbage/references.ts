@@ -1,14 +1,14 @@
-/** What the owners of an object are up to (reference: Kubernetes API, section 2.13). */
+/** State of the owners of an object (reference: Kubernetes API, section 2.13). */
 import type { KubeObject, ObjectKey, OwnerReference } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import { FOREGROUND } from '../../registry/index.ts';
 
 export interface References {
-  /** To owners that are there, or of which it cannot be said. */
+  /** References to owners that exist, or whose existence is unknown. */
   readonly solid: readonly OwnerReference[];
-  /** To owners that are gone. */
+  /** References to missing owners. */
   readonly dangling: readonly OwnerReference[];
-  /** To owners that wait for this object to go first. */
+  /** References to owners that wait for the deletion of this object. */
   readonly waiting: readonly OwnerReference[];
 }
 
@@ -18,9 +18,9 @@ export interface OwnerLookup {
 }
 
 /**
- * Where the owner is, or would be; undefined where that cannot be said: kinds that are served
- * elsewhere, and owners in a namespace of an object that is in none. What cannot be looked for
- * cannot be found missing, and nothing is ever collected on its account.
+ * Key of the owner. Undefined if it cannot be determined: kinds that another server serves, and
+ * namespaced owners of a cluster-scoped object. Such an owner never counts as missing, so the
+ * object is never collected because of it.
  */
 export function ownerKeyOf(
   kinds: KindTable,
@@ -34,7 +34,7 @@ export function ownerKeyOf(
   return { group: kind.group, kind: kind.kind, namespace, name: reference.name };
 }
 
-/** The owner with the uid of the reference; one of the same name and another uid is another object. */
+/** The owner with the uid of the reference; the same name with another uid is another object. */
 export function ownerOf(
   lookup: OwnerLookup,
   reference: OwnerReference,
@@ -60,13 +60,13 @@ export function referencesOf(lookup: OwnerLookup, object: KubeObject, key: Objec
   return { solid, dangling, waiting };
 }
 
-/** Whether an object is being deleted and waits for its dependents. */
+/** True if an object is terminating and waits for its dependents. */
 export function isWaiting({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, finalizers = [] } = metadata;
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }
 
-/** Whether the dependent holds up the deletion of the owner with this uid. */
+/** True if the dependent blocks the deletion of the owner with this uid. */
 export function blocks(dependent: KubeObject, uid: string): boolean {
   const references = dependent.metadata.ownerReferences ?? [];
   return references.some((one) => one.uid === uid && one.blockOwnerDeletion === true);

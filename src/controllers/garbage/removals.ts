@@ -1,4 +1,4 @@
-/** What the garbage collector writes: commits like those of anybody else, each with its reason. */
+/** Writes of the garbage collector: ordinary commits, each with its reason. */
 import {
   type Clock,
   describeKey,
@@ -26,7 +26,7 @@ export interface RemovalsOptions {
   readonly clock: Clock;
 }
 
-/** Every method throws what is worth another try. */
+/** Every method throws errors that are worth a retry. */
 export class Removals {
   readonly #options: RemovalsOptions;
 
@@ -34,14 +34,14 @@ export class Removals {
     this.#options = options;
   }
 
-  /** Only in the version that was judged: it may be given another owner at the last moment. */
+  /** Only in the examined version: the object may get another owner at the last moment. */
   async remove(
     key: ObjectKey,
     { metadata: { uid, resourceVersion } }: KubeObject,
     { policy, reason }: { policy: PropagationPolicy | undefined; reason: string },
   ): Promise<void> {
     await this.#attempt(key, async (kind) => {
-      // Such as the Config: it cannot be deleted, so nothing can own it.
+      // A kind that cannot be deleted, such as the Config, cannot be owned.
       if (!kind.verbs.includes('delete')) return;
       await this.#options.registry.delete({
         ...targetOf(kind, key),
@@ -61,7 +61,7 @@ export class Removals {
     });
   }
 
-  /** Takes the references to these owners away. */
+  /** Removes the references to these owners. */
   async unlink(key: ObjectKey, uids: readonly string[], reason: string): Promise<void> {
     await this.#change(key, reason, ({ ownerReferences = [], ...metadata }) => {
       const left = ownerReferences.filter(({ uid }) => !uids.includes(uid));
@@ -101,7 +101,7 @@ export class Removals {
       const code = error instanceof StatusError ? error.code : 500;
       if (code === 404) return;
       if (code !== 403 && code !== 422) throw error;
-      // It stays as it is until somebody changes it, and then it is looked at again.
+      // The object stays until it changes, and is then examined again.
       this.#options.logger.warn({ err: error, object: describeKey(key) }, 'Cannot collect garbage');
     }
   }
