@@ -27,7 +27,7 @@ export function* affectedObjects(
     contents.setFile(path, entry, undo);
   }
   touched.addShielded();
-  for (const key of step.alsoTouched ?? []) touched.add(key);
+  for (const key of step.alsoAffected ?? []) touched.add(key);
   return touched.keys;
 }
 

@@ -6,8 +6,8 @@ import { CatalogObject } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import { isValid } from './file.ts';
 import { newborn, Resolution } from './last-good-version.ts';
+import { OwnerBindings } from './owner-bindings.ts';
 import { type ObjectChange, pointOf, type Step } from './step.ts';
-import { Ties } from './ties.ts';
 import type { UndoLog } from './undo-log.ts';
 
 interface Folding {
@@ -24,7 +24,7 @@ export function* applyCommit(
 ): Generator<void, ObjectChange[]> {
   const { objects } = contents;
   const seen: Omit<ObjectChange, 'after'>[] = [];
-  const ties = new Ties(contents, step, undo);
+  const bindings = new OwnerBindings(contents, step, undo);
   const touched = yield* affectedObjects(contents, step, undo);
   const resolution = new Resolution(rootCommit, contents, step);
   for (const { key, claims } of touched.values()) {
@@ -35,10 +35,10 @@ export function* applyCommit(
     if (after === undefined) objects.delete(key);
     else if (after !== before) objects.set(key, after);
     contents.setClaims(key, claims, undo);
-    ties.touched(key, before);
+    bindings.add(key, before);
     if (undo !== undefined) seen.push({ key, before });
   }
-  const others = yield* ties.settle();
+  const others = yield* bindings.settle();
   if (undo === undefined) return [];
   return seen
     .map(({ key, before }) => ({ key, before, after: objects.get(key) }))
@@ -73,9 +73,9 @@ export function firstContents(
     }
   }
   const contents = Contents.of(objects);
-  const ties = new Ties(contents, { commit, files }, undefined);
-  for (const [key] of objects.entries()) ties.touched(key, undefined);
-  runAtOnce(ties.settle());
+  const bindings = new OwnerBindings(contents, { commit, files }, undefined);
+  for (const [key] of objects.entries()) bindings.add(key, undefined);
+  runAtOnce(bindings.settle());
   for (const [path, entry] of files) if (entry !== undefined) contents.setFile(path, entry);
   return contents;
 }

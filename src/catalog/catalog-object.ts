@@ -3,7 +3,7 @@ import { sameDesiredState } from '../admission/index.ts';
 import { describeKey, type KubeObject, type ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { Identity } from './identity.ts';
-import type { Tie } from './tie.ts';
+import type { OwnerBinding } from './owner-binding.ts';
 
 /** A document of a file. */
 export interface Place {
@@ -24,7 +24,7 @@ export interface ManifestSource {
 }
 
 type CatalogFields = Pick<CatalogObject, 'key' | 'place' | 'identity' | 'source' | 'problems'> & {
-  readonly tie?: Tie | undefined;
+  readonly ownerBinding?: OwnerBinding | undefined;
 };
 
 /** An object of the repository. Immutable; a change makes a new instance. */
@@ -37,7 +37,7 @@ export class CatalogObject {
   /** Reasons why the newest version is not served; empty if it is. */
   readonly problems: readonly Problem[];
   /** Of an access key: the incarnation of its owner that it belongs to. */
-  readonly tie: Tie | undefined;
+  readonly ownerBinding: OwnerBinding | undefined;
 
   constructor(of: CatalogFields) {
     this.key = of.key;
@@ -45,20 +45,20 @@ export class CatalogObject {
     this.identity = of.identity;
     this.source = of.source;
     this.problems = of.problems;
-    this.tie = of.tie;
+    this.ownerBinding = of.ownerBinding;
   }
 
-  withTie(tie: Tie | undefined): CatalogObject {
+  withOwnerBinding(ownerBinding: OwnerBinding | undefined): CatalogObject {
     const { key, place, identity, source, problems } = this;
-    return new CatalogObject({ key, place, identity, source, problems, tie });
+    return new CatalogObject({ key, place, identity, source, problems, ownerBinding });
   }
 
   /** Of an access key: the uid of its owner; undefined while the owner does not exist. */
   get ownerUid(): string | undefined {
     const { rootCommit } = this.identity;
-    if (this.tie?.life === undefined) return undefined;
-    const birth = { id: this.tie.life, committerTime: 0 };
-    return new Identity({ rootCommit, key: this.tie.owner, birth, generation: 1 }).uid;
+    if (this.ownerBinding?.incarnation === undefined) return undefined;
+    const birth = { id: this.ownerBinding.incarnation, committerTime: 0 };
+    return new Identity({ rootCommit, key: this.ownerBinding.owner, birth, generation: 1 }).uid;
   }
 
   /** The newest valid version: the last good one. */

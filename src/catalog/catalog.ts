@@ -99,7 +99,7 @@ export class Catalog {
   /**
    * Tries a step, yielding to the event loop; readers do not see it. The step must not be a merge.
    */
-  async tryInSlices(step: Step): Promise<Trial> {
+  async tryYielding(step: Step): Promise<Trial> {
     const { rootCommit } = this;
     const { contents, sink } = this.#contents.layered();
     const changes = await runYielding(

@@ -6,9 +6,9 @@ import { KeyMap, type ObjectKey, sameKey } from '../apimachinery/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type Entries, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
+import type { OwnerBinding } from './owner-binding.ts';
 import { PathCollisions } from './path-collisions.ts';
 import type { Step } from './step.ts';
-import type { Tie } from './tie.ts';
 import type { UndoLog } from './undo-log.ts';
 
 interface Parts {
@@ -124,11 +124,11 @@ export class Contents {
   /** Records the owner that an access key waits for after a step, instead of the former one. */
   setWaiting(
     key: ObjectKey,
-    { from, to }: { from: Tie | undefined; to: Tie | undefined },
+    { from, to }: { from: OwnerBinding | undefined; to: OwnerBinding | undefined },
     undo?: UndoLog,
   ): void {
-    const [left, joined] = [from, to].map((tie) =>
-      tie?.life === undefined ? tie?.owner : undefined,
+    const [left, joined] = [from, to].map((binding) =>
+      binding?.incarnation === undefined ? binding?.owner : undefined,
     );
     if (left === joined || (left && joined && sameKey(left, joined))) return;
     const { waiting } = this;
@@ -150,7 +150,7 @@ export class Contents {
   load(files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     for (const object of objects) {
       this.objects.set(object.key, object);
-      this.setWaiting(object.key, { from: undefined, to: object.tie });
+      this.setWaiting(object.key, { from: undefined, to: object.ownerBinding });
     }
     const claims = new KeyMap<Place[]>();
     for (const file of files) {

@@ -61,7 +61,7 @@ export interface FileReader {
   prepare(contents: readonly (Buffer | undefined)[]): Promise<void>;
   read(path: string, blob: string, content: Buffer): FileEntry;
   /** With the same results. */
-  readonly crew?: Readers;
+  readonly pool?: Readers;
 }
 
 const LFS_START = Buffer.from('version https://git-lfs.github.com/spec/');

@@ -5,6 +5,7 @@ export { CatalogObject, compareAhead, type Place, sameSources } from './catalog-
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
 export { type FileReader, fileReader } from './file-reader.ts';
 export { type CommitPoint, Identity } from './identity.ts';
+export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';
 export { persistedManifest, persistedProvenance, provenanceOf } from './provenance.ts';
 export { ReaderPool } from './reader-pool/reader-pool.ts';
@@ -19,15 +20,14 @@ export {
   replay,
 } from './replay.ts';
 export {
+  catalogDocuments,
   isPersisted,
-  type Notes,
-  notedPaths,
-  notesFor,
-  obsoleteNotes,
+  obsoleteDocuments,
+  pathsWithDocuments,
   persistedPaths,
   persistedRevision,
   restore,
+  type StateDocuments,
 } from './restore.ts';
 export type { ObjectChange, StepResult, Trial } from './step.ts';
-export { isTiedAnew } from './tie.ts';
 export { linkWarnings, type Sealing, sealingConfigPaths, seenPaths, TreeView } from './tree.ts';

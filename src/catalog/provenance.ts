@@ -12,7 +12,7 @@ import {
 } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject, ManifestSource } from './catalog-object.ts';
-import type { Tie } from './tie.ts';
+import type { OwnerBinding } from './owner-binding.ts';
 
 /** An object in the state store, with its provenance. */
 export interface PersistedObject {
@@ -57,7 +57,7 @@ export interface Flaws {
  * `served`.
  */
 export function provenanceOf(
-  { place, identity, source, problems, tie }: CatalogObject,
+  { place, identity, source, problems, ownerBinding }: CatalogObject,
   parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
 ): PersistedProvenance {
   const { birth, generation } = identity;
@@ -70,31 +70,39 @@ export function provenanceOf(
     birth.committerTime,
     generation,
     problems,
-    ...flawsOf(source, tie),
+    ...flawsOf(source, ownerBinding),
   ];
   return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
 }
 
-function flawsOf({ partial, clear = NONE }: ManifestSource, tie: Tie | undefined): [Flaws] | [] {
-  if (partial !== true && clear.length === 0 && tie === undefined) return [];
+function flawsOf(
+  { partial, clear = NONE }: ManifestSource,
+  binding: OwnerBinding | undefined,
+): [Flaws] | [] {
+  if (partial !== true && clear.length === 0 && binding === undefined) return [];
   return [
     {
       ...(partial === true && { partial }),
       ...(clear.length > 0 && { clear }),
-      ...(tie && { tie: tieFacts(tie) }),
+      ...(binding && { tie: bindingFacts(binding) }),
     },
   ];
 }
 
-function tieFacts({ owner, life }: Tie): NonNullable<Flaws['tie']> {
-  return life === undefined ? [owner.kind, owner.name] : [owner.kind, owner.name, life];
+function bindingFacts({ owner, incarnation }: OwnerBinding): NonNullable<Flaws['tie']> {
+  return incarnation === undefined
+    ? [owner.kind, owner.name]
+    : [owner.kind, owner.name, incarnation];
 }
 
 /** The owner binding of an access key, from its facts. */
-export function persistedTie({ group }: ObjectKey, tie: Flaws['tie']): Tie | undefined {
+export function persistedBinding(
+  { group }: ObjectKey,
+  tie: Flaws['tie'],
+): OwnerBinding | undefined {
   if (tie === undefined) return undefined;
-  const [kind, name, life] = tie;
-  return { owner: { group, kind, namespace: '', name }, life };
+  const [kind, name, incarnation] = tie;
+  return { owner: { group, kind, namespace: '', name }, incarnation };
 }
 
 /** Provenance of an object whose served form changes, and whose manifest does not. */

@@ -19,7 +19,7 @@ export interface SeenPath {
 export const SYMLINK = '120000';
 const SUBMODULE = '160000';
 /** Together these bound the memory of a push of many large files. */
-const BLOBS_IN_LOT = 128;
+const BLOBS_PER_BATCH = 128;
 const LOTS_AHEAD = 4;
 
 /** Called once for each path, in no particular order; undefined: there is no such file. */
@@ -61,9 +61,9 @@ export async function readEach(
     if (blob !== undefined) blobs.push(blob);
   }
   const left = await readElsewhere({ source, reader }, blobs, take);
-  for await (const { lot, contents } of lotsOf({ source, reader }, left)) {
+  for await (const { batch, contents } of lotsOf({ source, reader }, left)) {
     const large: LargeFile[] = [];
-    for (const [i, seen] of lot.entries()) {
+    for (const [i, seen] of batch.entries()) {
       if (turns.due) await turns.pause();
       const content = contents[i];
       const { path, id } = seen;
@@ -79,17 +79,17 @@ export async function readEach(
 const LARGE_BYTES = 32 * 1024;
 
 /** True if reading the file would block this thread for too long. */
-function isForThread({ crew }: FileReader, { length }: Buffer): boolean {
-  return crew !== undefined && length > LARGE_BYTES && length <= LARGEST_FILE;
+function isForThread({ pool }: FileReader, { length }: Buffer): boolean {
+  return pool !== undefined && length > LARGE_BYTES && length <= LARGEST_FILE;
 }
 
 async function readLarge(
-  { crew }: FileReader,
+  { pool }: FileReader,
   files: readonly LargeFile[],
   take: Taker,
 ): Promise<void> {
-  if (files.length === 0 || crew === undefined) return;
-  const entries = await crew.readLarge(files);
+  if (files.length === 0 || pool === undefined) return;
+  const entries = await pool.readLarge(files);
   for (const [i, entry] of entries.entries()) {
     const { [i]: file } = files;
     if (file === undefined) continue;
@@ -118,32 +118,32 @@ async function readElsewhere(
   take: Taker,
 ): Promise<readonly WantedFile[]> {
   const { context } = source;
-  if (context === undefined || reader.crew === undefined) return blobs;
-  return await reader.crew.read(context, blobs, take);
+  if (context === undefined || reader.pool === undefined) return blobs;
+  return await reader.pool.read(context, blobs, take);
 }
 
-async function* lotsOf(from: From, blobs: readonly WantedFile[]): AsyncGenerator<Lot> {
-  const lots: Promise<Lot>[] = [];
-  for (let start = 0; start < blobs.length; start += BLOBS_IN_LOT) {
-    lots.push(readLot(from, blobs.slice(start, start + BLOBS_IN_LOT)));
-    if (lots.length < LOTS_AHEAD) continue;
-    const lot = await lots.shift();
-    if (lot !== undefined) yield lot;
+async function* lotsOf(from: From, blobs: readonly WantedFile[]): AsyncGenerator<Batch> {
+  const batches: Promise<Batch>[] = [];
+  for (let start = 0; start < blobs.length; start += BLOBS_PER_BATCH) {
+    batches.push(readBatch(from, blobs.slice(start, start + BLOBS_PER_BATCH)));
+    if (batches.length < LOTS_AHEAD) continue;
+    const batch = await batches.shift();
+    if (batch !== undefined) yield batch;
   }
-  for (const lot of lots) yield await lot;
+  for (const batch of batches) yield await batch;
 }
 
-interface Lot {
-  readonly lot: readonly WantedFile[];
+interface Batch {
+  readonly batch: readonly WantedFile[];
   /** Undefined for a blob that is too large to read: it affects only its own file. */
   readonly contents: readonly (Buffer | undefined)[];
 }
 
-function readLot({ source, reader }: From, lot: readonly WantedFile[]): Promise<Lot> {
-  const ids = lot.map(({ id }) => id);
+function readBatch({ source, reader }: From, batch: readonly WantedFile[]): Promise<Batch> {
+  const ids = batch.map(({ id }) => id);
   const read = readReadable(source, ids).then(async (contents) => {
     await reader.prepare(contents);
-    return { lot, contents };
+    return { batch, contents };
   });
   // Awaited later; until then a rejection must not count as unhandled.
   read.catch(() => undefined);

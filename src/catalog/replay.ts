@@ -157,7 +157,7 @@ async function stepOf(
     ...step,
     otherParents: others.map((other) => other.catalog),
     // Even if a merge changed no file, its parents may know different incarnations of an object.
-    alsoTouched: others.flatMap((other) =>
+    alsoAffected: others.flatMap((other) =>
       catalogDifference(into.catalog, other.catalog).map(({ key }) => key),
     ),
     isAncestor: (ancestor, descendant) => ancestry?.has(ancestor, descendant) ?? false,

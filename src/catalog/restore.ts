@@ -1,9 +1,10 @@
 /**
- * Keeps the catalog from one run to the next, so that a warm start reads no history. What is kept
- * is a cache: when it does not fit the rules or the repository, it is dropped and history is read.
+ * Persists the catalog between runs, so that a warm start reads no history. The persisted catalog
+ * is a cache: if it does not fit the rules or the repository, it is dropped and history is replayed.
  *
- * An object is kept as a remark beside its served form, and its manifest not at all where the
- * served form tells it. Only files that are more than their objects have notes of their own.
+ * An object is persisted as provenance beside its served form, without its manifest if the served
+ * form implies it. Only files with more than their objects have documents of their own in the state
+ * store.
  */
 import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '../apimachinery/index.ts';
@@ -17,39 +18,39 @@ import {
   type Flaws,
   type ObjectFacts,
   type PersistedObject,
+  persistedBinding,
   persistedManifest,
-  persistedTie,
 } from './provenance.ts';
 import type { ObjectChange } from './step.ts';
 import type { Sealing } from './tree.ts';
 
-/** The part of the state store's interface that keeps a catalog. */
-export interface NoteReader {
+/** Methods of the state store for the persisted catalog. */
+export interface DocumentStore {
   document(name: string): JsonObject | undefined;
   documents(prefix: string): Iterable<[string, JsonObject]>;
   provenanceFacts(): Iterable<readonly [PersistedObject, JsonValue]>;
 }
 
-export type Notes = Record<string, JsonObject | undefined>;
+export type StateDocuments = Record<string, JsonObject | undefined>;
 
-const HEAD_NOTE = 'catalog';
+const HEAD_DOCUMENT = 'catalog';
 const FILE_PREFIX = 'file:';
 
-/** Grows when what is kept gets another form. */
+/** Increased when the persisted form changes. */
 const FORMAT = 4;
 
-interface HeadNote {
+interface HeadDocument {
   format?: number;
   revision: string;
   committerTime: number;
   rootCommit: string;
-  /** What the verdicts depend on beside the commits: version, schemas, group, folder. */
+  /** Inputs of the verdicts beside the commits: version, schemas, group, folder. */
   rules: string;
   ignoreBlob?: string;
   sealing?: Sealing;
 }
 
-interface FileNote {
+interface FileDocument {
   path: string;
   blob: string;
   documents: readonly DocumentEntry[];
@@ -58,23 +59,23 @@ interface FileNote {
 const json = (value: unknown): JsonObject => value as JsonObject;
 
 /**
- * The notes that bring a kept catalog up to date with `changes` and the files they touched. Yields
- * between its steps, during which the catalog must stay as it is.
+ * Documents of the state store that update a persisted catalog with `changes` and their files.
+ * Yields between its steps, during which the catalog must not change.
  */
-export function* notesFor(of: {
+export function* catalogDocuments(of: {
   catalog: Catalog;
   changes: readonly ObjectChange[];
   paths: Iterable<string>;
-  /** Paths of files that may have notes already; those that get one are added. */
-  noted: Set<string>;
+  /** Paths of files that may have a document already; new ones are added. */
+  documentPaths: Set<string>;
   rules: string;
   ignoreBlob: string | undefined;
   sealing: Sealing | undefined;
-}): Generator<void, Notes> {
+}): Generator<void, StateDocuments> {
   const { catalog } = of;
-  const notes: Notes = {};
+  const entries: StateDocuments = {};
   const paths = new Set(of.paths);
-  // Another file may have become, or ceased to be, the place of the object.
+  // Another file may now be, or no longer be, the place of the object.
   for (const { key } of of.changes) {
     yield;
     for (const place of catalog.claims(key)) paths.add(place.path);
@@ -83,14 +84,14 @@ export function* notesFor(of: {
     yield;
     const file = catalog.file(path);
     const plain = file === undefined || isPlain(catalog, file);
-    // Most files never have one, and there may be many.
-    if (plain && !of.noted.has(path)) continue;
-    of.noted.add(path);
-    notes[fileNoteName(path)] = plain
+    // Most files never have a document, and there may be many files.
+    if (plain && !of.documentPaths.has(path)) continue;
+    of.documentPaths.add(path);
+    entries[fileDocumentName(path)] = plain
       ? undefined
       : json({ path, blob: file.blob, documents: file.documents.map(plainDocument) });
   }
-  const head: HeadNote = {
+  const head: HeadDocument = {
     format: FORMAT,
     revision: catalog.revision ?? '',
     committerTime: catalog.at?.committerTime ?? 0,
@@ -99,8 +100,8 @@ export function* notesFor(of: {
     ...(of.ignoreBlob === undefined ? {} : { ignoreBlob: of.ignoreBlob }),
     ...(of.sealing === undefined ? {} : { sealing: of.sealing }),
   };
-  notes[HEAD_NOTE] = json(head);
-  return notes;
+  entries[HEAD_DOCUMENT] = json(head);
+  return entries;
 }
 
 function plainDocument(document: DocumentEntry): DocumentEntry {
@@ -109,25 +110,26 @@ function plainDocument(document: DocumentEntry): DocumentEntry {
   return { index, key, manifest, problems, warnings, line, blob, ...flaws };
 }
 
-/** Paths may be longer than the names of notes. */
-function fileNoteName(path: string): string {
-  // By the bytes: as text, all names that are no UTF-8 would be the same.
+/** Paths may be longer than the names of documents. */
+function fileDocumentName(path: string): string {
+  // Digest of the bytes: as text, all names with invalid UTF-8 would be equal.
   return FILE_PREFIX + hash('sha256', encodePath(path));
 }
 
-/** Paths of the files that have notes in a store. */
-export function* persistedPaths(notes: Pick<NoteReader, 'documents'>): Iterable<string> {
-  for (const [, value] of notes.documents(FILE_PREFIX)) yield (value as unknown as FileNote).path;
+/** Paths of the files with documents in a store. */
+export function* persistedPaths(store: Pick<DocumentStore, 'documents'>): Iterable<string> {
+  for (const [, value] of store.documents(FILE_PREFIX))
+    yield (value as unknown as FileDocument).path;
 }
 
-/** Paths of the files that have notes of their own. */
-export function notedPaths(catalog: Catalog): string[] {
+/** Paths of the files that need documents of their own. */
+export function pathsWithDocuments(catalog: Catalog): string[] {
   return [...catalog.files()].filter((file) => !isPlain(catalog, file)).map(({ path }) => path);
 }
 
-/** A file whose documents all are objects needs no note of its own: the provenance of the objects say it. */
+/** True if every document of the file is an object, so that their provenance covers the file. */
 function isPlain(catalog: Catalog, file: FileEntry): boolean {
-  // A file without documents leaves no trace in the provenance of the objects.
+  // A file without documents has no trace in the provenance of objects.
   if (file.documents.length === 0) return false;
   return file.documents.every(({ key, index, problems }) => {
     if (key === undefined || problems.length > 0) return false;
@@ -136,20 +138,20 @@ function isPlain(catalog: Catalog, file: FileEntry): boolean {
   });
 }
 
-interface KeptCatalog {
+interface PersistedCatalog {
   readonly catalog: Catalog;
   readonly ignoreBlob: string | undefined;
   readonly sealing: Sealing | undefined;
 }
 
-/** The kept catalog, or undefined when there is none or it was made under other rules. */
-export function restore(notes: NoteReader, rules: string): KeptCatalog | undefined {
-  const head = notes.document(HEAD_NOTE) as HeadNote | undefined;
+/** The persisted catalog; undefined if there is none or it was made under other rules. */
+export function restore(store: DocumentStore, rules: string): PersistedCatalog | undefined {
+  const head = store.document(HEAD_DOCUMENT) as HeadDocument | undefined;
   if (head?.format !== FORMAT || head.rules !== rules || head.revision === '') return undefined;
   const births = new Births();
   const objects: CatalogObject[] = [];
   const files = new Map<string, RestoredFile>();
-  for (const [stored, value] of notes.provenanceFacts()) {
+  for (const [stored, value] of store.provenanceFacts()) {
     const facts = value as unknown as ObjectFacts;
     const [path, index, line, blob, birth, birthTime, generation, problems, flaws] = facts;
     const { key } = stored;
@@ -162,15 +164,17 @@ export function restore(notes: NoteReader, rules: string): KeptCatalog | undefin
       generation,
     });
     const place = { path: file.path, index };
-    const tie = persistedTie(key, flaws?.tie);
-    objects.push(new CatalogObject({ key, place, identity, source: document, problems, tie }));
+    const ownerBinding = persistedBinding(key, flaws?.tie);
+    objects.push(
+      new CatalogObject({ key, place, identity, source: document, problems, ownerBinding }),
+    );
     if (file.documents.push(document) === 1) files.set(path, file);
   }
   for (const file of files.values()) {
     if (file.documents.length > 1) file.documents.sort((a, b) => a.index - b.index);
   }
-  for (const [, value] of notes.documents(FILE_PREFIX)) {
-    const { path, blob, documents } = value as unknown as FileNote;
+  for (const [, value] of store.documents(FILE_PREFIX)) {
+    const { path, blob, documents } = value as unknown as FileDocument;
     files.set(path, { path, blob, documents: [...documents] });
   }
   const catalog = new Catalog(head.rootCommit);
@@ -182,7 +186,7 @@ interface RestoredFile extends FileEntry {
   readonly documents: DocumentEntry[];
 }
 
-/** A document that is an object, and whose manifest is where that is kept. */
+/** A document that is an object, with its manifest in the state store. */
 class RestoredDocument implements DocumentEntry, ManifestSource {
   readonly index: number;
   readonly line: number;
@@ -233,19 +237,19 @@ class Births {
   }
 }
 
-/** Whether there is a kept catalog, made under whatever rules. */
-export function isPersisted(notes: NoteReader): boolean {
-  return notes.document(HEAD_NOTE) !== undefined;
+/** True if there is a persisted catalog, under any rules. */
+export function isPersisted(store: DocumentStore): boolean {
+  return store.document(HEAD_DOCUMENT) !== undefined;
 }
 
-/** The revision of the kept catalog, made under whatever rules. */
-export function persistedRevision(notes: NoteReader): string | undefined {
-  return (notes.document(HEAD_NOTE) as HeadNote | undefined)?.revision;
+/** Revision of the persisted catalog, under any rules. */
+export function persistedRevision(store: DocumentStore): string | undefined {
+  return (store.document(HEAD_DOCUMENT) as HeadDocument | undefined)?.revision;
 }
 
-/** Names of every note of a kept catalog: what to remove when it is replaced by a new one. */
-export function obsoleteNotes(notes: NoteReader): Notes {
-  const gone: Notes = { [HEAD_NOTE]: undefined };
-  for (const [name] of notes.documents(FILE_PREFIX)) gone[name] = undefined;
+/** Removals of all documents of a persisted catalog, before a new one replaces it. */
+export function obsoleteDocuments(store: DocumentStore): StateDocuments {
+  const gone: StateDocuments = { [HEAD_DOCUMENT]: undefined };
+  for (const [name] of store.documents(FILE_PREFIX)) gone[name] = undefined;
   return gone;
 }

@@ -12,7 +12,7 @@ export interface Step {
   /** Set for a merge: the catalogs of its other parents. */
   readonly otherParents?: readonly OtherParent[];
   /** Keys that differ between parents, beyond those in `files`. */
-  readonly alsoTouched?: readonly ObjectKey[];
+  readonly alsoAffected?: readonly ObjectKey[];
   /** Decides, in a merge, which of two incarnations came first. */
   readonly isAncestor?: IsAncestor;
 }

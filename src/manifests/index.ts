@@ -11,9 +11,16 @@ export {
 } from './edit.ts';
 export { evaluate, isMergeKey, setOwn } from './evaluate.ts';
 export { ignorePatterns } from './ignore-patterns.ts';
+export { defaultPath, folderNamespace } from './layout.ts';
 export {
-  defaultPath,
-  folderNamespace,
+  formatProblem,
+  type ManifestDocument,
+  type ManifestFile,
+  type Position,
+  type Problem,
+} from './manifest.ts';
+export { decodeUtf8, holdsNothing, parseDocument } from './parse.ts';
+export {
   IGNORE_FILE,
   isControlFile,
   LARGEST_IGNORE_FILE,
@@ -23,15 +30,7 @@ export {
   pathFilter,
   relativeTo,
   SOPS_CONFIG,
-} from './layout.ts';
-export {
-  formatProblem,
-  type ManifestDocument,
-  type ManifestFile,
-  type Position,
-  type Problem,
-} from './manifest.ts';
-export { decodeUtf8, holdsNothing, parseDocument } from './parse.ts';
+} from './path-filter.ts';
 export { parsePlainYaml } from './plain/plain-yaml.ts';
 export { placesIn, positionAt } from './positions.ts';
 export { readManifests } from './read.ts';

@@ -3,78 +3,7 @@
  * repository). Identity does not depend on a path; only an absent namespace does.
  */
 import { createHash } from 'node:crypto';
-import { type IgnorePatterns, ignorePatterns } from './ignore-patterns.ts';
-
-export const IGNORE_FILE = '.gitplaneignore';
-/** SOPS configuration: names the recipients of encrypted files. */
-export const SOPS_CONFIG = '.sops.yaml';
-
-/** Files that configure the daemon, or git and sops in every clone, in lower case. */
-const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.gitattributes']);
-
-/**
- * True for a control file below `under` or in a folder above. Ignores case: a clone on a
- * case-insensitive file system treats `.SOPS.yaml` as `.sops.yaml`.
- */
-export function isControlFile(under: string, path: string): boolean {
-  const names = path.toLowerCase().split('/');
-  if (!CONTROL_FILES.has(names.pop() ?? '')) return false;
-  const root = under === '' ? [] : under.toLowerCase().split('/');
-  const shared = Math.min(root.length, names.length);
-  return root.slice(0, shared).join('/') === names.slice(0, shared).join('/');
-}
-
-const MANIFEST_EXTENSION = /\.ya?ml$/;
-
-/** Selects the paths of a tree that are read. */
-/** Every path is compared with every pattern. */
-export const LARGEST_IGNORE_FILE = 64 * 1024;
-
-export interface PathFilter {
-  includes(path: string): boolean;
-  /** The same for a path with any file name. */
-  covers(path: string): boolean;
-}
-
-/** Git makes no such tree, but other programs can. */
-export function leavesTree(path: string): boolean {
-  return /(^|\/)\.{0,2}(\/|$)/.test(path);
-}
-
-/**
- * Manifests are `.yaml` and `.yml` files below `under`, outside dot-directories, that no pattern of
- * the ignore file matches. Symlinks and submodules are excluded by their mode, not here.
- */
-export function pathFilter(under: string, ignoreText: string | undefined): PathFilter {
-  const patterns: IgnorePatterns | undefined =
-    ignoreText === undefined ? undefined : ignorePatterns(ignoreText);
-  const covers = (path: string): boolean => {
-    const inner = relativeTo(under, path);
-    if (inner === undefined) return false;
-    // A path that leaves the tree is reported, though not read.
-    if (inner.startsWith('.') || inner.includes('/.')) return leavesTree(inner);
-    return patterns === undefined || !patterns.ignores(inner);
-  };
-  return { covers, includes: (path) => MANIFEST_EXTENSION.test(path) && covers(path) };
-}
-
-/** `path` relative to the folder `under` ('' is the root), or undefined if it is outside. */
-export function relativeTo(under: string, path: string): string | undefined {
-  if (under === '') return path;
-  return path.startsWith(`${under}/`) ? path.slice(under.length + 1) : undefined;
-}
-
-/**
- * The folder of `--path`, normalized as in git: no leading or trailing slash, '' for the whole
- * tree.
- */
-export function normalizeFolder(folder: string): string {
-  const parts = folder.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..')) {
-    throw new Error(`Cannot use --path "${folder}": it leaves the repository`);
-  }
-  return parts.join('/');
-}
+import { relativeTo } from './path-filter.ts';
 
 const NAMESPACES = 'namespaces/';
 

@@ -5,14 +5,14 @@
 import { flatMapYielding, type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import {
   type Catalog,
+  catalogDocuments,
   type Folded,
   isPersisted,
-  type Notes,
-  notesFor,
   type ObjectChange,
-  obsoleteNotes,
+  obsoleteDocuments,
   persistedPaths,
   persistedRevision,
+  type StateDocuments,
   type StepResult,
   type TreeView,
 } from '../catalog/index.ts';
@@ -42,7 +42,7 @@ export interface StagedWrite {
 export interface ClosedGroup {
   readonly staged: readonly StagedWrite[];
   readonly changes: readonly ObjectChange[];
-  readonly notes: Notes;
+  readonly documents: StateDocuments;
   /** Undefined: the group does not move the branch. */
   readonly revision: string | undefined;
 }
@@ -60,8 +60,8 @@ export class DesiredState {
   readonly #speculative: SpeculativeCatalog;
   readonly #derivedSecrets: DerivedSecrets;
   #shown: string | undefined;
-  /** Paths of files with persisted provenance, now or earlier. Other paths need no removal. */
-  readonly #provenancePaths: Set<string>;
+  /** Paths of files with persisted documents, now or earlier. Other paths need no removal. */
+  readonly #documentPaths: Set<string>;
 
   private constructor(options: BranchOptions, folded: Folded) {
     this.#options = options;
@@ -69,7 +69,7 @@ export class DesiredState {
     this.approvals = new PruneApprovals(options);
     this.#derivedSecrets = new DerivedSecrets(options.kinds, options.store);
     this.#shown = folded.catalog.revision;
-    this.#provenancePaths = new Set(persistedPaths(options.store));
+    this.#documentPaths = new Set(persistedPaths(options.store));
   }
 
   /** Continues from the persisted catalog if it still fits. */
@@ -78,7 +78,7 @@ export class DesiredState {
     const persisted = await persistedFold(options);
     if (persisted === undefined) {
       const base = PruneApprovals.baseMetadata(persistedRevision(store));
-      store.apply([], { ...obsoleteNotes(store), ...base });
+      store.apply([], { ...obsoleteDocuments(store), ...base });
     }
     return new DesiredState(options, persisted ?? emptyFold(options));
   }
@@ -116,13 +116,13 @@ export class DesiredState {
   closeGroup(staged: readonly StagedWrite[]): ClosedGroup {
     const changes = staged.flatMap((write) => write.changes);
     const paths = staged.flatMap((write) => write.paths);
-    if (paths.length === 0) return { staged, changes, notes: {}, revision: undefined };
-    const notes = runAtOnce(this.#notes(changes, paths));
-    return { staged, changes, notes, revision: this.revision };
+    if (paths.length === 0) return { staged, changes, documents: {}, revision: undefined };
+    const documents = runAtOnce(this.#documents(changes, paths));
+    return { staged, changes, documents, revision: this.revision };
   }
 
   /** Plans `show` without showing anything, while the group is still being written to disk. */
-  plan({ staged, changes, notes }: ClosedGroup): StorePlan {
+  plan({ staged, changes, documents }: ClosedGroup): StorePlan {
     const { store, kinds, clock } = this.#options;
     const { resourceVersion: version } = store;
     const time = clock.now();
@@ -131,7 +131,7 @@ export class DesiredState {
       ...state,
     ]);
     const projected = this.#derivedSecrets.complete(own, time);
-    const apply = store.prepare(projected, notes, provenanceFor(store, projected, changes));
+    const apply = store.prepare(projected, documents, provenanceFor(store, projected, changes));
     return { version, apply };
   }
 
@@ -240,14 +240,14 @@ export class DesiredState {
     // A replay names every relevant path. Comparing each object would find no other.
     const compared = store.pristine && !follows ? [] : changes;
     // There are no readers yet if the store is empty.
-    const run = store.pristine ? runAtOnce<Notes> : runYielding<Notes>;
-    const notes = {
-      ...(await run(this.#notes(compared, paths))),
+    const run = store.pristine ? runAtOnce<StateDocuments> : runYielding<StateDocuments>;
+    const documents = {
+      ...(await run(this.#documents(compared, paths))),
       ...approvals.withoutApproval(target),
     };
     const context = { kinds, store, time: clock.now() };
-    if (store.pristine) fillStore(context, this.catalog, notes);
-    else await this.#apply(context, { changes, notes, leftovers, isFirst });
+    if (store.pristine) fillStore(context, this.catalog, documents);
+    else await this.#apply(context, { changes, documents, leftovers, isFirst });
     this.#speculative.settle();
     this.#shown = target;
     const milliseconds = performance.now() - started;
@@ -260,15 +260,22 @@ export class DesiredState {
    */
   async #apply(
     context: FillingContext,
-    of: { changes: readonly ObjectChange[]; notes: Notes; leftovers: Change[]; isFirst: boolean },
+    of: {
+      changes: readonly ObjectChange[];
+      documents: StateDocuments;
+      leftovers: Change[];
+      isFirst: boolean;
+    },
   ): Promise<void> {
     const { store } = context;
-    const { changes, notes, leftovers, isFirst } = of;
+    const { changes, documents, leftovers, isFirst } = of;
     const own = await flatMapYielding(changes, (change) => projectChange(context, change));
     if (isFirst) own.push(...leftovers);
     const projected = await this.#derivedSecrets.completeYielding(own, context.time);
-    const remarks = await flatMapYielding(provenanceFor(store, projected, changes), (one) => [one]);
-    await store.applyYielding(projected, notes, remarks);
+    const provenance = await flatMapYielding(provenanceFor(store, projected, changes), (one) => [
+      one,
+    ]);
+    await store.applyYielding(projected, documents, provenance);
   }
 
   /**
@@ -292,12 +299,15 @@ export class DesiredState {
     );
   }
 
-  #notes(changes: readonly ObjectChange[], paths: Iterable<string>): Generator<void, Notes> {
-    return notesFor({
+  #documents(
+    changes: readonly ObjectChange[],
+    paths: Iterable<string>,
+  ): Generator<void, StateDocuments> {
+    return catalogDocuments({
       catalog: this.catalog,
       changes,
       paths,
-      noted: this.#provenancePaths,
+      documentPaths: this.#documentPaths,
       rules: this.#options.rules,
       ignoreBlob: this.view.ignoreBlob,
       sealing: this.view.sealing,

@@ -8,8 +8,8 @@ import {
   extend,
   type Folded,
   netChanges,
-  notedPaths,
   type ObjectChange,
+  pathsWithDocuments,
   type ReplayContext,
   replay,
   restore,
@@ -186,7 +186,7 @@ export class SpeculativeCatalog {
     const reason = from === undefined ? 'first start' : 'history';
     this.#options.observer.replayed(reason, performance.now() - started);
     const changes = catalogDifference(served.catalog, after.catalog);
-    const paths = [...notedPaths(served.catalog), ...notedPaths(after.catalog)];
+    const paths = [...pathsWithDocuments(served.catalog), ...pathsWithDocuments(after.catalog)];
     const undo = (): void => {
       this.#folded = served;
       // Another replay would give the same result.

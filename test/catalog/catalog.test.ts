@@ -329,7 +329,7 @@ describe('a step on trial', () => {
           const size = catalog.size;
           const { changes: wanted } = direct.advance(step);
 
-          const trial = await catalog.tryInSlices(step);
+          const trial = await catalog.tryYielding(step);
 
           expect(picture(catalog)).toEqual(before);
           expect(trial.changes).toEqual(wanted);
@@ -355,7 +355,7 @@ describe('a step on trial', () => {
     const sizes = new Set<number>();
     const looking = setInterval(() => sizes.add(catalog.size));
 
-    const trial = await catalog.tryInSlices(step);
+    const trial = await catalog.tryYielding(step);
     await trial.problemsOf(step.files.keys());
     clearInterval(looking);
 

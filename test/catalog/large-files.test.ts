@@ -7,8 +7,8 @@ import { kinds } from '../support/platform.ts';
 
 const rules = { apiGroup: 'management.gitplane.dev', under: '' };
 const own = fileReader(kinds, '');
-const crew = new ReaderPool(rules);
-afterAll(() => crew.close());
+const pool = new ReaderPool(rules);
+afterAll(() => pool.close());
 
 function team(name: string, comment: string): string {
   return `apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: ${name}\n# ${comment}\n`;
@@ -28,7 +28,7 @@ describe('a large file', () => {
     const here: string[] = [];
     const reader: FileReader = {
       ...own,
-      crew,
+      pool,
       read: (path, blob, content) => {
         here.push(path);
         return own.read(path, blob, content);
@@ -71,7 +71,7 @@ describe('a large file', () => {
     hasty.close();
     expect(first?.documents[0]?.problems[0]?.message).toMatch(/too much memory or time/);
     expect(second?.documents[0]?.problems[0]).toMatchObject({ path: 'broken.yaml', line: 1 });
-    const [entry] = await crew.readLarge([large]);
+    const [entry] = await pool.readLarge([large]);
     expect(entry?.documents[0]?.key?.name).toBe('large');
   });
 });

@@ -6,10 +6,10 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 export function picture(catalog: Catalog): unknown {
   const byText = (a: string, b: string): number => (a < b ? -1 : 1);
   const objects = [...catalog.objects()]
-    .map(({ key, place, identity, manifest, problems, tie }) => {
+    .map(({ key, place, identity, manifest, problems, ownerBinding }) => {
       const { uid, introducedBy, creationTimestamp, generation } = identity;
       const lived = { uid, introducedBy, creationTimestamp, generation };
-      return { id: keyString(key), key, place, manifest, problems, tie, ...lived };
+      return { id: keyString(key), key, place, manifest, problems, ownerBinding, ...lived };
     })
     .sort((a, b) => byText(a.id, b.id));
   const files = [...catalog.files()]

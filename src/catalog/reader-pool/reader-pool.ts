@@ -17,18 +17,18 @@ import { startReader } from './start-reader.ts';
  * Each worker loads and compiles the readers of manifests. The main thread reads fewer files in
  * that time, with less memory.
  */
-const WORTH_WHILE = 20_000;
-const FILES_IN_LOT = 256;
+const MIN_FILES = 20_000;
+const FILES_PER_BATCH = 256;
 /** An additional worker pays off for this many files. */
-const FILES_A_WORKER = 10_000;
+const FILES_PER_WORKER = 10_000;
 /** Batches per worker, so that git fetches the next one meanwhile. */
-const LOTS_A_WORKER = 2;
+const BATCHES_PER_WORKER = 2;
 
 export interface ReaderPoolOptions extends Pick<ReaderSetup, 'apiGroup' | 'under' | 'secrets'> {
   readonly workers?: number;
-  readonly filesAWorker?: number;
-  readonly worthWhile?: number;
-  readonly worthWhileAhead?: number;
+  readonly filesPerWorker?: number;
+  readonly minFiles?: number;
+  readonly minFilesAhead?: number;
 }
 
 type Take = Parameters<Readers['read']>[2];
@@ -90,22 +90,22 @@ export class ReaderPool implements Readers {
     files: readonly WantedFile[],
     take: Take,
   ): Promise<readonly WantedFile[]> {
-    const { worthWhile = WORTH_WHILE } = this.#options;
+    const { minFiles = MIN_FILES } = this.#options;
     const ahead = await this.#ahead;
     const left = ahead === undefined ? files : files.filter((file) => !ahead.give(file, take));
-    return left.length < worthWhile ? left : await this.#readAll(context, left, take);
+    return left.length < minFiles ? left : await this.#readAll(context, left, take);
   }
 
   async #readAhead(context: GitContext, ref: string): Promise<PrefetchedFiles> {
-    const { under, worthWhileAhead = WORTH_WHILE } = this.#options;
+    const { under, minFilesAhead = MIN_FILES } = this.#options;
     let ahead = new PrefetchedFiles();
     try {
       const most = await packedObjects(context.gitDir);
-      if (most < worthWhileAhead) return ahead;
+      if (most < minFilesAhead) return ahead;
       // Workers load while the listing is read; both take about as long.
       this.#hireFor(context, most);
       const files = await prefetchListing(context, ref, under);
-      if (files.length < worthWhileAhead) return ahead;
+      if (files.length < minFilesAhead) return ahead;
       ahead = new PrefetchedFiles(files);
       await this.#readAll(context, files, (_file, entry, at) => ahead.add(entry, at));
     } catch {
@@ -128,9 +128,9 @@ export class ReaderPool implements Readers {
     if (this.#members.size === 0) return files;
     this.#isReading = true;
     const jobs: Promise<readonly WantedFile[]>[] = [];
-    for (let start = 0; start < files.length; start += FILES_IN_LOT) {
-      const lot = files.slice(start, start + FILES_IN_LOT);
-      const job = { start, files: lot, take };
+    for (let start = 0; start < files.length; start += FILES_PER_BATCH) {
+      const batch = files.slice(start, start + FILES_PER_BATCH);
+      const job = { start, files: batch, take };
       jobs.push(new Promise((settle) => void this.#waiting.push({ ...job, settle })));
     }
     for (const member of this.#members) this.#occupy(member);
@@ -157,9 +157,9 @@ export class ReaderPool implements Readers {
   }
 
   #hireFor(context: GitContext, files: number): void {
-    const { workers = availableParallelism(), filesAWorker = FILES_A_WORKER } = this.#options;
+    const { workers = availableParallelism(), filesPerWorker = FILES_PER_WORKER } = this.#options;
     if (this.#closed || workers < 2) return;
-    const wanted = Math.min(workers, Math.ceil(files / filesAWorker));
+    const wanted = Math.min(workers, Math.ceil(files / filesPerWorker));
     while (this.#members.size < wanted) this.#hire(context);
   }
 
@@ -179,7 +179,7 @@ export class ReaderPool implements Readers {
   }
 
   #occupy(member: Member): void {
-    while (member.pending < LOTS_A_WORKER) {
+    while (member.pending < BATCHES_PER_WORKER) {
       const job = this.#waiting.shift();
       if (job === undefined) return;
       member.ask({ files: job.files }).then(

@@ -1,4 +1,4 @@
-/** A thread that reads manifests: blobs from a git process of its own, files packed on the way back. */
+/** Thread that reads manifests: blobs from its own git process, files packed for the transfer. */
 import { workerData } from 'node:worker_threads';
 import { answerRequests } from '../../concurrency/index.ts';
 import { BlobStream, limitGitMemory } from '../../git/index.ts';

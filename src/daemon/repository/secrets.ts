@@ -72,15 +72,15 @@ export async function openSecrets(of: {
   const pgpHome = join(data.root, 'run', 'gnupg-recipients');
   const pgpKeys = options.pgpKeys && (await openGpgKeyring(options.pgpKeys, pgpHome));
   const { apiGroup, under } = options;
-  const crew = new ReaderPool({ apiGroup, under, secrets: { identities, mindsClear } });
+  const pool = new ReaderPool({ apiGroup, under, secrets: { identities, mindsClear } });
   // A new state reads the whole branch, so the workers begin while other parts are opened.
-  if (isNewState(data.state)) crew.expect({ gitDir: data.repository }, ref);
+  if (isNewState(data.state)) pool.expect({ gitDir: data.repository }, ref);
   return {
-    reader: { ...fileReader(kinds, under, { keyring, mindsClear }), crew },
+    reader: { ...fileReader(kinds, under, { keyring, mindsClear }), pool },
     fingerprint: createHash('sha256').update(identities.toSorted().join()).digest('hex'),
     sealer: new Sealer({ keyring, kinds, clock, ...(pgpKeys && { pgpKeys }) }),
     report: async (branch, observation) => {
-      crew.settle();
+      pool.settle();
       const here = await keyring.recipients();
       const lost = opened.missing ?? (hasSealProblem(branch) ? await missing(here) : undefined);
       if (lost !== undefined) reportMissing(lost, { own, recipient, logger, observation });
@@ -93,7 +93,7 @@ export async function openSecrets(of: {
       const words = 'Secrets are in git in the clear: the repository has no .sops.yaml';
       logger.warn({ recipient, remedy }, words);
     },
-    close: async () => crew.close(),
+    close: async () => pool.close(),
   };
 }
 

@@ -6,12 +6,12 @@ import { type KubeObject, keyString, type ObjectKey } from '../../apimachinery/i
 import {
   type Catalog,
   type CatalogObject,
-  type Notes,
   type ObjectChange,
   persistedManifest,
   persistedProvenance,
   provenanceOf,
   ReadDocument,
+  type StateDocuments,
 } from '../../catalog/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
 import type {
@@ -61,7 +61,11 @@ export interface FillingContext {
 }
 
 /** Fills an empty store with everything in the catalog. */
-export function fillStore(context: FillingContext, catalog: Catalog, notes: Notes): void {
+export function fillStore(
+  context: FillingContext,
+  catalog: Catalog,
+  documents: StateDocuments,
+): void {
   const sources = copySources(context.kinds, catalog);
   const filling: ObjectFactory<CatalogObject> = {
     make: (object) => made(context, object, sources),
@@ -69,7 +73,7 @@ export function fillStore(context: FillingContext, catalog: Catalog, notes: Note
       if (source instanceof ReadDocument) source.entrust(new StoredManifest(stored));
     },
   };
-  context.store.fill([...catalog.objects()], filling, notes);
+  context.store.fill([...catalog.objects()], filling, documents);
 }
 
 /** Present sources of derived secrets: a lazy object may be built after its source changed. */

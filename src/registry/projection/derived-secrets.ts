@@ -190,13 +190,13 @@ export class DerivedSecrets {
     for (const kind of this.#followers.values()) {
       const collection = { group: kind.group, kind: kind.kind };
       for (const { key, object } of this.#store.list(collection).items) {
-        note(index, kind.follows?.(object), key);
+        addTo(index, kind.follows?.(object), key);
       }
       this.#store.observe(collection, ({ type, current, previous }) => {
         const { key } = current;
         const before = previous && kind.follows?.(previous.object);
         if (before !== undefined) index.get(keyString(before))?.delete(keyString(key));
-        if (type !== 'DELETED') note(index, kind.follows?.(current.object), key);
+        if (type !== 'DELETED') addTo(index, kind.follows?.(current.object), key);
       });
     }
     return index;
@@ -207,7 +207,7 @@ function idOfKind({ group, kind }: { readonly group: string; readonly kind: stri
   return `${group}/${kind}`;
 }
 
-function note(
+function addTo(
   index: Map<string, Map<string, ObjectKey>>,
   source: ObjectKey | undefined,
   follower: ObjectKey,
@@ -241,7 +241,7 @@ class Step {
       return;
     }
     const source = kind?.follows?.(change.object);
-    note(this.#added, source, key);
+    addTo(this.#added, source, key);
     const object = kind === undefined ? change.object : this.#filled(kind, change.object);
     this.#push(object === change.object ? change : { ...change, object }, object);
   }

@@ -22,7 +22,7 @@ export class IntermediateStates {
     this.#pushed = pushed;
   }
 
-  note({ commit, changes }: FoldedStep): void {
+  record({ commit, changes }: FoldedStep): void {
     const isPushed = this.#pushed.has(commit.id);
     for (const change of changes) {
       if (change.after === undefined || !this.#kinds.has(change.key.kind)) continue;

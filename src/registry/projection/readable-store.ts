@@ -16,7 +16,8 @@ export class ReadableStore extends ReadableView implements Store {
     return this.#store.pristine;
   }
 
-  fill: Store['fill'] = (sources, filling, notes) => this.#store.fill(sources, filling, notes);
+  fill: Store['fill'] = (sources, filling, documents) =>
+    this.#store.fill(sources, filling, documents);
 
   apply: Store['apply'] = (...step) => this.#store.apply(...step);
 

@@ -22,7 +22,7 @@ interface Versions {
 }
 
 /** Bounds the memory of a push of many files. */
-const OBJECTS_IN_LOT = 64;
+const OBJECTS_PER_BATCH = 64;
 
 /**
  * Changes that affect only the encryption of an object: another data key, other recipients or
@@ -98,13 +98,13 @@ async function filtered(
   isMeant: (change: ObjectChange, contents: Versions) => Promise<boolean>,
 ): Promise<ObjectChange[]> {
   const found: ObjectChange[] = [];
-  for (let from = 0; from < changes.length; from += OBJECTS_IN_LOT) {
-    const lot = changes.slice(from, from + OBJECTS_IN_LOT);
-    const blobs = [...new Set(lot.flatMap(({ before, after }) => blobsOf(before, after)))];
+  for (let from = 0; from < changes.length; from += OBJECTS_PER_BATCH) {
+    const batch = changes.slice(from, from + OBJECTS_PER_BATCH);
+    const blobs = [...new Set(batch.flatMap(({ before, after }) => blobsOf(before, after)))];
     const contents = await source.readBlobs(blobs);
     const contentOf = (object: CatalogObject | undefined): Buffer | undefined =>
       object && contents[blobs.indexOf(object.source.blob)];
-    for (const change of lot) {
+    for (const change of batch) {
       const versions = { before: contentOf(change.before), after: contentOf(change.after) };
       if (await isMeant(change, versions)) found.push(change);
     }

@@ -120,13 +120,13 @@ export class PruneApprovals {
 
   /** Metadata that removes the approval of a revision which readers now see. */
   withoutApproval(revision: string): Record<string, JsonObject | undefined> {
-    const notes: Record<string, JsonObject | undefined> = {};
-    if (this.base !== undefined) notes[BASE] = undefined;
+    const documents: Record<string, JsonObject | undefined> = {};
+    if (this.base !== undefined) documents[BASE] = undefined;
     if (this.isApproved(revision)) {
       const left = this.#approvals().filter((approval) => approval['revision'] !== revision);
-      notes[APPROVALS] = left.length === 0 ? undefined : { approvals: left };
+      documents[APPROVALS] = left.length === 0 ? undefined : { approvals: left };
     }
-    return notes;
+    return documents;
   }
 
   /** False if the branch is still at the held commit and no approval was added. */

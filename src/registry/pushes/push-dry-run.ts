@@ -16,8 +16,8 @@ import {
   type FoldedStep,
   linkWarnings,
   netChanges,
-  notedPaths,
   type ObjectChange,
+  pathsWithDocuments,
   type ReplayContext,
   readPaths,
   replay,
@@ -176,7 +176,7 @@ async function dryRunCommit(
   const point = { id: ownText(id), committerTime };
   const read = { from: now.catalog.revision, commit: point, files, view };
   return async (catalog) => {
-    const trial = await catalog.tryInSlices({ commit: point, files });
+    const trial = await catalog.tryYielding({ commit: point, files });
     const { changes, growth } = trial;
     const problems = await trial.problemsOf(files.keys());
     const warnings = [...links, ...warningsOf(files.values())];
@@ -213,8 +213,8 @@ async function dryRunReplay(
   const before = now.catalog.clone();
   const passing = new IntermediateStates(outer.kinds, before, ids);
   const onStep = (step: FoldedStep): void => {
-    leaks.note(step);
-    passing.note(step);
+    leaks.record(step);
+    passing.record(step);
   };
   const context = { ...outer, onStep };
   const copy = { catalog: before.clone(), view: now.view.clone() };
@@ -227,7 +227,7 @@ async function dryRunReplay(
   const changed = [...new Set(touched)].filter(
     (path) => before.file(path)?.blob !== after.file(path)?.blob,
   );
-  const paths = extended?.paths ?? [...notedPaths(before), ...notedPaths(after)];
+  const paths = extended?.paths ?? [...pathsWithDocuments(before), ...pathsWithDocuments(after)];
   const outcome = {
     changes,
     problems: after.problemsOf(changed),
@@ -253,7 +253,7 @@ function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {
 class Leaks {
   readonly #found = new Map<string, Problem[]>();
 
-  readonly note = ({ commit, files }: FoldedStep): void => {
+  readonly record = ({ commit, files }: FoldedStep): void => {
     const documents = [...files.values()].flatMap((file) => file?.documents ?? []);
     const leaks = documents.flatMap(({ problems }) => problems.filter(({ inClear }) => inClear));
     if (leaks.length > 0) this.#found.set(commit.id, leaks);

@@ -18,7 +18,7 @@ export class PushVerdicts {
     return this.#refused.get(revision);
   }
 
-  note(revision: string, verdict: Verdict): void {
+  record(revision: string, verdict: Verdict): void {
     this.#count++;
     if (verdict.ok) this.#refused.delete(revision);
     else this.#refused.set(revision, verdict);

@@ -128,7 +128,7 @@ export class PushJudge {
       refused ??
       (await otherThanCommit(push.source, newId)) ??
       (await this.#judgeMove(push, update.oldId, newId));
-    this.verdicts.note(newId, verdict);
+    this.verdicts.record(newId, verdict);
     return verdict;
   }
 

@@ -1,6 +1,6 @@
 /** Changes of the catalog as API verbs. */
 import { jsonEqual } from '../../apimachinery/index.ts';
-import { isTiedAnew, type ObjectChange, sameSources } from '../../catalog/index.ts';
+import { isRebound, type ObjectChange, sameSources } from '../../catalog/index.ts';
 
 /**
  * A move of a file does not change the object. A change of the key's owner is a change, even if two
@@ -9,7 +9,7 @@ import { isTiedAnew, type ObjectChange, sameSources } from '../../catalog/index.
 export function isVisible(change: ObjectChange): boolean {
   const { before, after } = change;
   if (before === undefined || after === undefined || isAnew(change)) return true;
-  if (isTiedAnew(change)) return true;
+  if (isRebound(change)) return true;
   // The sources are known; comparing manifests would have to parse them.
   if (!sameSources(before.source, after.source)) return true;
   return !jsonEqual(before.manifest, after.manifest);

@@ -167,7 +167,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const name = object.metadata.name ?? '';
     if (commit === undefined || idempotencyKey === undefined || verb === undefined) return;
     const key = { group: kind.group, kind: kind.kind, namespace, name };
-    this.#recent.note({ user: user.name, idempotencyKey, verb, key, commit, digest });
+    this.#recent.record({ user: user.name, idempotencyKey, verb, key, commit, digest });
   }
 
   async #again<R extends WriteResult>(

@@ -31,11 +31,11 @@ export class RecentWrites {
     const text = (await runGit(repository, args)).toString();
     for (const entry of text.split(END).reverse()) {
       const write = readEntry(entry.trim());
-      if (write !== undefined) this.note(write);
+      if (write !== undefined) this.record(write);
     }
   }
 
-  note(write: RecentWrite): void {
+  record(write: RecentWrite): void {
     const id = idOf(write.user, write.idempotencyKey);
     const before = this.#writes.get(id) ?? [];
     if (before.some((known) => isSame(known, write))) return;

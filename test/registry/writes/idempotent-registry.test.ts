@@ -229,7 +229,7 @@ test('a commit without a digest is the one of any request for its object', async
 test('an object of another group is another object', () => {
   const recent = new RecentWrites();
   const key = { group: 'a.dev', kind: 'Team', namespace: '', name: 'ops' };
-  recent.note({ user: 'ann', idempotencyKey: 'k', verb: 'create', key, commit: 'c' });
+  recent.record({ user: 'ann', idempotencyKey: 'k', verb: 'create', key, commit: 'c' });
   const find = (group: string) =>
     recent.find('ann', 'k', { verbs: ['create'], key: { ...key, group } });
   expect([find('a.dev')?.commit, find('b.dev')]).toEqual(['c', undefined]);

@@ -20,8 +20,8 @@ import { randomFiles } from './random-history.ts';
 const reader = fileReader(kinds, '');
 const rules = { apiGroup: 'management.gitplane.dev', under: '' };
 
-const crew = new ReaderPool({ ...rules, workers: 2, filesAWorker: 100, worthWhile: 2 });
-afterAll(() => crew.close());
+const pool = new ReaderPool({ ...rules, workers: 2, filesPerWorker: 100, minFiles: 2 });
+afterAll(() => pool.close());
 
 /** Of one name each, so that which document wins never depends on anything but its place. */
 function plain(entry: FileEntry): unknown {
@@ -128,9 +128,9 @@ describe('what other threads read', () => {
     let left = 0;
     let taken = 0;
     const spy: Pick<ReaderPool, 'read' | 'readLarge'> = {
-      readLarge: (files) => crew.readLarge(files),
+      readLarge: (files) => pool.readLarge(files),
       read: async (context, files, take) => {
-        const rest = await crew.read(context, files, (file, entry) => {
+        const rest = await pool.read(context, files, (file, entry) => {
           taken += 1;
           take(file, entry);
         });
@@ -139,7 +139,7 @@ describe('what other threads read', () => {
       },
     };
 
-    const apart = await replay({ repository, reader: { ...reader, crew: spy }, under: '' }, head);
+    const apart = await replay({ repository, reader: { ...reader, pool: spy }, under: '' }, head);
     const here = await replay({ repository, reader, under: '' }, head);
 
     expect(picture(apart.catalog)).toEqual(picture(here.catalog));
@@ -149,7 +149,7 @@ describe('what other threads read', () => {
   test('makes the same catalog where the newest commit was read ahead', async () => {
     const repository = await randomRepository(fc.readConfigureGlobal()?.seed ?? 1);
     const head = await headOf(repository);
-    const sizes = { filesAWorker: 100, worthWhile: 100_000, worthWhileAhead: 2 };
+    const sizes = { filesPerWorker: 100, minFiles: 100_000, minFilesAhead: 2 };
     const guessing = new ReaderPool({ ...rules, workers: 2, ...sizes });
     let left = 0;
     let taken = 0;
@@ -167,7 +167,7 @@ describe('what other threads read', () => {
     };
 
     guessing.expect({ gitDir: repository.gitDir }, 'refs/heads/main');
-    const apart = await replay({ repository, reader: { ...reader, crew: spy }, under: '' }, head);
+    const apart = await replay({ repository, reader: { ...reader, pool: spy }, under: '' }, head);
     guessing.close();
     const here = await replay({ repository, reader, under: '' }, head);
 
@@ -177,7 +177,7 @@ describe('what other threads read', () => {
   });
 
   test('is nothing where there is no branch to read ahead', async () => {
-    const guessing = new ReaderPool({ ...rules, workers: 2, worthWhileAhead: 0 });
+    const guessing = new ReaderPool({ ...rules, workers: 2, minFilesAhead: 0 });
     const files = [{ path: 'a', id: 'a'.repeat(40), mode: '100644' }];
     guessing.expect({ gitDir: join('/', 'nowhere') }, 'refs/heads/main');
     const left = await guessing.read({ gitDir: join('/', 'nowhere') }, files, () => undefined);
@@ -186,7 +186,7 @@ describe('what other threads read', () => {
   });
 
   test('is left to whoever asked where a thread cannot read it', async () => {
-    const broken = new ReaderPool({ ...rules, workers: 2, worthWhile: 2 });
+    const broken = new ReaderPool({ ...rules, workers: 2, minFiles: 2 });
     const files = ['a', 'b', 'c'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
     const left = await broken.read({ gitDir: join('/', 'nowhere') }, files, () => {
       throw new Error('There is nothing to take');
@@ -196,7 +196,7 @@ describe('what other threads read', () => {
   });
 
   test('is left to whoever asked when the threads are ended', async () => {
-    const ended = new ReaderPool({ ...rules, workers: 2, worthWhile: 2 });
+    const ended = new ReaderPool({ ...rules, workers: 2, minFiles: 2 });
     const files = Array.from({ length: 2000 }, (_, i) => ({
       path: `${i}`,
       id: 'a'.repeat(40),
@@ -208,7 +208,7 @@ describe('what other threads read', () => {
   });
 
   test('is read here where it is little', async () => {
-    const unused = new ReaderPool({ ...rules, workers: 2, worthWhile: 10 });
+    const unused = new ReaderPool({ ...rules, workers: 2, minFiles: 10 });
     const files = ['a', 'b'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
     expect(await unused.read({ gitDir: join('/', 'nowhere') }, files, () => undefined)).toBe(files);
   });

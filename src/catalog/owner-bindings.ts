@@ -10,19 +10,19 @@ import { KeyMap, keyString, type ObjectKey } from '../apimachinery/index.ts';
 import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
+import { type OwnerBinding, sameBinding } from './owner-binding.ts';
 import type { ObjectChange, Step } from './step.ts';
-import { sameTie, type Tie } from './tie.ts';
 import type { UndoLog } from './undo-log.ts';
 
 interface Due {
   /** The key before the step. */
   readonly before: CatalogObject | undefined;
   /** True if the step changes the key itself. */
-  readonly isTouched: boolean;
+  readonly isAffected: boolean;
 }
 
 /** Owner bindings of one step: `add` is called for every affected object, then `settle` once. */
-export class Ties {
+export class OwnerBindings {
   readonly #contents: Contents;
   readonly #step: Step;
   readonly #undo: UndoLog | undefined;
@@ -36,57 +36,61 @@ export class Ties {
     this.#undo = undo;
   }
 
-  touched(key: ObjectKey, before: CatalogObject | undefined): void {
-    if (hasKeyOwner(key)) this.#due.set(key, { before, isTouched: true });
+  add(key: ObjectKey, before: CatalogObject | undefined): void {
+    if (hasKeyOwner(key)) this.#due.set(key, { before, isAffected: true });
     else if (isKeyOwner(key)) this.#owners.set(key, before);
   }
 
   /** Must be called after all objects are final. Returns the changes of other keys. */
   *settle(): Generator<void, ObjectChange[]> {
-    const lives = this.#mergedLives();
+    const merged = this.#mergedIncarnations();
     for (const [owner] of this.#owners.entries()) {
       for (const key of this.#contents.waiting.get(owner) ?? []) this.#alsoDue(key);
     }
-    if (lives.size > 0) {
-      for (const { key, tie } of this.#contents.objects.values()) {
-        if (tie?.life !== undefined && lives.has(lifeText(tie.owner, tie.life))) this.#alsoDue(key);
+    if (merged.size > 0) {
+      for (const { key, ownerBinding } of this.#contents.objects.values()) {
+        if (
+          ownerBinding?.incarnation !== undefined &&
+          merged.has(incarnationId(ownerBinding.owner, ownerBinding.incarnation))
+        )
+          this.#alsoDue(key);
       }
     }
     const changes: ObjectChange[] = [];
-    for (const [key, { before, isTouched }] of this.#due.entries()) {
+    for (const [key, { before, isAffected }] of this.#due.entries()) {
       yield;
-      const after = this.#tied(key, before, lives);
-      if (!isTouched && after !== before) changes.push({ key, before, after });
+      const after = this.#bind(key, before, merged);
+      if (!isAffected && after !== before) changes.push({ key, before, after });
     }
     return changes;
   }
 
   #alsoDue(key: ObjectKey): void {
     if (this.#due.has(key)) return;
-    this.#due.set(key, { before: this.#contents.objects.get(key), isTouched: false });
+    this.#due.set(key, { before: this.#contents.objects.get(key), isAffected: false });
   }
 
-  #tied(
+  #bind(
     key: ObjectKey,
     before: CatalogObject | undefined,
-    lives: ReadonlyMap<string, string>,
+    merged: ReadonlyMap<string, string>,
   ): CatalogObject | undefined {
     const { objects } = this.#contents;
     const object = objects.get(key);
-    const tie = object && this.#tieOf(object, before, lives);
-    this.#contents.setWaiting(key, { from: before?.tie, to: tie }, this.#undo);
-    if (object === undefined || sameTie(object.tie, tie)) return object;
-    const tied = object.withTie(tie);
+    const binding = object && this.#bindingOf(object, before, merged);
+    this.#contents.setWaiting(key, { from: before?.ownerBinding, to: binding }, this.#undo);
+    if (object === undefined || sameBinding(object.ownerBinding, binding)) return object;
+    const bound = object.withOwnerBinding(binding);
     this.#undo?.map(objects, key);
-    objects.set(key, tied);
-    return tied;
+    objects.set(key, bound);
+    return bound;
   }
 
-  #tieOf(
+  #bindingOf(
     object: CatalogObject,
     before: CatalogObject | undefined,
     merged: ReadonlyMap<string, string>,
-  ): Tie | undefined {
+  ): OwnerBinding | undefined {
     const now = keyOwnership(object.key, object.manifest);
     if (now === undefined) return undefined;
     const { owner } = now;
@@ -94,17 +98,17 @@ export class Ties {
     const parents = (this.#step.otherParents ?? []).map((parent) => parent.object(object.key));
     const agreed = [before, ...parents].filter(
       (view) =>
-        view?.tie !== undefined &&
+        view?.ownerBinding !== undefined &&
         view.identity.introducedBy === object.identity.introducedBy &&
         hasTerms(view, object, now.terms),
     );
     const known = agreed
-      .map((view) => view?.tie?.life)
-      .filter((life) => life !== undefined)
-      .map((life) => merged.get(lifeText(owner, life)) ?? life);
+      .map((view) => view?.ownerBinding?.incarnation)
+      .filter((incarnation) => incarnation !== undefined)
+      .map((incarnation) => merged.get(incarnationId(owner, incarnation)) ?? incarnation);
     const [first, ...others] = [...new Set(known)].sort();
     const isUndecided = first === undefined || (others.length > 0 && known.includes(current ?? ''));
-    return { owner, life: isUndecided ? current : first };
+    return { owner, incarnation: isUndecided ? current : first };
   }
 
   /**
@@ -112,16 +116,16 @@ export class Ties {
    * incarnation gets the keys of both. An incarnation that succeeded another one has only its own
    * keys.
    */
-  #mergedLives(): ReadonlyMap<string, string> {
+  #mergedIncarnations(): ReadonlyMap<string, string> {
     const { otherParents = [], isAncestor } = this.#step;
     const merged = new Map<string, string>();
     if (otherParents.length === 0 || isAncestor === undefined) return merged;
     for (const [owner, before] of this.#owners.entries()) {
       const winner = this.#contents.objects.get(owner)?.identity.introducedBy;
-      const lives = [before, ...otherParents.map((it) => it.object(owner))];
-      for (const life of lives.map((view) => view?.identity.introducedBy)) {
-        if (life === undefined || winner === undefined || life === winner) continue;
-        if (!isAncestor(life, winner)) merged.set(lifeText(owner, life), winner);
+      const views = [before, ...otherParents.map((it) => it.object(owner))];
+      for (const incarnation of views.map((view) => view?.identity.introducedBy)) {
+        if (incarnation === undefined || winner === undefined || incarnation === winner) continue;
+        if (!isAncestor(incarnation, winner)) merged.set(incarnationId(owner, incarnation), winner);
       }
     }
     return merged;
@@ -132,6 +136,6 @@ function hasTerms(view: CatalogObject, object: CatalogObject, terms: string): bo
   return view.source === object.source || keyOwnership(view.key, view.manifest)?.terms === terms;
 }
 
-function lifeText(owner: ObjectKey, life: string): string {
-  return `${keyString(owner)} ${life}`;
+function incarnationId(owner: ObjectKey, incarnation: string): string {
+  return `${keyString(owner)} ${incarnation}`;
 }

@@ -57,9 +57,9 @@ function line(...trees: readonly (readonly string[])[]): Commit[] {
 function stateOf(catalog: Catalog): string {
   const key = catalog.object({ group, kind: 'OwnedAccessKey', namespace: '', name: 'k' });
   if (key === undefined) return 'gone';
-  if (key.tie === undefined) return 'free';
-  if (key.tie.life === undefined) return 'waits';
-  const owner = catalog.object(key.tie.owner);
+  if (key.ownerBinding === undefined) return 'free';
+  if (key.ownerBinding.incarnation === undefined) return 'waits';
+  const owner = catalog.object(key.ownerBinding.owner);
   return owner !== undefined && owner.identity.uid === key.ownerUid ? 'works' : 'dead';
 }
 
