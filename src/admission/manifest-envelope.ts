@@ -79,7 +79,7 @@ export function cleanManifest(value: Record<string, unknown>): KubeObject {
   return { ...rest, metadata } as unknown as KubeObject;
 }
 
-export function noteIgnoredFields(
+export function warnIgnoredFields(
   kind: Kind,
   value: Record<string, unknown>,
   report: Report,

@@ -51,7 +51,7 @@ export const NOTHING: AdmittedManifest = {
 };
 
 /** Each position has to be computed; more problems are usually one repeated mistake. */
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 
 export class Report {
   readonly problems: Problem[] = [];
@@ -83,7 +83,7 @@ export class Report {
       const command = `gitplane seal ${this.#path}`;
       const message = `${formatPath(place)}: must not be in git in the clear; seal it with "${command}", and change the value wherever it is used if this commit has left your machine`;
       this.#clear.push({ ...this.#problem(place, message), inClear: true });
-      if (this.#clear.length >= MOST_PROBLEMS) return;
+      if (this.#clear.length >= MAX_PROBLEMS) return;
     }
   }
 
@@ -91,13 +91,13 @@ export class Report {
   comments(sealed: SealedParts | undefined): void {
     const path = this.#path;
     const message = `a comment beside sealed values is in the clear; seal it with "gitplane seal ${path}"`;
-    for (const place of (sealed?.comments ?? []).slice(0, MOST_PROBLEMS)) {
+    for (const place of (sealed?.comments ?? []).slice(0, MAX_PROBLEMS)) {
       this.warnings.push({ path, ...place, message, inClear: true });
     }
   }
 
   sealed(sealed: SealedParts | undefined): void {
-    for (const { path, message, inClear } of (sealed?.problems ?? []).slice(0, MOST_PROBLEMS)) {
+    for (const { path, message, inClear } of (sealed?.problems ?? []).slice(0, MAX_PROBLEMS)) {
       const problem = this.#problem(path, `${formatPath(path)}: ${message}`);
       this.problems.push(inClear === undefined ? problem : { ...problem, inClear });
     }
@@ -122,8 +122,8 @@ export class Report {
   }
 
   fields(errors: readonly FieldError[]): void {
-    for (const error of errors.slice(0, MOST_PROBLEMS)) this.#field(error);
-    const left = errors.length - MOST_PROBLEMS;
+    for (const error of errors.slice(0, MAX_PROBLEMS)) this.#field(error);
+    const left = errors.length - MAX_PROBLEMS;
     if (left > 0) this.at([], `… and ${left} more problems in this document`);
   }
 

@@ -17,8 +17,8 @@ import {
   identityOf,
   isAsServed,
   type ManifestPlace,
-  noteIgnoredFields,
   placeInNamespace,
+  warnIgnoredFields,
 } from './manifest-envelope.ts';
 import { type AdmittedManifest, NOTHING, Report, type SealedParts } from './manifest-report.ts';
 
@@ -45,7 +45,7 @@ export function admitManifest(
   const manifest = json === undefined ? cleanManifest(value) : (value as unknown as KubeObject);
   if (json === undefined) {
     kinds.schemaOf(kind).dropNulls(manifest);
-    noteIgnoredFields(kind, value, report);
+    warnIgnoredFields(kind, value, report);
     placeInNamespace({ kind, manifest, place, report });
   }
   const key = identityOf(kind, manifest);

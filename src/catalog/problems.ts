@@ -40,7 +40,7 @@ export function* problemsOf(
 }
 
 /** Limit of other places that the message of a duplicate lists. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function duplicates(contents: Contents, key: ObjectKey): Problem[] {
   const claims = contents.claims(key);
@@ -49,9 +49,9 @@ function duplicates(contents: Contents, key: ObjectKey): Problem[] {
     path: place.path,
     line: contents.document(place)?.line ?? 1,
   }));
-  const first = places.slice(0, MOST_NAMED + 1);
+  const first = places.slice(0, MAX_NAMED + 1);
   return places.map((place) => {
-    const named = first.filter((other) => other !== place).slice(0, MOST_NAMED);
+    const named = first.filter((other) => other !== place).slice(0, MAX_NAMED);
     const left = places.length - 1 - named.length;
     const list = named.map((other) => `${shownPath(other.path)}:${other.line}`).join(', ');
     const more = left === 0 ? '' : ` and ${left} more places`;

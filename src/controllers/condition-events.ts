@@ -20,7 +20,9 @@ export function startConditionEvents(options: ConditionEventsOptions): () => voi
     .filter(({ storedIn }) => storedIn === 'git' || storedIn === 'file')
     .map((kind) => {
       const { group, kind: name } = kind;
-      return options.store.observe({ group, kind: name }, (event) => tell(options, kind, event));
+      return options.store.observe({ group, kind: name }, (event) =>
+        reportEvents(options, kind, event),
+      );
     });
   return () => {
     for (const stop of stops) stop();
@@ -29,16 +31,20 @@ export function startConditionEvents(options: ConditionEventsOptions): () => voi
 
 const COMPONENT = 'gitplane-repository';
 
-function tell({ events, clock }: ConditionEventsOptions, kind: Kind, event: JournalEvent): void {
+function reportEvents(
+  { events, clock }: ConditionEventsOptions,
+  kind: Kind,
+  event: JournalEvent,
+): void {
   const { type, current, previous } = event;
   if (type === 'DELETED') return;
   const before = conditionsIn(previous);
   const conditions = conditionsIn(current);
   if (conditions.length === 0) return;
-  const isTied = storeLinkOf(kind, current.object) !== undefined;
+  const hasStoreLink = storeLinkOf(kind, current.object) !== undefined;
   for (const condition of conditions) {
     const { reason = condition.type, message = '', severity } = condition;
-    if (isTied && OF_STORE.includes(condition.type)) continue;
+    if (hasStoreLink && OF_STORE.includes(condition.type)) continue;
     if (before.some((one) => isSame(one, condition))) continue;
     const isBad = severity === 'Error' || severity === 'Warning';
     const what = { reason, message, type: isBad ? 'Warning' : 'Normal' } as const;

@@ -21,19 +21,19 @@ export interface DeletionOptions {
 /** Returns a function that stops it. */
 export function startDeletion(options: DeletionOptions): () => void {
   const timers = new Map<string, NodeJS.Timeout>();
-  const forget = (id: string): void => {
+  const cancel = (id: string): void => {
     clearTimeout(timers.get(id));
     timers.delete(id);
   };
-  const look = ({ type, current }: Pick<JournalEvent, 'type' | 'current'>): void => {
+  const schedule = ({ type, current }: Pick<JournalEvent, 'type' | 'current'>): void => {
     const id = keyString(current.key);
-    forget(id);
+    cancel(id);
     if (type === 'DELETED' || !current.terminating) return;
     const deadline = current.object.metadata.deletionTimestamp ?? '';
     if ((current.object.metadata.finalizers ?? []).length > 0) return;
     const remaining = Math.max(Date.parse(deadline) - options.clock.now(), 0);
     const wake = (): void => {
-      if (remaining > LONGEST_DELAY_MS) look({ type: 'MODIFIED', current });
+      if (remaining > LONGEST_DELAY_MS) schedule({ type: 'MODIFIED', current });
       else void finish(options, current.key).catch(options.onError);
     };
     timers.set(id, setTimeout(wake, Math.min(remaining, LONGEST_DELAY_MS)).unref());
@@ -41,13 +41,13 @@ export function startDeletion(options: DeletionOptions): () => void {
   const stops = options.kinds.kinds.map((kind) => {
     const collection = { group: kind.group, kind: kind.kind };
     for (const current of options.store.list(collection).items) {
-      if (current.terminating) look({ type: 'ADDED', current });
+      if (current.terminating) schedule({ type: 'ADDED', current });
     }
-    return options.store.observe(collection, look);
+    return options.store.observe(collection, schedule);
   });
   return () => {
     for (const stop of stops) stop();
-    for (const id of [...timers.keys()]) forget(id);
+    for (const id of [...timers.keys()]) cancel(id);
   };
 }
 

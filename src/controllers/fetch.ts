@@ -43,7 +43,7 @@ class Loop implements FetchLoop {
   #next: Promise<void> | undefined;
   #failures = 0;
   /** Triggered during a fetch, which may have begun before the reported move. */
-  #noticed = false;
+  #triggered = false;
   #began = Number.NEGATIVE_INFINITY;
   #closed = false;
 
@@ -54,7 +54,7 @@ class Loop implements FetchLoop {
 
   trigger(): void {
     if (this.#running !== undefined) {
-      this.#noticed = true;
+      this.#triggered = true;
       return;
     }
     const wait = this.#untilAllowed();
@@ -87,7 +87,7 @@ class Loop implements FetchLoop {
 
   #begin(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#noticed = false;
+    this.#triggered = false;
     this.#began = performance.now();
     this.#running = this.#fetch().finally(() => {
       this.#running = undefined;
@@ -110,7 +110,7 @@ class Loop implements FetchLoop {
 
   #schedule(): void {
     if (this.#closed || this.#next !== undefined) return;
-    this.#arm(this.#noticed ? this.#untilAllowed() : this.#wait());
+    this.#arm(this.#triggered ? this.#untilAllowed() : this.#wait());
   }
 
   #untilAllowed(): number {

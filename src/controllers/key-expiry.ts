@@ -31,7 +31,7 @@ export interface KeyExpiry {
 }
 
 /** Keys per round, so that other writes are served between rounds. */
-const MOST_AT_ONCE = 50;
+const MAX_PER_ROUND = 50;
 const NEXT_ROUND_MS = 1000;
 
 const COMPONENT = 'gitplane-key-expiry';
@@ -58,9 +58,9 @@ export function openKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
     const all: string[] = [];
     for (;;) {
       const due = options.overdue().filter((name) => refused.get(name) !== versionOf(name));
-      const gone = await round(due.slice(0, MOST_AT_ONCE));
+      const gone = await round(due.slice(0, MAX_PER_ROUND));
       all.push(...gone);
-      if (due.length <= MOST_AT_ONCE || gone.length === 0) return all;
+      if (due.length <= MAX_PER_ROUND || gone.length === 0) return all;
       await sleep(NEXT_ROUND_MS, undefined, { signal });
     }
   };

@@ -26,7 +26,7 @@ interface KeysByOwner {
 }
 
 /** Keys per round; other work runs between rounds. */
-const MOST_AT_ONCE = 100;
+const MAX_PER_ROUND = 100;
 
 const REASONS: Readonly<Record<string, string>> = {
   'owner-missing': 'OwnerMissing',
@@ -48,9 +48,9 @@ export function startKeyOwners(options: KeyOwnersOptions): Stop {
     // The index of keys is another observer of the same change: wait until all have run.
     await new Promise(setImmediate);
     while (due.size > 0 && !stopped) {
-      const names = [...due].slice(0, MOST_AT_ONCE);
+      const names = [...due].slice(0, MAX_PER_ROUND);
       for (const name of names) due.delete(name);
-      await Promise.all(names.map((name) => tell(options, group, name)));
+      await Promise.all(names.map((name) => reportOwner(options, group, name)));
       await new Promise(setImmediate);
     }
     round = undefined;
@@ -80,16 +80,16 @@ export function startKeyOwners(options: KeyOwnersOptions): Stop {
   };
 }
 
-async function tell(options: KeyOwnersOptions, group: string, name: string): Promise<void> {
+async function reportOwner(options: KeyOwnersOptions, group: string, name: string): Promise<void> {
   const stored = options.store.get({ group, kind: KEY_KIND, namespace: '', name });
   if (stored === undefined || stored.terminating) return;
   const { logger, access } = options;
   const problem = access.ownerProblem(name);
   const reason = REASONS[problem?.reason ?? ''];
-  const told = problem && reason ? { reason, message: sentence(problem.message) } : undefined;
+  const problems = problem && reason ? { reason, message: sentence(problem.message) } : undefined;
   const onError = (err: unknown): void =>
     logger.warn({ err, accessKey: name }, 'The status of an access key cannot be written');
-  await reportProblems({ ...options, onError }, stored, { [OWNER_FOUND]: told });
+  await reportProblems({ ...options, onError }, stored, { [OWNER_FOUND]: problems });
 }
 
 function sentence(text: string): string {

@@ -27,9 +27,9 @@ const LAST_RETRY_MS = 30_000;
 export async function followRepository(options: FollowOptions): Promise<RepositoryFollower> {
   const { branch, observation, logger } = options;
   let closed = false;
-  let patience = FIRST_RETRY_MS;
+  let backoff = FIRST_RETRY_MS;
   let retry: NodeJS.Timeout | undefined;
-  let told: Hold | undefined;
+  let reported: Hold | undefined;
 
   async function catchUp(): Promise<void> {
     clearTimeout(retry);
@@ -37,21 +37,21 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
     try {
       await branch.sync();
       await options.repository.noteForeignWrite();
-      patience = FIRST_RETRY_MS;
+      backoff = FIRST_RETRY_MS;
       observation.report('repository', undefined);
-      tellHold();
+      reportHold();
     } catch (error) {
-      logger.error({ err: error, retryInMs: patience }, 'Cannot follow the branch');
+      logger.error({ err: error, retryInMs: backoff }, 'Cannot follow the branch');
       observation.report('repository', 'the branch cannot be read; serving the last good state');
-      retry = setTimeout(() => void catchUp(), patience).unref();
-      patience = Math.min(patience * 2, LAST_RETRY_MS);
+      retry = setTimeout(() => void catchUp(), backoff).unref();
+      backoff = Math.min(backoff * 2, LAST_RETRY_MS);
     }
   }
 
-  function tellHold(): void {
+  function reportHold(): void {
     const { hold } = branch;
-    if (hold === told) return;
-    told = hold;
+    if (hold === reported) return;
+    reported = hold;
     if (hold === undefined) logger.info({ revision: branch.state.revision }, 'Branch released');
     else {
       const { reason, revision, served, message, prunes, remedy } = hold;
@@ -60,7 +60,7 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
     }
   }
 
-  tellHold();
+  reportHold();
   const known = branch.state.revision;
   const isOwn = (head: string | undefined): boolean => branch.isOwn(head);
   const watcher = await watchRef(options.repository, catchUp, { known, logger, isOwn });

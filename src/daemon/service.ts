@@ -96,7 +96,7 @@ export async function openService(
   const { parts, close } = await PARTS.start(context, onError);
   const { platform, clusters, oidc, loops, prefix, token, metrics, logger } = parts;
   const effects = planEffects({ loops, clusters, prefix });
-  const planner = platform.planner.foreseeing(effects);
+  const planner = platform.planner.withEffects(effects);
   return {
     platform,
     dependencies: { ...parts.dependencies, tenants: loops, planner },

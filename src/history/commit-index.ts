@@ -116,7 +116,7 @@ export class CommitIndex {
   idsWith(digits: string): string[] {
     const found: string[] = [];
     for (const id of this.#ids) {
-      if (id.startsWith(digits) && found.push(id) > MOST_NAMED) break;
+      if (id.startsWith(digits) && found.push(id) > MAX_NAMED) break;
     }
     return found;
   }
@@ -208,7 +208,7 @@ export class CommitIndex {
   }
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export function sameKey(a: ObjectKey, b: ObjectKey): boolean {
   return (

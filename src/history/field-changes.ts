@@ -19,7 +19,7 @@ export interface FieldChange {
 }
 
 /** A larger difference counts as one change of the whole. */
-const MOST_FIELDS = 200;
+const MAX_FIELDS = 200;
 
 /** In the order of the fields; values of secret fields are masked at any depth. */
 export function fieldChanges(
@@ -29,7 +29,7 @@ export function fieldChanges(
 ): FieldChange[] {
   const found: FieldPath[] = [];
   collect(found, [], withoutHead(before), withoutHead(after));
-  return found.slice(0, MOST_FIELDS).map((path) => fieldChange(kind, path, { before, after }));
+  return found.slice(0, MAX_FIELDS).map((path) => fieldChange(kind, path, { before, after }));
 }
 
 /** Only the paths, as text. */
@@ -50,7 +50,7 @@ function withoutHead(object: KubeObject | undefined): Record<string, unknown> {
 }
 
 function collect(found: FieldPath[], path: FieldPath, before: unknown, after: unknown): void {
-  if (found.length > MOST_FIELDS || jsonEqual(before, after)) return;
+  if (found.length > MAX_FIELDS || jsonEqual(before, after)) return;
   const isStep = (value: unknown): boolean => isRecord(value) || value === undefined;
   if (isStep(before) && isStep(after) && (isRecord(before) || isRecord(after))) {
     const [a, b] = [asRecord(before), asRecord(after)];

@@ -104,7 +104,7 @@ export class History {
   }
 
   /** Author, message and parents of a commit. */
-  note(revision: string): ReturnType<Repository['noteOf']> {
+  describeCommit(revision: string): ReturnType<Repository['noteOf']> {
     return this.#options.repository.noteOf(revision);
   }
 

@@ -52,8 +52,8 @@ export async function foldPaths(
     rootCommit: async () => index.id(restriction.root),
   };
   const last = index.id(commits.at(-1)?.ordinal ?? 0);
-  const told = onStep === undefined ? {} : { onStep };
-  const { catalog } = await replay({ repository: source, reader, under, ...told }, last);
+  const step = onStep === undefined ? {} : { onStep };
+  const { catalog } = await replay({ repository: source, reader, under, ...step }, last);
   return { commits, catalog };
 }
 

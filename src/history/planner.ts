@@ -38,7 +38,7 @@ export class Planner {
   }
 
   /** A planner that also computes effects elsewhere. */
-  foreseeing(effects: NonNullable<PlannerParts['effects']>): Planner {
+  withEffects(effects: NonNullable<PlannerParts['effects']>): Planner {
     return new Planner({ ...this.#parts, effects });
   }
 

@@ -207,9 +207,9 @@ export class DesiredState {
     }
     if (await this.#step(head, head)) return true;
     if (approvals.hold?.reason !== 'PruneBudgetExceeded') return moved;
-    const stops = await approvals.approvedCommits(this.revision, head);
-    for (const stop of stops) moved = (await this.#step(stop, head)) || moved;
-    return (stops.length > 0 && (await this.#step(head, head))) || moved;
+    const approved = await approvals.approvedCommits(this.revision, head);
+    for (const commit of approved) moved = (await this.#step(commit, head)) || moved;
+    return (approved.length > 0 && (await this.#step(head, head))) || moved;
   }
 
   async #step(target: string, head: string): Promise<boolean> {

@@ -120,7 +120,7 @@ export class PendingWrites implements ObjectRegistry {
   /** Writes, and decides again if another process moved the branch. */
   async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
     this.#options.served.branch.assertTakesWrites();
-    for (let races = 0; races < MOST_RACES; races++) {
+    for (let races = 0; races < MAX_RACES; races++) {
       try {
         const result = await this.#attempt(work);
         // A write that made no commit may depend on a pending change that is gone.
@@ -206,7 +206,7 @@ export class PendingWrites implements ObjectRegistry {
   }
 }
 
-const MOST_RACES = 5;
+const MAX_RACES = 5;
 
 /** True if a write was refused because an object exists or is missing. */
 function isRefusal(error: unknown): boolean {

@@ -80,10 +80,10 @@ export class GarbageCollector {
     this.#queue = new WorkQueue({
       work: (id) => this.#work(id),
       workers: WORKERS,
-      idle: () => this.#tellIdle(),
+      idle: () => this.#resolveIdle(),
     });
     for (const { group, kind } of kinds.kinds) {
-      this.#stops.push(written.observe({ group, kind }, (event) => this.#look(event)));
+      this.#stops.push(written.observe({ group, kind }, (event) => this.#observe(event)));
     }
     this.#scanned = this.#scan().catch((error: unknown) =>
       options.logger.error({ err: error }, 'Cannot look for objects without owners'),
@@ -110,7 +110,7 @@ export class GarbageCollector {
     await this.#scanned;
     await new Promise<void>((resolve) => {
       this.#awaitingIdle.push(resolve);
-      if (!this.#queue.busy) this.#tellIdle();
+      if (!this.#queue.busy) this.#resolveIdle();
     });
   }
 
@@ -121,7 +121,7 @@ export class GarbageCollector {
     await this.#queue.stop();
   }
 
-  #tellIdle(): void {
+  #resolveIdle(): void {
     for (const resolve of this.#awaitingIdle.splice(0)) resolve();
   }
 
@@ -135,7 +135,7 @@ export class GarbageCollector {
       await flatMapYielding(this.#stopped ? [] : items, ({ key }) => {
         // The object may have changed since it was listed.
         const current = store.get(key);
-        if (current !== undefined) this.#note(current);
+        if (current !== undefined) this.#index(current);
         return [];
       });
     }
@@ -165,10 +165,10 @@ export class GarbageCollector {
     return solid.length === 0 && waiting.length === 0 && dangling.length > 0;
   }
 
-  #look({ type, current, previous }: JournalEvent): void {
+  #observe({ type, current, previous }: JournalEvent): void {
     const { key } = current;
     const wasDependent = this.#graph.has(key);
-    if (type !== 'DELETED') this.#note(current);
+    if (type !== 'DELETED') this.#index(current);
     else {
       this.#held.delete(keyString(key));
       this.#graph.delete(key);
@@ -179,7 +179,7 @@ export class GarbageCollector {
   }
 
   /** Indexes the owners of an object; most have none and are not parsed. */
-  #note(current: StoredObject): void {
+  #index(current: StoredObject): void {
     const { key } = current;
     const mayHaveOwners = current.json().includes(OWNER_REFERENCES);
     const references = mayHaveOwners ? current.object.metadata.ownerReferences : undefined;

@@ -10,7 +10,7 @@ import { type EditTree, readTree } from './tree.ts';
 /** Nested lists take one pass per level. */
 const MAX_PASSES = 20;
 /** Characters that all passes after the first may read: each reads the whole document. */
-const MOST_READ_AGAIN = 256 * 1024;
+const MAX_READ_AGAIN = 256 * 1024;
 
 /**
  * The document with the items that `desired` keeps in its order; values are still unchanged. A list
@@ -19,7 +19,7 @@ const MOST_READ_AGAIN = 256 * 1024;
 export function reorder(tree: EditTree, desired: JsonValue): EditTree {
   let current = tree;
   const length = Math.max(1, tree.source.length);
-  const passes = Math.min(MAX_PASSES, 1 + Math.floor(MOST_READ_AGAIN / length));
+  const passes = Math.min(MAX_PASSES, 1 + Math.floor(MAX_READ_AGAIN / length));
   // An anchor or alias may have another meaning at another place.
   for (let pass = 0; pass < passes && current.aliases.size === 0; pass++) {
     const { root } = current;

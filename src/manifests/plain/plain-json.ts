@@ -41,14 +41,14 @@ export function plainJson(content: Buffer): PlainJson | undefined {
 }
 
 /** Limit for all open maps together. */
-const MOST_KEYS = 256;
+const MAX_KEYS = 256;
 const MAX_DEPTH = 32;
 
 class PlainReading {
   readonly #cursor = new JsonCursor();
   #depth = 0;
   /** Keys of the open maps, innermost last. */
-  readonly #open: (KnownKey | undefined)[] = new Array(MOST_KEYS);
+  readonly #open: (KnownKey | undefined)[] = new Array(MAX_KEYS);
   #opened = 0;
 
   read(text: Buffer): PlainJson {
@@ -89,7 +89,7 @@ class PlainReading {
   #note(key: KnownKey, base: number): void {
     const open = this.#open;
     for (let i = base; i < this.#opened; i++) if (open[i] === key) unusual();
-    if (this.#opened >= MOST_KEYS) unusual();
+    if (this.#opened >= MAX_KEYS) unusual();
     open[this.#opened++] = key;
   }
 

@@ -60,8 +60,8 @@ export function withDerivedData(
   const key = kind.follows?.(object);
   if (key === undefined) {
     // With a secret store, the condition of this type is about that store.
-    const isTied = storeLinkOf(kind, object) !== undefined;
-    return isTied ? object : withCondition(object, undefined);
+    const hasStoreLink = storeLinkOf(kind, object) !== undefined;
+    return hasStoreLink ? object : withCondition(object, undefined);
   }
   const own = ownPart(kind, object);
   const problem = problemOf(key, own, source.object);

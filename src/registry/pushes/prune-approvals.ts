@@ -65,12 +65,12 @@ export interface PruneApprovalsOptions {
 /** Metadata keys of the state store, next to those of the catalog. */
 const APPROVALS = 'consent:approvals';
 const BASE = 'consent:base';
-const MOST_APPROVALS = 64;
+const MAX_APPROVALS = 64;
 /** Accepted pushes that have not moved the branch yet, or never will. */
 const MAX_VERDICTS = 16;
 /** Limit of commits before a held one that are searched for an approval. */
-const MAX_SEARCHED_COMMITS = 32;
-const MOST_LOOKED_AT = 1000;
+const MAX_APPROVED_COMMITS = 32;
+const MAX_SEARCHED_COMMITS = 1000;
 
 export class PruneApprovals {
   readonly #options: PruneApprovalsOptions;
@@ -113,7 +113,7 @@ export class PruneApprovals {
     const time = new Date(clock.now()).toISOString();
     const given = [...others, { revision, user, reason, byVerdict, time }];
     const of = (kind: boolean): JsonObject[] => given.filter((one) => one['byVerdict'] === kind);
-    const approvals = [...of(false).slice(-MOST_APPROVALS), ...of(true).slice(-MAX_VERDICTS)];
+    const approvals = [...of(false).slice(-MAX_APPROVALS), ...of(true).slice(-MAX_VERDICTS)];
     store.apply([], { [APPROVALS]: { approvals } });
     await store.flush();
   }
@@ -182,12 +182,12 @@ export class PruneApprovals {
     const { repository } = this.#options;
     const line: string[] = [];
     for await (const { id } of repository.history(from, to)) if (id !== to) line.push(id);
-    const stops: string[] = [];
-    for (const id of line.reverse().slice(0, MOST_LOOKED_AT)) {
-      if (stops.length === MAX_SEARCHED_COMMITS) break;
-      if (this.isApproved(id) || (await this.#allowedBy(id)) > 0) stops.push(id);
+    const approved: string[] = [];
+    for (const id of line.reverse().slice(0, MAX_SEARCHED_COMMITS)) {
+      if (approved.length === MAX_APPROVED_COMMITS) break;
+      if (this.isApproved(id) || (await this.#allowedBy(id)) > 0) approved.push(id);
     }
-    return stops.reverse();
+    return approved.reverse();
   }
 
   async #objection(move: Move): Promise<Hold | undefined> {

@@ -13,7 +13,7 @@ export interface Verdict {
   readonly prunes?: readonly Prune[];
 }
 
-const MOST_LINES = 200;
+const MAX_LINES = 200;
 
 export function refusal(lines: readonly string[]): Verdict {
   return { ok: false, lines };
@@ -30,6 +30,6 @@ export function summary(changes: readonly ObjectChange[]): string {
 
 /** Cuts the list to a readable length. */
 export function capped(lines: readonly string[]): string[] {
-  if (lines.length <= MOST_LINES) return [...lines];
-  return [...lines.slice(0, MOST_LINES), `… and ${lines.length - MOST_LINES} more`];
+  if (lines.length <= MAX_LINES) return [...lines];
+  return [...lines.slice(0, MAX_LINES), `… and ${lines.length - MAX_LINES} more`];
 }

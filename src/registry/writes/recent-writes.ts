@@ -18,7 +18,7 @@ export interface RecentWrite {
   readonly commit: string;
 }
 
-const MOST_COMMITS = 10_000;
+const MAX_COMMITS = 10_000;
 
 export class RecentWrites {
   readonly #writes = new Map<string, RecentWrite[]>();
@@ -27,7 +27,7 @@ export class RecentWrites {
   /** Reads the newest commits of a branch. Their order counts, not the clocks of their authors. */
   async read(repository: { readonly gitDir: string }, head: string | undefined): Promise<void> {
     if (head === undefined) return;
-    const args = ['log', `--max-count=${MOST_COMMITS}`, FORMAT, head];
+    const args = ['log', `--max-count=${MAX_COMMITS}`, FORMAT, head];
     const text = (await runGit(repository, args)).toString();
     for (const entry of text.split(END).reverse()) {
       const write = readEntry(entry.trim());
@@ -43,7 +43,7 @@ export class RecentWrites {
     this.#writes.delete(id);
     this.#writes.set(id, [...before, write]);
     this.#count++;
-    while (this.#count > MOST_COMMITS) {
+    while (this.#count > MAX_COMMITS) {
       const [oldest] = this.#writes;
       if (oldest === undefined) return;
       this.#count -= oldest[1].length;

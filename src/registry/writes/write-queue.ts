@@ -34,8 +34,8 @@ const MAX_IN_FLIGHT = 2;
 const MIN_GROUP_AHEAD = 8;
 /** Interval at which building a group yields to the groups in flight. */
 const YIELD_MS = 2;
-const MOST_ATTEMPTS = 8;
-const MOST_QUEUED = 10_000;
+const MAX_ATTEMPTS = 8;
+const MAX_QUEUED = 10_000;
 
 export interface WriteQueueOptions extends StagingOptions {
   readonly mutex: Mutex;
@@ -75,7 +75,7 @@ export class WriteQueue {
   /** Resolves when the write is durable and visible; rejects with the refusal. */
   submit(write: Write): Promise<Written> {
     if (this.#closed) return Promise.reject(unavailable('The server is shutting down'));
-    if (this.#waiting.length >= MOST_QUEUED) {
+    if (this.#waiting.length >= MAX_QUEUED) {
       return Promise.reject(tooManyRequests('Too many requests, please try again later.', 1));
     }
     return new Promise((resolve, reject) => {
@@ -244,7 +244,7 @@ export class WriteQueue {
       for (const { queued } of staged) {
         queued.attempts++;
         if (!(error instanceof HeadMovedError)) queued.reject(error);
-        else if (queued.attempts < MOST_ATTEMPTS) again.push(queued);
+        else if (queued.attempts < MAX_ATTEMPTS) again.push(queued);
         else queued.reject(unavailable('The branch keeps moving; please try again'));
       }
     }

@@ -64,7 +64,7 @@ function startOf(entries: readonly HistoryEntry[], token: string): number {
 
 async function describe(deps: ServerDependencies, entry: HistoryEntry): Promise<object> {
   const { revision, time, verb, ...rest } = entry;
-  const { author, message } = await deps.history.note(revision);
+  const { author, message } = await deps.history.describeCommit(revision);
   const subject = message.split('\n', 1)[0]?.slice(0, LONGEST_SUBJECT) ?? '';
   const when = rfc3339(Math.min(time, LAST_SECOND) * 1000);
   return { revision, time: when, author, message: subject, verb, ...rest };
