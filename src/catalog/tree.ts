@@ -167,7 +167,7 @@ export function linkWarnings(view: TreeView, changes: readonly PathChange[]): Pr
   return changes.flatMap(({ path, newId, mode }) => {
     if (newId === undefined || isFile(mode) || view.includes(path) || !view.covers(path)) return [];
     const what = mode === SYMLINK ? 'symbolic link' : 'submodule';
-    const message = `A ${what} is never followed: what it leads to is no part of the platform`;
+    const message = `A ${what} is never followed: its target is not part of the platform`;
     return [{ path, line: 1, col: 1, message }];
   });
 }

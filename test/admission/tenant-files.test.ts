@@ -96,7 +96,7 @@ describe('a vcluster.yaml', () => {
     for (const { key } of documents) expect(key?.name).toBe('blue');
   });
 
-  test('in a folder whose name is no name is refused', () => {
+  test('in a folder with an invalid name is refused', () => {
     expect(read('sync: {}', 'tenants/Not_a_name/vcluster.yaml').problems.join()).toContain(
       'metadata.name: Invalid value',
     );

@@ -17,7 +17,7 @@ import { kinds, openTestPlatform, type TestPlatform } from '../support/platform.
 import { picture } from './picture.ts';
 import { randomFiles, randomSteps, type WrittenHistory, writeHistory } from './random-history.ts';
 
-/** How many histories to try; unless it is given, as many as a few seconds allow. */
+/** Number of histories to try; default: as many as a few seconds allow. */
 const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
 const RUNS = Number(WANTED ?? 40);
 const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 15_000 } : {};
@@ -25,7 +25,7 @@ const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
 const reader = fileReader(kinds, '');
 
-/** What readers are served, as far as it follows from history. */
+/** The served objects, as far as they follow from history. */
 function served(store: Store): unknown {
   return kinds.kinds.flatMap(({ group, kind }) =>
     store.list({ group, kind }).items.map(({ object, hidden }) => {
@@ -108,7 +108,7 @@ async function perform(platform: TestPlatform, act: Act): Promise<string | undef
   }
 }
 
-/** As somebody with git would: on top of the branch, whatever else goes on. */
+/** Commits like a git user: on top of the branch, independent of other writers. */
 async function commitFiles(
   platform: TestPlatform,
   files: Readonly<Record<string, string | null>>,

@@ -1,4 +1,4 @@
-/** What becomes of an object where lines of history meet. */
+/** Objects after merges. */
 import { describe, expect, test } from 'vitest';
 import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';

@@ -1,4 +1,4 @@
-/** What can be seen of a catalog, for comparing two that must not differ. */
+/** Public contents of a catalog, for comparing two that must not differ. */
 import { keyString } from '../../src/apimachinery/key.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { git } from '../support/git.ts';
 
-/** What one document of a file says; `variant` changes its desired state, `label` does not. */
+/** One document of a file; `variant` changes its desired state, `label` does not. */
 type Document =
   | { readonly is: 'team'; readonly name: string; readonly variant: number; readonly label: number }
   | { readonly is: 'secret'; readonly name: string; readonly namespace: string | undefined }
@@ -125,7 +125,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a commit sets paths to: text, or null to remove one. */
+/** New contents of paths in a commit: text, or null to remove one. */
 export const randomFiles: fc.Arbitrary<Record<string, string | null>> = fc
   .array(edit, { minLength: 1, maxLength: 3 })
   .map((edits) =>

@@ -64,7 +64,7 @@ async function headOf(repository: BareRepository): Promise<string> {
   return head;
 }
 
-describe('what was read ahead', () => {
+describe('a prefetched file', () => {
   const listed = ['a', 'b/c', 'b/d', 'e'].map(
     (path): WantedFile => ({ path, id: `of ${path}`, mode: '100644' }),
   );
@@ -104,7 +104,7 @@ describe('what was read ahead', () => {
   });
 });
 
-describe('what other threads read', () => {
+describe('a file read by another thread', () => {
   test('comes back as it was', () => {
     fc.assert(
       fc.property(fc.array(randomFiles, { maxLength: 5 }), (all) => {
@@ -172,7 +172,7 @@ describe('what other threads read', () => {
     const here = await replay({ repository, reader, under: '' }, head);
 
     expect(picture(apart.catalog)).toEqual(picture(here.catalog));
-    // What the second commit changed was something else before, and is not what was read ahead.
+    // Files that the second commit changed differ from the prefetched ones.
     expect({ left: left > 0, taken: taken > 200 }).toEqual({ left: true, taken: true });
   });
 
@@ -185,7 +185,7 @@ describe('what other threads read', () => {
     expect(left).toEqual(files);
   });
 
-  test('is left to whoever asked where a thread cannot read it', async () => {
+  test('is left to the caller if a thread cannot read it', async () => {
     const broken = new ReaderPool({ ...rules, workers: 2, minFiles: 2 });
     const files = ['a', 'b', 'c'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
     const left = await broken.read({ gitDir: join('/', 'nowhere') }, files, () => {
@@ -195,7 +195,7 @@ describe('what other threads read', () => {
     expect(left).toEqual(files);
   });
 
-  test('is left to whoever asked when the threads are ended', async () => {
+  test('is left to the caller when the threads are ended', async () => {
     const ended = new ReaderPool({ ...rules, workers: 2, minFiles: 2 });
     const files = Array.from({ length: 2000 }, (_, i) => ({
       path: `${i}`,

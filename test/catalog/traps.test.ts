@@ -82,7 +82,7 @@ const traps: readonly (readonly [string, readonly Entry[], RegExp])[] = [
     /^"x\\u000aremote: accepted\.yaml":1:1: The path cannot be used: it has a control character; rename the file$/,
   ],
   [
-    'a name that is no UTF-8',
+    'a name that is not UTF-8',
     [{ path: 'x\udcff.yaml', text: team('x') }],
     /^"x\\udcff\.yaml":1:1: The path cannot be used: it is not valid Unicode; rename the file$/,
   ],
@@ -177,7 +177,7 @@ const traps: readonly (readonly [string, readonly Entry[], RegExp])[] = [
   ],
   // covers: metadata.namespace
   [
-    'a namespace that is no label',
+    'a namespace that is not a label',
     [
       {
         path: 'x.yaml',
@@ -284,7 +284,7 @@ describe('no trap', () => {
       const { ok, lines } = await platform.judge.judge({ updates, user, source: repository });
       expect([ok, lines[0]]).toEqual([
         true,
-        'warning: teams:1:1: A symbolic link is never followed: what it leads to is no part of the platform',
+        'warning: teams:1:1: A symbolic link is never followed: its target is not part of the platform',
       ]);
     }
   });

@@ -82,7 +82,7 @@ test('another message is another event, and the same trouble again is counted', 
   expect(told()).toEqual(['Warning Invalid 1', 'Warning Invalid 2']);
 });
 
-test('a condition that is no trouble is a normal event', async () => {
+test('a condition without a problem is a normal event', async () => {
   const { put, told } = await followed();
   put('Config', [
     { type: 'InForce', status: 'True', severity: '', reason: 'InForce', message: '' },

@@ -1,4 +1,4 @@
-/** When a followed branch is fetched. */
+/** Schedule of fetches of a followed branch. */
 import pino from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startFetching } from '../../src/controllers/fetch.ts';
@@ -66,7 +66,7 @@ test('after a failure soon, then less and less often, and as before when it work
   expect(begun()).toBe(9);
 });
 
-test('who asks while a fetch runs gets the next one, together with all others', async () => {
+test('requests during a fetch share the next one', async () => {
   const { fetching, end, begun, caughtUp } = loop();
   const first = fetching.refresh();
   const others = [fetching.refresh(), fetching.refresh(), fetching.refresh()];
@@ -80,7 +80,7 @@ test('who asks while a fetch runs gets the next one, together with all others', 
   expect(caughtUp()).toBe(2);
 });
 
-test('who asks hears why it failed', async () => {
+test('a request is rejected with the reason of the failure', async () => {
   const { fetching, end } = loop();
   const asked = expect(fetching.refresh()).rejects.toThrow('no');
   await end('fail');

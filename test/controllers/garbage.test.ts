@@ -210,7 +210,7 @@ describe('in the background', () => {
     expect(at.platform.find('sharedsecrets', 'child', 'default')).toBeDefined();
   });
 
-  test('what owns itself in a circle goes when one of it goes', async () => {
+  test('a cycle of owners is collected when one of them is deleted', async () => {
     const at = await open();
     const one = await at.team('one');
     const two = await at.team('two', to(one));
@@ -228,7 +228,7 @@ describe('in the background', () => {
     expect(await at.left()).toEqual([]);
   });
 
-  test('what may not be deleted stays, and is not tried for ever', async () => {
+  test('an object that cannot be deleted stays, and is not retried forever', async () => {
     const at = await open();
     const owner = await at.team('owner');
     const annotations = { 'gitplane.dev/non-deletable': 'true' };
@@ -332,7 +332,7 @@ describe('orphaning', () => {
 });
 
 describe('at the start', () => {
-  test('what lost its owner meanwhile is collected', async () => {
+  test('an object that lost its owner meanwhile is collected', async () => {
     const before = await open();
     await before.team('child', to(await before.team('owner')));
     await before.team('free');
@@ -365,7 +365,7 @@ describe('at the start', () => {
     },
   );
 
-  test('more than the prune budget allows is kept until somebody changes it', async () => {
+  test('garbage over the prune budget stays until it changes', async () => {
     const platform = await openTestPlatform();
     const reference = {
       apiVersion: MANAGEMENT,
@@ -392,14 +392,14 @@ describe('at the start', () => {
   });
 });
 
-/** Who owns whom, as indices of earlier or later objects, and who is deleted. */
+/** Owners, as indices of earlier or later objects, and deleted objects. */
 const GRAPHS = fc.record({
   owners: fc.array(fc.array(fc.nat(6), { maxLength: 2 }), { minLength: 7, maxLength: 7 }),
   deleted: fc.array(fc.nat(6), { minLength: 1, maxLength: 3 }),
   policy: fc.constantFrom<PropagationPolicy>('Background', 'Foreground'),
 });
 
-test('what is left is what has an owner left, or never had one', async () => {
+test('the remaining objects have an owner left, or never had one', async () => {
   await fc.assert(
     fc.asyncProperty(GRAPHS, async ({ owners, deleted, policy }) => {
       const at = await open();

@@ -13,7 +13,7 @@ import {
 import { kindOf } from '../support/platform.ts';
 
 const HOUR = 3600;
-/** When commits of the operator are made. */
+/** Time of the operator's commits. */
 const START = 1_700_000_000_000;
 const KEPT = 24 * HOUR * 1000;
 const NEVER = new AbortController().signal;
@@ -87,7 +87,7 @@ test('a protected key stays and does not keep others from going', async () => {
   expect(at.platform.names('ownedaccesskeys')).toEqual(['admin', 'kept']);
 });
 
-test('many keys go in rounds, so that other writes get their turn', async () => {
+test('many keys are removed in rounds, so that other writes are served between them', async () => {
   const { at, expiry, pass } = await platform();
   const keys = Array.from({ length: 70 }, (_, index) =>
     object('OwnedAccessKey', `k${index}`, {

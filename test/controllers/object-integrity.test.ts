@@ -42,7 +42,7 @@ function watched(repository: BareRepository) {
   return { problems, damaged, refusals, log: () => log };
 }
 
-const PATIENCE = { timeout: 15_000 };
+const WITHIN = { timeout: 15_000 };
 
 test('an old object that is damaged is reported, refuses no write, and is healed by the pack', async () => {
   const { repository, oldPack } = await longHistory();
@@ -53,15 +53,15 @@ test('an old object that is damaged is reported, refuses no write, and is healed
   writeFileSync(oldPack, flipped);
 
   const { problems, damaged, refusals, log } = watched(repository);
-  await expect.poll(() => damaged.get('history'), PATIENCE).toBe(true);
-  await expect.poll(() => damaged.get('tip'), PATIENCE).toBe(false);
+  await expect.poll(() => damaged.get('history'), WITHIN).toBe(true);
+  await expect.poll(() => damaged.get('tip'), WITHIN).toBe(false);
   expect(problems.get('repository-objects')).toMatch(/history cannot be read/);
   expect(log()).toMatch(/"part":"history".*"reason":.*"remedy":"Restore/);
   expect(refusals.every((reason) => reason === undefined)).toBe(true);
 
   writeFileSync(`${oldPack}.new`, bytes);
   renameSync(`${oldPack}.new`, oldPack);
-  await expect.poll(() => damaged.get('history'), PATIENCE).toBe(false);
+  await expect.poll(() => damaged.get('history'), WITHIN).toBe(false);
   expect(problems.get('repository-objects')).toBeUndefined();
 });
 
@@ -77,6 +77,6 @@ test('a sound history is no problem, nor are commits of others that git only com
 
   const { damaged, log } = watched(repository);
   const sound = { tip: false, packs: false, history: false };
-  await expect.poll(() => Object.fromEntries(damaged), PATIENCE).toEqual(sound);
+  await expect.poll(() => Object.fromEntries(damaged), WITHIN).toEqual(sound);
   expect(log()).not.toMatch(/damaged/);
 });

@@ -1,4 +1,4 @@
-/** What commits did to one object, as real histories of moves, splits, merges and mistakes tell it. */
+/** History entries of one object, from real histories of moves, splits, merges and mistakes. */
 import { expect, onTestFinished, test } from 'vitest';
 import { fileReader } from '../../src/catalog/file-reader.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';
@@ -137,7 +137,7 @@ test('a branch that went back tells nothing of what came behind it', async () =>
   }
 });
 
-test('the index is let go when nobody asks, and made again when somebody does', async () => {
+test('the index is dropped when idle, and built again on demand', async () => {
   const platform = await openTestPlatform();
   await platform.commit({ 'a.yaml': team('a') });
   const key = { group: TEAM.group, kind: 'Team', namespace: '', name: 'a' };

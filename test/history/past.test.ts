@@ -35,7 +35,7 @@ function picture({ identity, manifest, problems, place }: CatalogObject): Pictur
 const byKey = (a: { key: ObjectKey }, b: { key: ObjectKey }): number =>
   keyString(a.key) < keyString(b.key) ? -1 : 1;
 
-/** What a fold of everything says about one kind. */
+/** Objects of one kind in a fold of the whole history. */
 async function folded(platform: TestPlatform, revision: string): Promise<CatalogObject[]> {
   const { repository } = platform;
   const { catalog } = await replay({ repository, reader, under: '' }, revision);

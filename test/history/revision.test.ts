@@ -1,4 +1,4 @@
-/** How readers name a commit, and what is no name of one. */
+/** Names of commits that readers may use, and names that are refused. */
 import { describe, expect, test } from 'vitest';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
 import { CommitIndex } from '../../src/history/commit-index.ts';

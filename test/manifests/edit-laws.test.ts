@@ -107,7 +107,7 @@ test.each([false, true])(
       const kept = Object.keys(desired).filter(
         (key) => Object.hasOwn(document.value, key) && jsonEqual(document.value[key], desired[key]),
       );
-      // What shares nodes with what is changed may have to be told apart from it.
+      // A value that shares nodes with the changed one may have to be separated from it.
       const before = sourcesOf(document.text, kept);
       const own = kept.filter((key) => before.has(key) && !/[&*]/.test(before.get(key) ?? ''));
       const after = sourcesOf(text, own);
@@ -164,7 +164,7 @@ test('all lines before and behind the entry that is changed stay', () => {
   });
 });
 
-test('where line ends differ, an entry that comes or goes leaves those of other lines', () => {
+test('an added or removed entry preserves the differing line ends of other lines', () => {
   forAll({ aliases: false }, ({ random }) => {
     const names = ['a', 'b', 'c', 'd'].slice(0, 2 + random.below(3));
     const lines = names.map((name) => `${name}: 1${random.pick(['\n', '\r\n'])}`);

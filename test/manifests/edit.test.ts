@@ -1,4 +1,4 @@
-/** What an edit does to the text, feature by feature: exact text before and after. */
+/** Effects of edits on the text, feature by feature: exact text before and after. */
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { describeEdit, editDocument, ManifestEditError } from '../../src/manifests/edit.ts';
@@ -1354,7 +1354,7 @@ describe('an edit', () => {
     expect(strategy).toBe('document');
   });
 
-  test('of a document that is no map writes it anew', () => {
+  test('of a document that is not a map rewrites it', () => {
     expect(editDocument('# c\njust text\n', 0, { a: 1 })).toBe('# c\na: 1\n');
   });
 

@@ -499,7 +499,7 @@ test('streams are cut where the library cuts them', () => {
   );
 });
 
-test('what the library reads as a string, a list or a map is read alike', () => {
+test('a string, list or map of the library is read alike', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 31 - 1 }), (seed) => {
       const { text, value } = randomDocument({ seed, size: 15, aliases: true });

@@ -226,7 +226,7 @@ export const lineSoup = fc
     return placed.join('\n');
   });
 
-/** What may stand between the ends of a quoted scalar or a flow collection, and what may not. */
+/** Valid and invalid text inside a quoted scalar or a flow collection. */
 const insides = fc.string({
   unit: fc.constantFrom(...'  ,,::ab1-"\'[]{}\\#n?&*!\n'),
   maxLength: 10,

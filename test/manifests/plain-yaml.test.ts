@@ -22,7 +22,7 @@ const FUZZ_TIMEOUT = 30_000 + RUNS * 10;
 
 type Reading = { index: number; value: unknown }[] | 'problems';
 
-/** What the library says on its own. */
+/** Result of the library alone. */
 function readByLibrary(text: string, version: '1.1' | '1.2'): Reading {
   const documents = [...parseAllDocuments(text, { version, logLevel: 'silent' })];
   if (documents.some(({ errors, warnings }) => errors.length + warnings.length > 0))
@@ -102,7 +102,7 @@ function holdsFor(texts: fc.Arbitrary<string>, atLeast: number): void {
   expect(fast.size / Math.min(RUNS, 2_000)).toBeGreaterThan(atLeast);
 }
 
-describe('what is read fast', () => {
+describe('the plain subset', () => {
   test.each([
     ['a team', TEAM],
     ['several documents', SECRET],
@@ -210,7 +210,7 @@ describe('what is read fast', () => {
   });
 });
 
-describe('what is left to the judge', () => {
+describe('text outside of the subset is left to the library', () => {
   test.each([
     ...['y', 'Y', 'yes', 'Yes', 'YES', 'n', 'N', 'no', 'NO', 'on', 'On', 'OFF', 'off'],
     ...[

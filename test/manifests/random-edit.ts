@@ -15,7 +15,7 @@ export type Operation = 'scalar' | 'remove' | 'add' | 'replace';
 
 export interface Change {
   readonly operation: Operation;
-  /** What was changed; of an addition, the collection it went into. */
+  /** Path of the change; for an addition, of its collection. */
   readonly path: Path;
 }
 

@@ -12,7 +12,7 @@ export interface RandomDocument {
   readonly comments: readonly RandomComment[];
   /** One flow map in the style of JSON. */
   readonly isJson: boolean;
-  /** What stands before and behind the document: byte order mark, directive, `...`. */
+  /** Text before and after the document: byte order mark, directive, `...`. */
   readonly frame: { readonly head: string; readonly tail: string };
 }
 
@@ -181,7 +181,7 @@ class Writer {
   readonly #framed: boolean;
   #left: number;
   #names = 0;
-  /** What the last scalar was: blank lines behind a block may belong to it. */
+  /** Style of the last scalar: blank lines after a block may belong to it. */
   #last: 'inline' | 'block' | 'kept' = 'inline';
 
   constructor({ seed, size, aliases, frame = false }: RandomOptions) {

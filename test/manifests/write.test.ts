@@ -123,7 +123,7 @@ test.each([
   expect(formatManifest({ k: value })).toBe(`k: ${text}\n`);
 });
 
-test('what is not JSON is refused', () => {
+test('a value that is not JSON is refused', () => {
   expect(() => formatManifest({ k: Number.POSITIVE_INFINITY })).toThrow(
     'a manifest holds JSON only, not Infinity',
   );

@@ -4,7 +4,7 @@ import { commitOf, git, publish } from '../support/git.ts';
 import { openTestPlatform, team } from '../support/platform.ts';
 
 describe('other rules than those of the last run', () => {
-  test('take what is no longer part of the platform away from readers', async () => {
+  test('remove objects that are no longer part of the platform from readers', async () => {
     const before = await openTestPlatform({ under: 'east' });
     await before.commit({ 'east/a.yaml': team('a'), 'west/b.yaml': team('b') });
     expect(before.names('teams')).toEqual(['a']);
@@ -43,7 +43,7 @@ describe('other rules than those of the last run', () => {
   });
 });
 
-describe('what is kept of a file', () => {
+describe('the persisted documents of a file', () => {
   test.each([false, true])(
     'goes when the file is mended; after a restart: %s',
     async (restarts) => {
@@ -99,7 +99,7 @@ describe('a step that fails half-way', () => {
   });
 });
 
-test('what the state learns of an object while a write to it is on its way is kept', async () => {
+test('state changes of an object survive a write to it that is in flight', async () => {
   const platform = await openTestPlatform();
   await platform.commit({ 'a.yaml': team('a', { displayName: 'before' }) });
   const { store } = platform;

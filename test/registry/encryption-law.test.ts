@@ -152,7 +152,7 @@ class World {
     return ok;
   }
 
-  /** What people can read of the newest commit. */
+  /** Reads the newest commit as a person with its keys. */
   async learn(): Promise<void> {
     for (const text of this.#changed().values()) {
       const age = metadataIn(text)?.age;

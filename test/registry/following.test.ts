@@ -67,7 +67,7 @@ test('only a real conflict on one object is a conflict', async () => {
   expect(git(there.gitDir, ['show', 'main:teams/a.yaml'])).toContain('Theirs');
 });
 
-test('when somebody pushed the same object meanwhile, a create says that it exists', async () => {
+test('a create says that the object exists if another client pushed it meanwhile', async () => {
   const there = elsewhere();
   const { repository } = await follow({ url: there.gitDir });
   const platform = await openTestPlatform({ repository });
@@ -94,7 +94,7 @@ test('at whatever operation of the disk a write breaks off, the remote is never 
     if (result?.commit !== undefined) expect(local).toBe(result.commit);
     await platform.close();
     await first.repository.close();
-    // What the power took away is fetched again.
+    // Commits lost in the power failure are fetched again.
     const again = await follow({ url: there.gitDir, gitDir });
     expect(await again.repository.head()).toBe(there.head());
     expectSound(gitDir);

@@ -145,7 +145,7 @@ describe('in a repository that seals', () => {
     expect(everything()).not.toMatch(/aHVudGVyM/);
   });
 
-  test('a change of what is no secret is a change of one line', async () => {
+  test('a change outside of secrets changes one line', async () => {
     await create({ password: CLEAR });
     await patch((object) => {
       object.spec.displayName = 'Content';
@@ -293,7 +293,7 @@ describe('in a repository that seals', () => {
     expect(inGit()).not.toContain('sops');
   });
 
-  test('what kubectl remembers of an apply is sealed as well', async () => {
+  test('the last-applied annotation of kubectl is sealed as well', async () => {
     const copy = { spec: { data: { password: CLEAR } } };
     const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
     await create({ password: CLEAR }, { annotations: { [annotation]: JSON.stringify(copy) } });
@@ -367,7 +367,7 @@ describe('in a repository that seals', () => {
     expect(await other.dataKey(metadataOf(documentsOf(inGit()))?.age ?? [])).toBeUndefined();
   });
 
-  test('what the file of another user encrypts stays encrypted when it is re-keyed', async () => {
+  test('a value that another user encrypted stays encrypted when the file is re-keyed', async () => {
     const key = await keyring.make([ours.recipient, theirs.recipient]);
     const rule = { name: 'encrypted_regex', text: '^(displayName|data)$' } as const;
     const text = sealText(manifest({ password: CLEAR }), { key, rule, now: 0 });
@@ -495,7 +495,7 @@ describe('in a repository that seals', () => {
     expect(error.message).toMatch(/\.sops\.yaml cannot be used: 1:18: .* names keys of kms/);
   });
 
-  test('a write does not vouch for what somebody else put into the file', async () => {
+  test('a write does not vouch for values that another party put into the file', async () => {
     await create({ a: 'YQ==', b: 'Yg==' });
     await platform.commit({ [PATH]: inGit().replace(/\n {4}a: .*/, '') });
     expect(conditions()[0]?.message).toMatch(/the MAC does not fit/);
@@ -546,7 +546,7 @@ describe('without the key', () => {
   });
 });
 
-test('what readers saw before the key was lost stays, as long as the state does', async () => {
+test('the values served before the key was lost stay as long as the state', async () => {
   platform = await openTestPlatform({ keyring });
   await platform.commit({ '.sops.yaml': config(ours.recipient) });
   await create({ password: CLEAR });

@@ -71,7 +71,7 @@ function allowed(platform: TestPlatform, user: string, request: string): boolean
   return direct;
 }
 
-describe('what a manifest grants', () => {
+describe('the grants of a manifest', () => {
   // covers: Team.spec.owner.user Team.spec.access accessRule.{verbs,subresources,users,teams}
   // covers: authentication.access authentication.verbs
   test.each<[string, string, string, boolean]>([
@@ -84,7 +84,7 @@ describe('what a manifest grants', () => {
     ['bob', 'update teams/payments', 'a verb the rule has not', false],
     ['bob', 'create teams/payments', 'create cannot be given on one object', false],
     ['bob', 'get teams/payments/status', 'a rule without subresources', false],
-    ['eve', 'get teams/payments', 'somebody whom no rule names', false],
+    ['eve', 'get teams/payments', 'a user whom no rule names', false],
   ])('%s, %s: %s', async (user, request, _why, expected) => {
     const platform = await openTestPlatform();
     await platform.commit({ 't.yaml': team('payments', { owner: payments, access: [rule] }) });
@@ -281,7 +281,7 @@ describe('a watch of roles', () => {
     };
   }
 
-  /** What is there already; a live watch would wait for more. */
+  /** Events up to now; a live watch would wait for more. */
   async function eventsAfter(store: Store, since: number): Promise<JournalEvent[]> {
     const watch = store.watch(collection, since);
     const events: JournalEvent[] = [];

@@ -369,8 +369,8 @@ describe('random histories', () => {
   }
 });
 
-describe('who may not get the shared secret', () => {
-  test('cannot have it copied, by no road, and whoever may can', async () => {
+describe('a user who may not get the shared secret', () => {
+  test('cannot have it copied, by API or push, and a permitted user can', async () => {
     const guarded = await openGuardedPlatform();
     platform = guarded.platform;
     await guarded.give(

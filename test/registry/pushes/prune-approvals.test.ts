@@ -28,7 +28,7 @@ function commits(platform: TestPlatform, steps: readonly Commit[], from = 'main'
   return parent;
 }
 
-/** What an operator does who knows no hooks. */
+/** A move by an operator, without hooks. */
 async function move(platform: TestPlatform, revision: string): Promise<void> {
   git(platform.repository.gitDir, ['update-ref', 'refs/heads/main', revision]);
   await platform.branch.sync();
@@ -118,7 +118,7 @@ describe('a move that removes more than the budget', () => {
     ],
     ['the operator, by moving the branch back', [], NAMES],
     [
-      'consent on the way, with more commits behind it',
+      'an approval of an earlier commit, with more commits after it',
       [{ message: 'yes\n\nGitplane-Allow-Prune: 3' }, { files: { 'g.yaml': team('g') } }],
       ['d', 'e', 'f', 'g'],
     ],
@@ -138,7 +138,7 @@ describe('a move that removes more than the budget', () => {
   test.each<[string, readonly Commit[]]>([
     ['whose trailer allows fewer', [{ message: 'yes\n\nGitplane-Allow-Prune: 2' }]],
     [
-      'behind a consent that removes yet more',
+      'after an approved commit, one that removes even more',
       [
         { message: 'yes\n\nGitplane-Allow-Prune: 2' },
         { files: { ...without('d'), 'x.yaml': team('x') } },
@@ -154,7 +154,7 @@ describe('a move that removes more than the budget', () => {
     expect(platform.branch.hold).toBeDefined();
   });
 
-  test('what comes behind a consent is held for itself, from there', async () => {
+  test('commits after an approved one are held on their own, from there', async () => {
     const { platform } = await sixTeams();
     const agreed = commits(platform, [
       { files: without('a', 'b', 'c'), message: 'x\n\nGitplane-Allow-Prune: 3' },
@@ -221,7 +221,7 @@ describe('a move that removes more than the budget', () => {
 test('an approval is on stable storage when it is acknowledged', async () => {
   const { platform, first } = await sixTeams();
   const done: string[] = [];
-  const consent = new PruneApprovals({
+  const approvals = new PruneApprovals({
     repository: platform.repository,
     store: {
       document: () => undefined,
@@ -236,7 +236,7 @@ test('an approval is on stable storage when it is acknowledged', async () => {
     clock: Date,
     budget,
   });
-  await consent.approve(approval(first));
+  await approvals.approve(approval(first));
   expect(done).toEqual(['applied', 'flushed']);
 });
 
@@ -254,7 +254,7 @@ describe('an empty checkout', () => {
 });
 
 describe('a wrong folder', () => {
-  test('given at a restart never wipes, and the right one needs no consent', async () => {
+  test('given at a restart never wipes, and the right one needs no approval', async () => {
     const platform = await openTestPlatform({ budget, under: 'platform' });
     const files = Object.entries(ALL).map(([path, text]) => [`platform/${path}`, text]);
     await platform.commit({ ...Object.fromEntries(files), 'other/x.yaml': team('x') });
@@ -273,7 +273,7 @@ describe('a wrong folder', () => {
     await right.create('teams', { metadata: { name: 'y' } });
   });
 
-  test('never wipes by the consent that the newest commit gave to what it removed itself', async () => {
+  test('never wipes by the approval that the newest commit gave to its own removals', async () => {
     const platform = await openTestPlatform({ budget });
     await platform.commit(ALL);
     const message = 'm\n\nGitplane-Allow-Prune: 6';
@@ -286,7 +286,7 @@ describe('a wrong folder', () => {
     expect(wrong.branch.hold).toMatchObject({ reason: 'PruneBudgetExceeded' });
   });
 
-  test('is taken when somebody agrees', async () => {
+  test('is followed after an approval', async () => {
     const platform = await openTestPlatform({ budget, under: 'platform' });
     const revision = await platform.commit({
       'platform/a.yaml': team('a'),
@@ -413,7 +413,7 @@ describe('removals through the API', () => {
     expect(platform.names('teams')).toEqual(['f']);
   });
 
-  test('and one commit of many removals is none of them, whoever it claims to be from', async () => {
+  test('and one commit of many removals does not count as such, whoever its author claims to be', async () => {
     const { platform } = await sixTeams();
 
     await move(platform, commits(platform, [{ files: without('a', 'b', 'c'), ...COMMITTER }]));

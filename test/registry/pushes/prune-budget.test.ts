@@ -4,7 +4,7 @@ import { allowedPrunes, exceeds } from '../../../src/registry/pushes/prune-budge
 
 const budget = { objects: 10, percent: 20 };
 
-describe('a move needs consent', () => {
+describe('a move needs approval', () => {
   test.each([
     ['never when it removes nothing', 0, 100, 100, false],
     ['not for 10 of 11 objects', 10, 11, 1, false],

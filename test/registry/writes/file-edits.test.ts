@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { filesOf, git } from '../../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
 
-/** What git holds at the tip of the branch. */
+/** Files at the tip of the branch. */
 function files(platform: TestPlatform): Record<string, string> {
   return filesOf(platform.repository.gitDir, 'main');
 }
@@ -46,7 +46,7 @@ describe('a new object whose place is taken', () => {
     ['a directory', { 'teams/a.yaml/README.md': 'x' }, /teams\/a\.yaml.*directory/],
     ['a file where its folder should be', { teams: 'x' }, /teams\/a\.yaml.*is a file/],
     [
-      'a file that is no UTF-8',
+      'a file that is not UTF-8',
       { 'teams/a.yaml': Buffer.from([0x23, 0xff, 0x0a]) },
       /teams\/a\.yaml.*UTF-8/,
     ],
@@ -68,7 +68,7 @@ describe('a new object whose place is taken', () => {
 
     await expect(create).rejects.toMatchObject({ code: 409, message: expect.stringMatching(why) });
     expect(await platform.repository.head()).toBe(head);
-    // Whoever comes next is not in its way.
+    // The next write does not conflict with it.
     await platform.create('users', { metadata: { name: 'u' }, spec: {} });
     expect(platform.names('users')).toEqual(['u']);
   });

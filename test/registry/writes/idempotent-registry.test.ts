@@ -130,7 +130,7 @@ test('a delete and an update that are sent again change nothing', async () => {
   expect(platform.names('teams')).toEqual([]);
 });
 
-/** What git keeps of an object. */
+/** The part of an object that is in git. */
 function desired({ metadata, spec }: KubeObject & { readonly spec?: unknown }): object {
   const { name, uid, generation, creationTimestamp } = metadata;
   return { name, uid, generation, creationTimestamp, spec };
@@ -247,7 +247,7 @@ test('a delete that finalizers hold is not told as done by the next leader', asy
   });
 });
 
-test('what is no part of the generation is answered as the write made it, too', async () => {
+test('a change outside of the generation is answered as the write made it, too', async () => {
   const { door, next } = await open();
   const hold = (through: ObjectRegistry, key: string, finalizer: string) =>
     through.update({

@@ -13,7 +13,7 @@ const MANY = 12;
 
 /** A disk whose branch moves when a test lets it, and then as the test says. */
 class Gate {
-  /** What the next moves of the branch come to, in order; those that follow succeed. */
+  /** Results of the next moves of the branch, in order; later ones succeed. */
   readonly plan: ('moves' | 'is refused' | 'moves, and the disk fails then')[] = [];
   moves = 0;
   #open: (() => void) | undefined;
@@ -146,13 +146,13 @@ describe('a second group is built while the first is on its way', () => {
     await expectRebuilt(platform);
   });
 
-  test('and whoever wants a turn gets it when all of them have landed', async () => {
+  test('and the mutex is free when all of them have ended', async () => {
     const { gate, platform } = await gated();
     gate.close();
     await inFlight(platform);
-    const turn = platform.branch.runExclusive(async (state) => state.catalog.size);
+    const exclusive = platform.branch.runExclusive(async (state) => state.catalog.size);
     gate.open();
-    expect(await turn).toBe(1 + 2 * MANY);
+    expect(await exclusive).toBe(1 + 2 * MANY);
     expect(platform.names('teams')).toHaveLength(1 + 2 * MANY);
   });
 
@@ -182,7 +182,7 @@ describe('a second group is built while the first is on its way', () => {
   });
 });
 
-describe('when the first group cannot be published', () => {
+describe('a first group that cannot be published', () => {
   test('its writes fail, and those built on it are decided again and succeed', async () => {
     const { gate, platform } = await gated();
     const watched = watchNames(platform);
@@ -198,7 +198,7 @@ describe('when the first group cannot be published', () => {
     await expectRebuilt(platform);
   });
 
-  test('because somebody else moved the branch, both are decided on what that brought', async () => {
+  test('because another process moved the branch, both are decided on its commit', async () => {
     const { gate, platform } = await gated();
     const { gitDir } = platform.repository;
     gate.close();
@@ -233,7 +233,7 @@ describe('when the first group cannot be published', () => {
   });
 });
 
-test('what is answered is in history, what is refused is not, whatever fails in between', async () => {
+test('an acknowledged write is in history and a refused one is not, at every failure in between', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer(),
