@@ -67,6 +67,7 @@ const compiled = {
 const APART = [
   '@grpc/grpc-js',
   '@grpc/proto-loader',
+  'isomorphic-git',
   'oidc-provider',
   'openid-client',
   'pg',

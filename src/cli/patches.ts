@@ -29,6 +29,7 @@ import {
 import { formatProblem, type Problem } from '../manifests/index.ts';
 import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
 import { SYNCED_KINDS, syncedKindOf } from '../tenant-sync/index.ts';
+import { committedFiles } from './committed-files.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial, type Trial } from './patches-text.ts';
 
@@ -82,7 +83,7 @@ async function readConfig(
   options: ParsedOptions,
   path: string,
 ): Promise<{ config: JsonObject; problems: readonly Problem[] }> {
-  const [document, ...others] = await documentsOf(path, await bytesOf(path));
+  const [document, ...others] = await documentsOf(path, await configBytes(options, path));
   if (others.length > 0) throw new UsageError(`${path} has more than one document`);
   if (document === undefined) return { config: {}, problems: [] };
   const located = (error: FieldError): Problem => ({
@@ -100,6 +101,18 @@ async function readConfig(
   ];
   const found = problems.length > 0 ? problems : deadReverseExpressions(config);
   return { config, problems: found.map(located) };
+}
+
+async function configBytes(options: ParsedOptions, path: string): Promise<Buffer> {
+  const committed = await committedFiles(options);
+  if (committed === undefined) return await bytesOf(path);
+  try {
+    const content = await committed.read(path);
+    if (content !== undefined) return content;
+    throw new UsageError(`Cannot read ${path}: commit ${committed.commit} has no such file`);
+  } finally {
+    await committed.close();
+  }
 }
 
 interface TenantFile {

@@ -9,11 +9,12 @@ import { systemClock } from '../apimachinery/index.ts';
 import { fileReader } from '../catalog/index.ts';
 import {
   gitDirOf,
+  type OpenedReader,
+  openReader,
   type Repository,
   readOnlyRepository,
   realFiles,
   replayLogs,
-  resolveCommit,
   silent,
 } from '../git/index.ts';
 import { type ComputeEffects, type Plan, planOf, withEffects } from '../history/index.ts';
@@ -22,6 +23,7 @@ import { normalizeFolder } from '../manifests/index.ts';
 import { type ParsedOptions, readChoice, readNumber, UsageError } from '../options/index.ts';
 import { Branch, PushJudge } from '../registry/index.ts';
 import { MemoryEngine, openStore, sealingCodec } from '../state/index.ts';
+import { commitNamed } from './committed-files.ts';
 import { effectsOnInput } from './plan-effects.ts';
 import { formatPlan } from './plan-text.ts';
 import { keyringOf } from './sealed-tree.ts';
@@ -43,20 +45,21 @@ export async function plan(
   }
   const gitDir = gitDirOf(placeOf(options));
   await replayLogs(gitDir, { files: realFiles, logger: silent, isOwn: false });
-  const to = await commitNamed(gitDir, expression);
-  const head = await baseOf(gitDir, options);
-  const ref = `refs/heads/${options.required('branch')}`;
-  const effects = await effectsOnInput(options, stdin);
   const maxPaths = readNumber(options, 'push-max-paths', { least: 1 });
-  const repository = readOnlyRepository(gitDir, { ref, head, maxPaths });
+  const reader = await openReader(gitDir, { maxPaths });
+  const effects = await effectsOnInput(options, stdin);
   try {
+    const to = await commitNamed(reader, expression, gitDir);
+    const head = await baseOf(reader, gitDir, options);
+    const ref = `refs/heads/${options.required('branch')}`;
+    const repository = readOnlyRepository(reader, { gitDir, ref, head });
     const made = await planFor(repository, to, { options, foresee: effects?.foresee });
     const text = format === 'json' ? JSON.stringify(made, null, 2) : formatPlan(made);
     out.write(`${text}\n`);
     return made.verdict === 'accepted' ? 0 : 1;
   } finally {
     await effects?.close();
-    await repository.close();
+    await reader.close();
   }
 }
 
@@ -68,20 +71,18 @@ function placeOf(options: ParsedOptions): string {
   return existsSync(hosted) ? hosted : '.';
 }
 
-async function commitNamed(gitDir: string, expression: string): Promise<string> {
-  const id = await resolveCommit({ gitDir }, expression);
-  if (id !== undefined) return id;
-  throw new UsageError(`There is no commit ${JSON.stringify(expression)} in ${gitDir}`);
-}
-
 /** The branch as it is here, or as it was when it was fetched. Undefined: it has no commit yet. */
-async function baseOf(gitDir: string, options: ParsedOptions): Promise<string | undefined> {
+async function baseOf(
+  reader: OpenedReader,
+  gitDir: string,
+  options: ParsedOptions,
+): Promise<string | undefined> {
   const base = options.text('base');
-  if (base !== undefined) return await commitNamed(gitDir, base);
+  if (base !== undefined) return await commitNamed(reader, base, gitDir);
   const branch = options.required('branch');
   return (
-    (await resolveCommit({ gitDir }, `refs/remotes/origin/${branch}`)) ??
-    (await resolveCommit({ gitDir }, `refs/heads/${branch}`))
+    (await reader.resolve(`refs/remotes/origin/${branch}`)) ??
+    (await reader.resolve(`refs/heads/${branch}`))
   );
 }
 

@@ -1,12 +1,20 @@
-/** `gitplane validate`: what a push of the files on disk would be told, without a daemon. */
+/** `gitplane validate`: the verdict of a push of files, or of a commit, without a daemon. */
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { Catalog, type FileEntry, fileReader, refuseClear } from '../catalog/index.ts';
+import {
+  Catalog,
+  type FileEntry,
+  type FileReader,
+  fileReader,
+  readPaths,
+  refuseClear,
+} from '../catalog/index.ts';
 import { buildKindTable } from '../kinds/index.ts';
 import { IGNORE_FILE, type Problem, pathFilter, SOPS_CONFIG } from '../manifests/index.ts';
 import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
 import { sopsConfigProblems } from '../sealing/index.ts';
+import { type CommittedFiles, committedFiles } from './committed-files.ts';
 import { manifestPaths } from './manifest-paths.ts';
 import { type Finding, formatReport, REPORT_FORMATS } from './report.ts';
 import { keyringOf } from './sealed-tree.ts';
@@ -21,13 +29,32 @@ export async function validate(options: ParsedOptions, out: Output): Promise<num
   const targets = (options.operands.length > 0 ? options.operands : ['.']).map((path) =>
     resolve(path),
   );
-  const root = await rootOf(targets);
-  const files = await readAll(root, options);
-  const findings = [...(await configFindings(root, targets)), ...findingsIn(files, root, targets)];
+  const { root, files, sopsConfig } = await inputOf(options, targets);
+  const findings = [
+    ...(await configFindings(join(root, SOPS_CONFIG), sopsConfig, targets)),
+    ...findingsIn(files, root, targets),
+  ];
   const read = files.filter(({ path }) => isUnder(join(root, path), targets)).length;
   const text = formatReport(format, findings, read);
   if (text !== '') out.write(`${text}\n`);
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+}
+
+interface Input {
+  readonly root: string;
+  readonly files: readonly FileEntry[];
+  /** Text of `.sops.yaml`; undefined: there is none. */
+  readonly sopsConfig: string | undefined;
+}
+
+async function inputOf(options: ParsedOptions, targets: readonly string[]): Promise<Input> {
+  const committed = await committedFiles(options);
+  if (committed === undefined) return await readDisk(await rootOf(targets), options);
+  try {
+    return await readCommit(committed, options);
+  } finally {
+    await committed.close();
+  }
 }
 
 /** The work tree that holds the targets, so that objects of other folders are seen as well. */
@@ -47,27 +74,51 @@ async function rootOf(targets: readonly string[]): Promise<string> {
   return targets.every((target) => isUnder(target, [folder])) ? folder : start;
 }
 
-async function readAll(root: string, options: ParsedOptions): Promise<FileEntry[]> {
-  const ignoreFile = join(root, IGNORE_FILE);
-  const ignoreText = existsSync(ignoreFile) ? await readFile(ignoreFile, 'utf8') : undefined;
-  const kinds = buildKindTable(options.required('api-group'));
-  // As the daemon has it: secrets in the clear are refused where there is a .sops.yaml.
-  const seals = existsSync(join(root, SOPS_CONFIG));
-  const reader = fileReader(kinds, '', { keyring: await keyringOf(options), mindsClear: seals });
+async function readDisk(root: string, options: ParsedOptions): Promise<Input> {
+  const textOf = async (name: string): Promise<string | undefined> =>
+    existsSync(join(root, name)) ? await readFile(join(root, name), 'utf8') : undefined;
+  const sopsConfig = await textOf(SOPS_CONFIG);
+  const reader = await readerFor(options, sopsConfig);
+  const filter = pathFilter('', await textOf(IGNORE_FILE));
   const files: FileEntry[] = [];
-  for await (const path of manifestPaths(root, pathFilter('', ignoreText))) {
+  for await (const path of manifestPaths(root, filter)) {
     const content = await readFile(join(root, path));
     await reader.prepare([content]);
     files.push(refuseClear(reader.read(path, path, content)));
   }
-  return files;
+  return { root, files, sopsConfig };
 }
 
-/** As the daemon refuses a push of it; whether a rule names the platform is known there alone. */
-async function configFindings(root: string, targets: readonly string[]): Promise<Finding[]> {
-  const file = join(root, SOPS_CONFIG);
-  if (!existsSync(file) || !isUnder(file, targets)) return [];
-  const problems = await sopsConfigProblems(await readFile(file, 'utf8'), undefined);
+async function readCommit(committed: CommittedFiles, options: ParsedOptions): Promise<Input> {
+  const { root, source } = committed;
+  const textOf = async (name: string): Promise<string | undefined> =>
+    (await committed.read(join(root, name)))?.toString('utf8');
+  const sopsConfig = await textOf(SOPS_CONFIG);
+  const filter = pathFilter('', await textOf(IGNORE_FILE));
+  const wanted = (await committed.files()).filter(({ path }) => filter.includes(path));
+  const read = await readPaths(source, await readerFor(options, sopsConfig), wanted);
+  const files = [...read.values()].flatMap((file) => (file === undefined ? [] : refuseClear(file)));
+  return { root, files, sopsConfig };
+}
+
+/** Secrets in the clear are refused where there is a `.sops.yaml`, as in the daemon. */
+async function readerFor(
+  options: ParsedOptions,
+  sopsConfig: string | undefined,
+): Promise<FileReader> {
+  const kinds = buildKindTable(options.required('api-group'));
+  const keyring = await keyringOf(options);
+  return fileReader(kinds, '', { keyring, mindsClear: sopsConfig !== undefined });
+}
+
+/** As the daemon refuses a push of it; it alone knows whether a rule names the platform. */
+async function configFindings(
+  file: string,
+  text: string | undefined,
+  targets: readonly string[],
+): Promise<Finding[]> {
+  if (text === undefined || !isUnder(file, targets)) return [];
+  const problems = await sopsConfigProblems(text, undefined);
   return problems.map((problem) => ({ path: shownPath(file), ...problem, severity: 'error' }));
 }
 

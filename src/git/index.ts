@@ -29,7 +29,7 @@ export { limitedCommand, NOT_FOUND } from './process/limited-command.ts';
 export { gitMemoryMib, limitGitMemory } from './process/process-limits.ts';
 export { realFiles } from './publication/durable-files.ts';
 export type { Gate, Publication } from './publication/publisher.ts';
-export { gitDirOf, readOnlyRepository } from './read-only.ts';
+export { gitDirOf, type OpenedReader, openReader, readOnlyRepository } from './read-only.ts';
 export { BlobStream } from './reading/blob-stream.ts';
 export { grepRevision } from './reading/grep.ts';
 export {

@@ -1,8 +1,11 @@
 /** A repository that is only looked at: whoever owns it, nothing in it changes. */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, join, resolve } from 'node:path';
 import { GitError } from './git-error.ts';
-import { Reader } from './reading/reader.ts';
+import { inheritedEnvironment } from './process/git-environment.ts';
+import { type ObjectReader, Reader, type ReaderOptions } from './reading/reader.ts';
+import { resolveCommit } from './reading/resolve-commit.ts';
 import type { Repository } from './repository.ts';
 
 /**
@@ -26,16 +29,39 @@ function linkedGitDir(place: string, file: string): string {
   return realpathSync(resolve(place, target));
 }
 
+/** A repository as one command reads it. */
+export interface OpenedReader extends ObjectReader {
+  /** The commit that an expression names, as in `HEAD~1`; undefined: there is none. */
+  resolve(expression: string): Promise<string | undefined>;
+}
+
+/** Read by git where it is installed, which is faster; otherwise by isomorphic-git. */
+export async function openReader(gitDir: string, options: ReaderOptions): Promise<OpenedReader> {
+  if (!(await isGitInstalled())) {
+    const { openIsomorphicReader } = await import('./isomorphic/isomorphic-reader.ts');
+    return await openIsomorphicReader(gitDir, options);
+  }
+  const context = { gitDir };
+  const resolveExpression = (expression: string) => resolveCommit(context, expression);
+  return Object.assign(new Reader(context, options), { resolve: resolveExpression });
+}
+
+async function isGitInstalled(): Promise<boolean> {
+  for (const folder of (inheritedEnvironment()['PATH'] ?? '').split(delimiter)) {
+    const found = await access(join(folder, 'git'), constants.X_OK).then(
+      () => folder !== '',
+      () => false,
+    );
+    if (found) return true;
+  }
+  return false;
+}
+
 /** `head`: where the branch is taken to be. */
 export function readOnlyRepository(
-  gitDir: string,
-  {
-    ref,
-    head,
-    maxPaths,
-  }: { readonly ref: string; readonly head: string | undefined; readonly maxPaths?: number },
+  reader: ObjectReader,
+  { gitDir, ref, head }: Pick<Repository, 'gitDir' | 'ref'> & { readonly head: string | undefined },
 ): Repository {
-  const reader = new Reader({ gitDir }, { maxPaths });
   return {
     gitDir,
     ref,

@@ -3,7 +3,15 @@ import type { OptionSpec } from './option-spec.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
 import { API_GROUP, KEY_FILES, REFERENCE_NAMES } from './shared-options.ts';
 
+/** Of commands that otherwise read files on the disk. */
+const REVISION: OptionSpec = {
+  name: 'rev',
+  value: 'REV',
+  help: 'read files of this commit instead of those on disk',
+};
+
 export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
+  REVISION,
   { name: 'format', value: 'FORMAT', default: 'text', help: 'text, json, sarif or github' },
   KEY_FILES,
   API_GROUP,
@@ -56,6 +64,7 @@ export const PATCHES_OPTIONS: readonly OptionSpec[] = [
     default: 'vcluster.yaml',
     help: 'the configuration of the tenant, with sync.toHost.endpoints.patches',
   },
+  { ...REVISION, help: 'read --file from this commit instead of from disk' },
   {
     name: 'input',
     short: 'i',

@@ -45,6 +45,11 @@ export class TreeCursor {
     return this.#bytes[this.#start + 1] === DIGIT_6;
   }
 
+  /** As it is written: `100644`, and `40000` for a folder. */
+  get mode(): string {
+    return this.#bytes.toString('latin1', this.#start, this.#nameStart - 1);
+  }
+
   get nameBytes(): number {
     return this.#nameEnd - this.#nameStart;
   }

@@ -10,20 +10,44 @@ import type { GitContext } from '../process/git-environment.ts';
 import { gitLines, runGit } from '../process/git-process.ts';
 import type { HistoryCommit, PathChange } from '../repository.ts';
 import type { CommitBounds, CommitRoots } from './commit-bounds.ts';
-import {
-  type Comparison,
-  compareCommits,
-  type DiffTreeReply,
-  diffTreeProtocol,
-} from './diff-tree.ts';
+import { type Comparison, compareCommits, diffTreeProtocol } from './diff-tree.ts';
 import { RequestProcess } from './request-process.ts';
 
 const GROUP = 64;
 const GROUPS_AHEAD = 4;
 
-interface ListedCommit extends CommitRoots {
+export interface ListedCommit extends CommitRoots {
   readonly id: string;
   readonly committerTime: number;
+}
+
+/** Reads of one walk. */
+export interface HistorySource {
+  /** Commits of a range, parents before children. */
+  list(range: HistoryRange): AsyncIterable<ListedCommit>;
+  /** One list per comparison, in order. */
+  compare(comparisons: readonly Comparison[]): Promise<readonly (readonly PathChange[])[]>;
+  /** Every file of a commit, as an addition. */
+  additions(commit: string): Promise<PathChange[]>;
+  /** Called once, at the end of the walk. */
+  close(): Promise<void>;
+}
+
+/** A walk by processes of git; a long one must not delay other questions, so they are its own. */
+export function historyOfGit(context: GitContext): HistorySource {
+  const diffs = new RequestProcess(context, diffTreeProtocol);
+  return {
+    list: (range) => listCommits(context, range),
+    compare: async (comparisons) => {
+      const lists = await compareCommits(diffs, comparisons);
+      if (lists === undefined) {
+        throw new MissingObjectError(comparisons[0]?.commit ?? '', context.gitDir);
+      }
+      return lists;
+    },
+    additions: (commit) => additionsOf(context, commit),
+    close: () => diffs.close(),
+  };
 }
 
 /** Commits that `tips` reach, and `not`, a commit or all refs, does not. */
@@ -37,24 +61,22 @@ export interface HistoryRange {
  * commit that stands for it.
  */
 export async function* history(
-  context: GitContext,
+  source: HistorySource,
   range: HistoryRange,
   bounds: CommitBounds,
 ): AsyncGenerator<HistoryCommit> {
-  // Its own process: a long history must not delay other questions.
-  const diffs = new RequestProcess(context, diffTreeProtocol);
   const standIns = new StandIns(bounds);
   try {
     const ahead: Promise<HistoryCommit[]>[] = [];
-    for await (const group of grouped(listCommits(context, range))) {
-      const compared = compareGroup(context, diffs, await standIns.planFor(group));
+    for await (const group of grouped(source.list(range))) {
+      const compared = compareGroup(source, await standIns.planFor(group));
       // Awaited in its turn; until then a failure must not count as unhandled.
       compared.catch(() => undefined);
       if (ahead.push(compared) >= GROUPS_AHEAD) yield* (await ahead.shift()) ?? [];
     }
     for (const compared of ahead) yield* await compared;
   } finally {
-    await diffs.close();
+    await source.close();
   }
 }
 
@@ -106,20 +128,18 @@ class StandIns {
 }
 
 async function compareGroup(
-  context: GitContext,
-  diffs: RequestProcess<DiffTreeReply>,
+  source: HistorySource,
   group: readonly PlannedCommit[],
 ): Promise<HistoryCommit[]> {
   const comparisons = group.flatMap((commit) => comparisonsOf(commit));
-  const lists = comparisons.length === 0 ? [] : await compareCommits(diffs, comparisons);
-  if (lists === undefined) throw new MissingObjectError(group[0]?.id ?? '', context.gitDir);
+  const lists = comparisons.length === 0 ? [] : await source.compare(comparisons);
   const compared = lists.values();
   const commits: HistoryCommit[] = [];
   for (const { against, tree: _tree, ...commit } of group) {
     const changes: (readonly PathChange[])[] = [];
     for (const parent of against ?? commit.parents) {
       if (against === undefined) changes.push([]);
-      else if (isListed(commit, parent)) changes.push(await additionsOf(context, commit.id));
+      else if (isListed(commit, parent)) changes.push(await source.additions(commit.id));
       else changes.push(compared.next().value ?? []);
     }
     commits.push({ ...commit, changes });

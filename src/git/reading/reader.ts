@@ -20,11 +20,11 @@ import type {
   Repository,
   TreeFile,
 } from '../repository.ts';
-import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
+import { commitObjections, MAX_COMMITS, newCommits } from '../serve/pushed-commits.ts';
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
 import { CommitBounds } from './commit-bounds.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
-import { history } from './history.ts';
+import { history, historyOfGit } from './history.ts';
 import { RequestProcess } from './request-process.ts';
 import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from './tree-limits.ts';
 import { type TakeTree, TreeSizes } from './tree-sizes.ts';
@@ -138,11 +138,11 @@ export class Reader implements ObjectReader {
   async *history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
     const next = from === undefined ? undefined : await this.#nextCommit(from, to);
     if (next !== undefined) yield next;
-    else yield* history(this.#context, { tips: [to], not: from }, this.#bounds);
+    else yield* history(historyOfGit(this.#context), { tips: [to], not: from }, this.#bounds);
   }
 
   newHistory(tips: readonly string[]): AsyncGenerator<HistoryCommit> {
-    return history(this.#context, { tips, not: 'all refs' }, this.#bounds);
+    return history(historyOfGit(this.#context), { tips, not: 'all refs' }, this.#bounds);
   }
 
   async mergeBases(one: string, other: string): Promise<string[]> {
@@ -216,7 +216,8 @@ export class Reader implements ObjectReader {
 
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
     const parts = {
-      context: this.#context,
+      newCommits: (commits: readonly string[], known: PushedTips['known']) =>
+        newCommits(this.#context, commits, known),
       bounds: this.#bounds,
       sizes: this.#sizes,
       maxPaths: this.#maxPaths,

@@ -12,7 +12,8 @@ import type { ReadTrees, TreeSizes } from '../reading/tree-sizes.ts';
 import type { PushedTips, PushObjection } from '../repository.ts';
 
 export interface PushedCommitsParts {
-  readonly context: GitContext;
+  /** Commits that a push brings, newest first. */
+  newCommits(commits: readonly string[], known: PushedTips['known']): AsyncIterable<string>;
   readonly bounds: CommitBounds;
   readonly sizes: TreeSizes;
   readonly maxPaths: number;
@@ -36,7 +37,7 @@ export async function commitObjections(
     const added = new AddedPaths({ ...parts, read: parts.readTrees });
     const judged = new Judged(parts, added);
     let count = 0;
-    for await (const id of newCommits(parts.context, commits, known)) {
+    for await (const id of parts.newCommits(commits, known)) {
       count += 1;
       if (count > parts.maxCommits) throw new PushLimitError(tooMany(parts.maxCommits));
       await judged.add(id);
@@ -117,7 +118,8 @@ function assertSmall(id: string, size: number): void {
   );
 }
 
-async function* newCommits(
+/** The same by a process of git. */
+export async function* newCommits(
   context: GitContext,
   commits: readonly string[],
   known: PushedTips['known'],
