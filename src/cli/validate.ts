@@ -10,8 +10,15 @@ import {
   readPaths,
   refuseClear,
 } from '../catalog/index.ts';
+import type { TreeFile } from '../git/index.ts';
 import { buildKindTable } from '../kinds/index.ts';
-import { IGNORE_FILE, type Problem, pathFilter, SOPS_CONFIG } from '../manifests/index.ts';
+import {
+  IGNORE_FILE,
+  type Problem,
+  pathFilter,
+  relativeTo,
+  SOPS_CONFIG,
+} from '../manifests/index.ts';
 import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
 import { sopsConfigProblems } from '../sealing/index.ts';
 import { type CommittedFiles, committedFiles } from './committed-files.ts';
@@ -51,7 +58,7 @@ async function inputOf(options: ParsedOptions, targets: readonly string[]): Prom
   const committed = await committedFiles(options);
   if (committed === undefined) return await readDisk(await rootOf(targets), options);
   try {
-    return await readCommit(committed, options);
+    return await readCommit(committed, options, targets);
   } finally {
     await committed.close();
   }
@@ -89,16 +96,35 @@ async function readDisk(root: string, options: ParsedOptions): Promise<Input> {
   return { root, files, sopsConfig };
 }
 
-async function readCommit(committed: CommittedFiles, options: ParsedOptions): Promise<Input> {
-  const { root, source } = committed;
+async function readCommit(
+  committed: CommittedFiles,
+  options: ParsedOptions,
+  [first = '']: readonly string[],
+): Promise<Input> {
+  const all = await committed.files();
+  const root = platformFolder(committed.root, all, first);
+  const under = relative(committed.root, root).split(sep).join('/');
   const textOf = async (name: string): Promise<string | undefined> =>
     (await committed.read(join(root, name)))?.toString('utf8');
   const sopsConfig = await textOf(SOPS_CONFIG);
   const filter = pathFilter('', await textOf(IGNORE_FILE));
-  const wanted = (await committed.files()).filter(({ path }) => filter.includes(path));
-  const read = await readPaths(source, await readerFor(options, sopsConfig), wanted);
+  const wanted = all.flatMap((file) => {
+    const path = relativeTo(under, file.path);
+    return path !== undefined && filter.includes(path) ? [{ ...file, path }] : [];
+  });
+  const read = await readPaths(committed.source, await readerFor(options, sopsConfig), wanted);
   const files = [...read.values()].flatMap((file) => (file === undefined ? [] : refuseClear(file)));
   return { root, files, sopsConfig };
+}
+
+/** The nearest folder around the target with an ignore file; otherwise the whole tree. */
+function platformFolder(root: string, files: readonly TreeFile[], target: string): string {
+  const names = new Set(files.map(({ path }) => path));
+  const isPlatform = (folder: string): boolean =>
+    names.has(relative(root, join(folder, IGNORE_FILE)).split(sep).join('/'));
+  let folder = isUnder(target, [root]) ? target : root;
+  while (folder !== root && !isPlatform(folder)) folder = dirname(folder);
+  return folder;
 }
 
 /** Secrets in the clear are refused where there is a `.sops.yaml`, as in the daemon. */

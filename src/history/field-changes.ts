@@ -1,4 +1,5 @@
 /** Field differences of two versions of an object, with their values unless those are secret. */
+import jsonPatch from 'fast-json-patch';
 import {
   type FieldPath,
   formatPath,
@@ -30,6 +31,31 @@ export function fieldChanges(
   const found: FieldPath[] = [];
   collect(found, [], withoutHead(before), withoutHead(after));
   return found.slice(0, MAX_FIELDS).map((path) => fieldChange(kind, path, { before, after }));
+}
+
+/** One step of a JSON Patch (RFC 6902). */
+export type PatchStep =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };
+
+/**
+ * The change as a JSON Patch of the manifest; values of secret fields are masked. Undefined: the
+ * change is too large to be shown.
+ */
+export function patchOf(
+  kind: Kind,
+  before: KubeObject,
+  after: KubeObject,
+): PatchStep[] | undefined {
+  const secrets = secretsOf(kind);
+  const steps = jsonPatch.compare(before, after);
+  if (steps.length > MAX_FIELDS) return undefined;
+  return steps.flatMap((step): PatchStep[] => {
+    if (step.op === 'remove') return [{ op: step.op, path: step.path }];
+    if (step.op !== 'add' && step.op !== 'replace') return [];
+    const path = step.path.split('/').slice(1).map(jsonPatch.unescapePathComponent);
+    return [{ op: step.op, path: step.path, value: masked(step.value, path, secrets) }];
+  });
 }
 
 /** Only the paths, as text. */
@@ -78,7 +104,7 @@ function fieldChange(
   path: FieldPath,
   versions: { before: KubeObject | undefined; after: KubeObject | undefined },
 ): FieldChange {
-  const secrets = [...kind.secretPaths, ...kind.writeOnly.map((field) => field.path.map(String))];
+  const secrets = secretsOf(kind);
   const shown = (version: KubeObject | undefined): unknown =>
     masked(lookUp(version, path), path, secrets);
   const [before, after] = [shown(versions.before), shown(versions.after)];
@@ -88,6 +114,10 @@ function fieldChange(
     ...(after === undefined ? {} : { after }),
     ...(holdsSecret(path, secrets) ? { masked: true as const } : {}),
   };
+}
+
+function secretsOf(kind: Kind): SecretPaths {
+  return [...kind.secretPaths, ...kind.writeOnly.map((field) => field.path.map(String))];
 }
 
 function lookUp(root: unknown, path: FieldPath): unknown {

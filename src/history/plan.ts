@@ -4,7 +4,7 @@ import type { ObjectChange } from '../catalog/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { type DryRunReport, isAnew } from '../registry/index.ts';
-import { type FieldChange, fieldChanges } from './field-changes.ts';
+import { type FieldChange, fieldChanges, type PatchStep, patchOf } from './field-changes.ts';
 
 export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';
 
@@ -20,6 +20,8 @@ export interface PlanChange {
   readonly previousPath?: string;
   /** Values of secret fields are masked. */
   readonly fields: readonly FieldChange[];
+  /** Of an update: the same as a JSON Patch of the manifest. Absent where it is too large. */
+  readonly patch?: readonly PatchStep[];
   /** The newest manifest is not valid: the last good one stays in effect. */
   readonly degraded?: true;
   /** Effects on objects outside the repository. */
@@ -134,7 +136,10 @@ function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefine
   const fields = fieldChanges(kind, before?.manifest, after.manifest);
   if (before === undefined) return { verb: 'create', ...about, fields };
   if (isAnew(change)) return { verb: 'recreate', ...about, fields };
-  if (fields.length > 0) return { verb: 'update', ...about, fields };
+  if (fields.length > 0) {
+    const patch = patchOf(kind, before.manifest, after.manifest);
+    return { verb: 'update', ...about, fields, ...(patch === undefined ? {} : { patch }) };
+  }
   if (moved) return { verb: 'move', ...about, fields };
   const broke = !jsonEqual(before.problems, after.problems);
   return broke ? { verb: 'update', ...about, fields } : undefined;

@@ -1,4 +1,5 @@
 /** Objects of a tenant as they would be on the control-plane cluster, without a cluster at either end. */
+import jsonPatch, { type Operation } from 'fast-json-patch';
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import { compilePatches, type PatchReport, type SyncedTenant } from '../endpoint-patches/index.ts';
 import type { PatchRunner } from './reconcile-object.ts';
@@ -17,8 +18,13 @@ export interface Previewed {
   readonly before: KubeObject;
   /** Absent: a patch failed, and nothing would be written. */
   readonly after?: KubeObject;
+  /** From `before` to `after`, as a JSON Patch (RFC 6902). Absent where it has more than 200 steps. */
+  readonly patch?: readonly Operation[];
   readonly report: PatchReport;
 }
+
+/** A longer patch is harder to read than both objects. */
+const MOST_STEPS = 200;
 
 export async function previewPatches(
   runner: PatchRunner,
@@ -41,7 +47,9 @@ export async function previewPatches(
         hostObject: null,
       });
       if (object === undefined) return { before, report };
-      return { before, after: withMarks(object, given, tenant), report };
+      const after = withMarks(object, given, tenant);
+      const patch = jsonPatch.compare(before, after);
+      return { before, after, ...(patch.length > MOST_STEPS ? {} : { patch }), report };
     }),
   );
 }

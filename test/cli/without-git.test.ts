@@ -82,6 +82,21 @@ test.each([true, false])('validate --rev reads that commit, with git (%s)', asyn
   await expect(check('--rev', 'nothing')).rejects.toThrow('There is no commit "nothing" in');
 });
 
+test('validate --rev takes the folder with an ignore file for the platform, as on the disk', async () => {
+  const folder = clone();
+  writeFileSync(join(folder, 'teams', '.gitplaneignore'), 'b.yaml\n');
+  git(folder, ['add', '-A']);
+  git(folder, ['commit', '-qm', 'ignored']);
+  const target = join(folder, 'teams');
+  for (const rev of [[], ['--rev', 'HEAD']]) {
+    const options = parseOptions(VALIDATE_OPTIONS, [...rev, target]);
+    expect(await printed((out) => validate(options, out))).toEqual({
+      status: 0,
+      text: '1 file read, no errors\n',
+    });
+  }
+});
+
 test('patches test --rev reads the configuration of that commit', async () => {
   const folder = clone();
   vi.stubEnv('PATH', OFF);

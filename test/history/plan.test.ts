@@ -2,7 +2,9 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
 import { plan as planCommand } from '../../src/cli/plan.ts';
+import { patchOf } from '../../src/history/field-changes.ts';
 import { type Plan, planOf } from '../../src/history/plan.ts';
 import { Planner } from '../../src/history/planner.ts';
 import { PLAN_OPTIONS } from '../../src/options/manifest-options.ts';
@@ -76,6 +78,7 @@ test('adds, changes, removals and moves are told, and nothing happens', async ()
       kind: 'SharedSecret',
       namespace: 'vault',
       fields: [{ path: 'spec.data.token', before: '***', after: '***', masked: true }],
+      patch: [{ op: 'replace', path: '/spec/data/token', value: '***' }],
     },
     {
       verb: 'update',
@@ -83,6 +86,10 @@ test('adds, changes, removals and moves are told, and nothing happens', async ()
       fields: [
         { path: 'spec.displayName', before: 'A', after: 'AA' },
         { path: 'spec.users', after: ['x'] },
+      ],
+      patch: [
+        { op: 'replace', path: '/spec/displayName', value: 'AA' },
+        { op: 'add', path: '/spec/users', value: ['x'] },
       ],
     },
     { verb: 'move', name: 'b', path: 'x/b.yaml', previousPath: 'teams/b.yaml', fields: [] },
@@ -111,6 +118,26 @@ test('a new secret is masked as a whole, and so is one that goes', async () => {
   await platform.commit({ 's.yaml': secret('Zmlyc3Q=') });
   const gone = await planned(platform, commitOn(platform, { 's.yaml': null }));
   expect(JSON.stringify([plan, gone])).not.toContain('Zmlyc3Q');
+});
+
+test('a patch masks secret values below what it adds and removes', () => {
+  const kind = kinds.byKind('management.gitplane.dev/v1', 'SharedSecret');
+  if (kind === undefined) throw new Error('SharedSecret is a kind');
+  const manifest = (spec: JsonObject): KubeObject => ({
+    apiVersion: 'management.gitplane.dev/v1',
+    kind: 'SharedSecret',
+    metadata: { name: 's', namespace: 'n' },
+    spec,
+  });
+  const [none, some] = [manifest({}), manifest({ data: { 'a/b': 'hidden', c: 'hidden' } })];
+  expect(patchOf(kind, none, some)).toEqual([
+    { op: 'add', path: '/spec/data', value: { 'a/b': '***', c: '***' } },
+  ]);
+  expect(patchOf(kind, some, manifest({ data: { 'a/b': 'other' } }))).toEqual([
+    { op: 'remove', path: '/spec/data/c' },
+    { op: 'replace', path: '/spec/data/a~1b', value: '***' },
+  ]);
+  expect(patchOf(kind, some, none)).toEqual([{ op: 'remove', path: '/spec/data' }]);
 });
 
 test('a mistake is told with its place, and the verdict is that of the push', async () => {
