@@ -46,19 +46,19 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
   },
   validate: {
-    summary: 'say what a push of these files would be told; exit 1 on errors',
+    summary: 'check manifests as a push would; exit 1 on errors',
     operands: '[PATH…]',
     options: VALIDATE_OPTIONS,
     run: async (options) => (await import('./cli/validate.ts')).validate(options, process.stdout),
   },
   plan: {
-    summary: 'say what a commit would bring; exit 1 when it would be refused or held',
+    summary: 'show the changes of a commit; exit 1 when it would be refused or held',
     operands: 'REV',
     options: PLAN_OPTIONS,
     run: async (options) => (await import('./cli/plan.ts')).plan(options, process.stdout),
   },
   patches: {
-    summary: 'try endpoint patches on objects and explain each step; exit 1 when one fails',
+    summary: 'apply endpoint patches to objects and explain each step; exit 1 when one fails',
     operands: 'test',
     options: PATCHES_OPTIONS,
     run: async (options) => (await import('./cli/patches.ts')).patches(options, streams()),
@@ -82,25 +82,25 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (options) => (await import('./cli/keys.ts')).kubeconfig(options, process.stdout),
   },
   login: {
-    summary: 'sign in with a browser and make a context for kubectl',
+    summary: 'sign in with a browser and create a context for kubectl',
     operands: '[SERVER]',
     options: LOGIN_OPTIONS,
     run: async (options) => (await import('./cli/login.ts')).login(options, streams()),
   },
   logout: {
-    summary: 'end the key of a login and take its context away',
+    summary: 'revoke the key of a login and remove its context',
     operands: '[SERVER]',
     options: WHOAMI_OPTIONS,
     run: async (options) => (await import('./cli/login.ts')).logout(options, process.stdout),
   },
   whoami: {
-    summary: 'say whom a login acts as',
+    summary: 'show the user of a login',
     operands: '[SERVER]',
     options: WHOAMI_OPTIONS,
     run: async (options) => (await import('./cli/login.ts')).whoami(options, process.stdout),
   },
   credential: {
-    summary: 'give kubectl the key of a login; it is what kubeconfigs of gitplane login run',
+    summary: 'print the key of a login for kubectl; run by kubeconfigs of gitplane login',
     operands: 'NAME',
     options: CREDENTIAL_OPTIONS,
     run: async (options) =>
@@ -110,7 +110,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       }),
   },
   token: {
-    summary: 'say what an endpoint token claims; exit 1 when it does not hold',
+    summary: 'verify an endpoint token and print its claims; exit 1 when it is not valid',
     operands: 'verify [TOKEN]',
     options: TOKEN_OPTIONS,
     run: async (options) =>
@@ -118,49 +118,49 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   secrets: {
     summary:
-      'values of secrets: get [NAME [KEY]], set NAME KEY; the sync with the secret store: sync',
+      'values of secrets: get [NAME [KEY]], set NAME KEY; synchronization with the secret store: sync',
     operands: 'ACTION [[NAMESPACE/]NAME [KEY]]',
     options: SECRETS_OPTIONS,
     run: async (options) => (await import('./cli/secrets.ts')).secrets(options, streams()),
   },
   users: {
-    summary: 'users: passwd NAME gives one a password',
+    summary: 'users: passwd NAME sets a password',
     operands: 'passwd NAME',
     options: USERS_OPTIONS,
     run: async (options) => (await import('./cli/users.ts')).users(options, streams()),
   },
   seal: {
-    summary: 'seal the secrets of manifests, as .sops.yaml says',
+    summary: 'encrypt the secrets of manifests for the recipients in .sops.yaml',
     operands: '[PATH…]',
     options: SEAL_OPTIONS,
     run: async (options) => (await import('./cli/seal.ts')).seal(options, process.stdout),
   },
   unseal: {
-    summary: 'print a manifest with its secrets in the clear',
+    summary: 'print a manifest with its secrets decrypted',
     operands: 'PATH',
     options: UNSEAL_OPTIONS,
     run: async (options) => (await import('./cli/seal.ts')).unseal(options, process.stdout),
   },
   edit: {
-    summary: 'open a sealed manifest in $EDITOR and seal what comes of it',
+    summary: 'edit an encrypted manifest in $EDITOR and encrypt the result',
     operands: 'PATH',
     options: EDIT_OPTIONS,
     run: async (options) => (await import('./cli/seal.ts')).edit(options, process.stdout),
   },
   rotate: {
-    summary: 'seal manifests with new data keys, for whom .sops.yaml says',
+    summary: 'encrypt manifests with new data keys, for the recipients in .sops.yaml',
     operands: '[PATH…]',
     options: REKEY_OPTIONS,
     run: async (options) => (await import('./cli/seal.ts')).rotate(options, process.stdout),
   },
   recipients: {
-    summary: 'who can read sealed manifests: list, add RECIPIENT, remove RECIPIENT',
+    summary: 'recipients of encrypted manifests: list, add RECIPIENT, remove RECIPIENT',
     operands: 'ACTION [RECIPIENT]',
     options: REKEY_OPTIONS,
     run: async (options) => (await import('./cli/seal.ts')).recipients(options, process.stdout),
   },
   state: {
-    summary: 'migrate: copy the state to etcd, or from there, while no daemon runs',
+    summary: 'migrate: copy the state to or from etcd, while no daemon runs',
     operands: 'migrate',
     options: STATE_OPTIONS,
     run: async (options) =>

@@ -8,7 +8,7 @@ const CONNECTION_OPTIONS: readonly OptionSpec[] = [
     value: 'FILE',
     default: 'data/kubeconfig',
     variable: 'KUBECONFIG',
-    help: 'of the platform; $KUBECONFIG counts too',
+    help: 'kubeconfig of the platform; also read from $KUBECONFIG',
   },
   API_GROUP,
 ];
@@ -16,17 +16,17 @@ const CONNECTION_OPTIONS: readonly OptionSpec[] = [
 const LOGIN_STORE: OptionSpec = {
   name: 'config-dir',
   value: 'DIR',
-  help: 'where keys of logins are kept; default: gitplane in $XDG_CONFIG_HOME or ~/.config',
+  help: 'directory for the keys of logins; default: gitplane in $XDG_CONFIG_HOME or ~/.config',
 };
 
 export const CREDENTIAL_OPTIONS: readonly OptionSpec[] = [LOGIN_STORE];
 
 export const WHOAMI_OPTIONS: readonly OptionSpec[] = [
-  { name: 'context', value: 'NAME', help: 'which login; default: the current context' },
+  { name: 'context', value: 'NAME', help: 'context of the login; default: the current context' },
   {
     name: 'kubeconfig',
     value: 'FILE',
-    help: 'the only kubeconfig to use; default: $KUBECONFIG, else ~/.kube/config',
+    help: 'single kubeconfig to use; default: $KUBECONFIG, else ~/.kube/config',
   },
   LOGIN_STORE,
 ];
@@ -34,58 +34,74 @@ export const WHOAMI_OPTIONS: readonly OptionSpec[] = [
 export const LOGIN_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'headless',
-    help: 'show a code for a browser elsewhere; the default where there is none',
+    help: 'print a code to enter in a browser on another device; the default without a browser',
   },
   {
     name: 'access-key',
     value: 'KEY',
-    help: 'take this key and ask nobody; -: standard input. Better than on the command line',
+    help: 'sign in with this key instead of a browser; -: read it from standard input, which is safer',
   },
-  { name: 'ca-file', value: 'FILE', help: 'authority of the server (PEM)' },
-  { name: 'insecure', help: 'look at no certificate, now and in the kubeconfig' },
+  { name: 'ca-file', value: 'FILE', help: 'CA certificate of the server (PEM)' },
+  { name: 'insecure', help: 'skip certificate verification; also written to the kubeconfig' },
   ...WHOAMI_OPTIONS,
 ];
 
 export const TOKEN_OPTIONS: readonly OptionSpec[] = [
-  { name: 'issuer', value: 'URL', help: 'the platform that has to have issued it' },
-  { name: 'jwks', value: 'FILE', help: 'its public keys; default: fetched from --issuer' },
-  { name: 'ca-file', value: 'FILE', help: 'authority to trust when the keys are fetched (PEM)' },
+  { name: 'issuer', value: 'URL', help: 'required issuer of the token' },
+  {
+    name: 'jwks',
+    value: 'FILE',
+    help: 'public keys of the issuer; default: fetched from --issuer',
+  },
+  {
+    name: 'ca-file',
+    value: 'FILE',
+    help: 'CA certificate (PEM) to trust when the keys are fetched',
+  },
   {
     name: 'audience',
     value: 'NAME',
     multiple: true,
-    help: 'what the token has to be for, as in gitplane:cluster:NAME; any of several',
+    help: 'accepted audience of the token, as in gitplane:cluster:NAME; one match is enough',
   },
 ];
 
 const KEY_OPTIONS: readonly OptionSpec[] = [
-  { name: 'user', value: 'NAME', help: 'the user that the key acts as' },
-  { name: 'team', value: 'NAME', help: 'the team that the key acts as, instead of a user' },
-  { name: 'ttl', value: 'DURATION', help: 'how long the key works, as in 12h or 30d' },
-  { name: 'display-name', value: 'TEXT', help: 'what people call the key' },
+  { name: 'user', value: 'NAME', help: 'user that the key acts as' },
+  { name: 'team', value: 'NAME', help: 'team that the key acts as, instead of a user' },
+  { name: 'ttl', value: 'DURATION', help: 'lifetime of the key, as in 12h or 30d' },
+  { name: 'display-name', value: 'TEXT', help: 'display name of the key' },
 ];
 
 export const KEYS_OPTIONS: readonly OptionSpec[] = [...KEY_OPTIONS, ...CONNECTION_OPTIONS];
 
 export const KUBECONFIG_OPTIONS: readonly OptionSpec[] = [
   ...KEY_OPTIONS,
-  { name: 'output', value: 'FILE', help: 'a new file for you alone; default: standard output' },
+  { name: 'output', value: 'FILE', help: 'new file with mode 0600; default: standard output' },
   ...CONNECTION_OPTIONS,
 ];
 
 export const SECRETS_OPTIONS: readonly OptionSpec[] = [
-  { name: 'namespace', value: 'NAMESPACE', default: 'default', help: 'of names without one' },
-  { name: 'all-namespaces', help: 'get: list the secrets of all of them' },
+  {
+    name: 'namespace',
+    value: 'NAMESPACE',
+    default: 'default',
+    help: 'namespace of names without one',
+  },
+  { name: 'all-namespaces', help: 'get: list the secrets of all namespaces' },
   { name: 'project', help: 'project secrets, instead of shared ones' },
   {
     name: 'from-file',
     value: 'FILE',
-    help: 'set: the value, byte for byte; default: standard input',
+    help: 'set: file with the value, byte for byte; default: standard input',
   },
-  { name: 'now', help: 'sync: begin a cycle, instead of telling how the last one ended' },
-  { name: 'wait', help: 'sync --now: wait for its end; exit 1 when a secret needs attention' },
-  { name: 'store', value: 'NAME', help: 'sync --now: of this secret store alone' },
-  { name: 'allow-deletions', help: 'sync --now: agree to however much it deletes' },
+  { name: 'now', help: 'sync: start a cycle instead of showing the result of the last one' },
+  {
+    name: 'wait',
+    help: 'sync --now: wait for the end of the cycle; exit 1 when a secret needs attention',
+  },
+  { name: 'store', value: 'NAME', help: 'sync --now: synchronize this secret store only' },
+  { name: 'allow-deletions', help: 'sync --now: approve every deletion of the cycle' },
   ...CONNECTION_OPTIONS,
 ];
 
@@ -93,8 +109,8 @@ export const USERS_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'from-file',
     value: 'FILE',
-    help: 'the password; default: standard input, or a question',
+    help: 'file with the password; default: standard input, or a prompt',
   },
-  { name: 'none', help: 'the user has no password any more' },
+  { name: 'none', help: 'remove the password of the user' },
   ...CONNECTION_OPTIONS,
 ];

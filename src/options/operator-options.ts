@@ -4,11 +4,15 @@ import { SERVE_OPTIONS } from './serve-options.ts';
 import { ETCD_OPTIONS } from './shared-options.ts';
 
 export const STATE_OPTIONS: readonly OptionSpec[] = [
-  { name: 'from', value: 'WHERE', help: 'where it is: embedded, or etcd://HOST:PORT[,HOST:PORT…]' },
+  {
+    name: 'from',
+    value: 'WHERE',
+    help: 'storage to copy from: embedded, or etcd://HOST:PORT[,HOST:PORT…]',
+  },
   {
     name: 'to',
     value: 'WHERE',
-    help: 'where it is to be: the other one; there must be nothing yet',
+    help: 'storage to copy to, of the other type; must be empty',
   },
   ...SERVE_OPTIONS.filter(({ name }) => ['data-dir', 'branch', 'api-group'].includes(name)),
   ...ETCD_OPTIONS,

@@ -5,14 +5,14 @@ import { API_GROUP, KEY_FILES, PGP_KEYS } from './shared-options.ts';
 const SEALING_OPTIONS: readonly OptionSpec[] = [KEY_FILES, PGP_KEYS, API_GROUP];
 
 export const SEAL_OPTIONS: readonly OptionSpec[] = [
-  { name: 'check', help: 'change nothing; exit 1 when a secret is in the clear' },
-  { name: 'init', help: 'make .sops.yaml where there is none' },
-  { name: 'recipient', value: 'AGE', multiple: true, help: 'for whom, with --init' },
+  { name: 'check', help: 'change nothing; exit 1 when a secret is plaintext' },
+  { name: 'init', help: 'create .sops.yaml where there is none' },
+  { name: 'recipient', value: 'AGE', multiple: true, help: 'age recipient for --init' },
   ...SEALING_OPTIONS,
 ];
 
 export const UNSEAL_OPTIONS: readonly OptionSpec[] = [
-  { name: 'in-place', help: 'write the files, instead of printing one' },
+  { name: 'in-place', help: 'write the decrypted files instead of printing one' },
   ...SEALING_OPTIONS,
 ];
 
@@ -22,12 +22,12 @@ export const EDIT_OPTIONS: readonly OptionSpec[] = [
     value: 'COMMAND',
     default: 'vi',
     variable: 'EDITOR',
-    help: '$EDITOR counts too',
+    help: 'editor command; also read from $EDITOR',
   },
   ...SEALING_OPTIONS,
 ];
 
 export const REKEY_OPTIONS: readonly OptionSpec[] = [
-  { name: 'commit', help: 'commit what was changed, and nothing else' },
+  { name: 'commit', help: 'commit the changed files, and nothing else' },
   ...SEALING_OPTIONS,
 ];

@@ -13,21 +13,21 @@ export const REFERENCE_NAMES: OptionSpec = {
   name: 'reference-names',
   value: 'FORM',
   default: 'short',
-  help: 'how tenants name what they refer to: short (v…) or concat (name-x-namespace-x-tenant)',
+  help: 'form of translated names in references: short (v…) or concat (name-x-namespace-x-tenant)',
 };
 
 export const ETCD_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'state-key',
     value: 'FILE',
-    help: 'key that seals what is in etcd, the same on every replica (64 hexadecimal digits)',
+    help: 'encryption key of the data in etcd, the same on every replica (64 hexadecimal digits)',
   },
-  { name: 'etcd-prefix', value: 'KEY', default: '/gitplane/', help: 'where everything is in etcd' },
-  { name: 'etcd-ca', value: 'FILE', help: 'authorities (PEM) to trust for etcd' },
-  { name: 'etcd-cert', value: 'FILE', help: 'certificate (PEM) to show to etcd' },
-  { name: 'etcd-key', value: 'FILE', help: 'its private key (PEM)' },
+  { name: 'etcd-prefix', value: 'KEY', default: '/gitplane/', help: 'prefix of all keys in etcd' },
+  { name: 'etcd-ca', value: 'FILE', help: 'CA certificates (PEM) to trust for etcd' },
+  { name: 'etcd-cert', value: 'FILE', help: 'client certificate (PEM) for etcd' },
+  { name: 'etcd-key', value: 'FILE', help: 'private key of --etcd-cert (PEM)' },
   { name: 'etcd-user', value: 'NAME', help: 'user name in etcd' },
-  { name: 'etcd-password-file', value: 'FILE', help: 'file with its password' },
+  { name: 'etcd-password-file', value: 'FILE', help: 'file with the password of --etcd-user' },
 ];
 
 /** Of commands that work without a daemon. */
@@ -36,7 +36,7 @@ export const KEY_FILES: OptionSpec = {
   value: 'FILE',
   multiple: true,
   variable: 'SOPS_AGE_KEY_FILE',
-  help: 'age identities that open sealed files; default: data/age.key where there is one',
+  help: 'age identities for decryption; default: data/age.key where it exists',
 };
 
 /** Of commands that seal. */
