@@ -1,4 +1,4 @@
-/** Every command: what it is for, what it takes, and where it is. */
+/** Commands with their summary, operands, options and module. */
 import {
   CRDS_OPTIONS,
   CREDENTIAL_OPTIONS,
@@ -32,12 +32,12 @@ interface Command {
   run(options: ParsedOptions): Promise<number>;
 }
 
-/** Asked for when a command runs: looking at the input opens it. */
+/** Read when a command runs: access to `process.stdin` opens it. */
 function streams(): { stdin: typeof process.stdin; out: typeof process.stdout } {
   return { stdin: process.stdin, out: process.stdout };
 }
 
-/** Commands are loaded when they are run: one should not wait for the modules of another. */
+/** A command is loaded when it runs, so that it does not wait for the modules of another. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     summary: 'run the daemon',

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** From the command line to a command to an exit status; no logic of its own. */
+/** Runs the command that the command line names, and sets the exit status. */
 import { COMMANDS } from './commands.ts';
 import { describeOptions, parseOptions, UsageError } from './options/index.ts';
 
@@ -34,12 +34,12 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     process.exitCode = await run(args);
   } catch (error) {
-    // One clear line; a stack would hide it. Errors that are not ours keep their stack in the log.
+    // One line without a stack.
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`gitplane: ${message}\n`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }
 
-// Not awaited: what is bundled into one script cannot wait at its top level.
+// Not awaited: a bundled script has no top-level await.
 void main(process.argv.slice(2));

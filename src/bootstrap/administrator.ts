@@ -45,7 +45,7 @@ export class OtherAdministratorError extends Error {
 export async function administratorToken(parts: Parts, file: string): Promise<string> {
   const existing = await readAdminToken(file);
   if (existing !== undefined) return existing;
-  // A crash, or a remote that does not answer, must not leave a key that nobody has.
+  // A crash, or a remote that does not respond, must not leave a key without its token file.
   const unconfirmed = `${file}.unconfirmed`;
   const { token } = await ensureAdminToken(unconfirmed);
   if (await makeAdministrator(parts, token)) {
@@ -103,7 +103,7 @@ interface Resource {
   readonly group: string;
 }
 
-/** Returns the name of an object that says this: a new one where somebody made the first another. */
+/** Returns the name of an object with these fields. Creates one with another name where the first was changed. */
 async function ensure(
   parts: Parts,
   resource: Resource,
@@ -137,7 +137,7 @@ function find(parts: Parts, resource: Resource, name: string): StoredObject | un
   return parts.store.get({ group, kind, namespace: '', name });
 }
 
-/** Whoever removes the token file has the data directory, and so the last word on who gets in. */
+/** Enables a disabled user again: removing the token file takes access to the data directory, which outranks any right. */
 async function ensureUser(parts: Parts, users: Resource): Promise<void> {
   const found = find(parts, users, NAME)?.object;
   const spec = {

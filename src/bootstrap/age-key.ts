@@ -1,4 +1,4 @@
-/** The identities of age that sealed secrets are opened with: our own, made once, and given ones. */
+/** age identities for decrypting secrets: the platform's own, generated once, and those of the operator. */
 import { createFile, readIfThere } from '../auth/index.ts';
 import { Keyring, makeIdentity, parseIdentities, SealingError } from '../sealing/index.ts';
 import type { MissingKeys } from './missing-keys.ts';
@@ -8,14 +8,13 @@ interface OpenedIdentities {
   readonly identities: readonly string[];
   /** Undefined: there is no key of this platform. */
   readonly recipient: string | undefined;
-  /** Set where no key was made, for these are missing. */
+  /** Set where no key was generated because these are missing. */
   readonly missing: MissingKeys | undefined;
 }
 
 /**
- * Throws StartError when a file cannot be used. `own`: where to make one; `given`: further files.
- * Ours comes first;
- * `recipient` is what it says of itself.
+ * Throws StartError when a file cannot be used. `own`: file for a generated identity, first in the
+ * result; `given`: additional files. `recipient` is read from the comment in the own file.
  */
 export async function openIdentities(of: {
   readonly own: string;
@@ -28,12 +27,12 @@ export async function openIdentities(of: {
   const hasOwn = (await readIfThere(of.own)) !== undefined;
   if (!hasOwn) {
     const missing = await of.missing?.(await new Keyring(given).recipients());
-    // A new key would hide that the old one is lost, and files would be sealed for it from then on.
+    // A new key would hide the loss of the old one, and new files would be encrypted for it.
     if (missing !== undefined) return { identities: given, recipient: undefined, missing };
     await makeKeyFile(of.own);
   }
   const identities = [...(await identitiesIn(of.own)), ...given];
-  // As the file says it: to work it out takes longer than everything else here.
+  // Read from the file: deriving it takes longer than everything else here.
   const recipient = /^# public key: (age1\w+)$/m.exec((await readIfThere(of.own)) ?? '')?.[1];
   const opened = { identities: [...new Set(identities)], recipient: recipient ?? of.own };
   return { ...opened, missing: undefined };

@@ -1,4 +1,4 @@
-/** The files that a daemon owns, by name (design section 7). */
+/** Files of a daemon by name (design section 7). */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { removeTemporariesIn } from '../files/index.ts';
@@ -9,20 +9,20 @@ export interface DataDirectory {
   readonly repository: string;
   readonly state: string;
   readonly stateKey: string;
-  /** What is in the clusters that are served here. */
+  /** Objects of clusters that this daemon serves beside the platform. */
   readonly clusters: string;
-  /** Kubeconfigs that tenants name by file; made by whoever runs the daemon. */
+  /** Kubeconfigs that tenants refer to by file name; the operator creates them. */
   readonly kubeconfigs: string;
   readonly tls: string;
   readonly adminToken: string;
   readonly hookSecret: string;
   readonly kubeconfig: string;
   readonly signingKey: string;
-  /** Where the OpenID provider has the keys that it signs with. */
+  /** Signing keys of the OpenID provider. */
   readonly oidcKeys: string;
-  /** The identity that sealed secrets are opened with. */
+  /** age identity for decrypting secrets. */
   readonly ageKey: string;
-  /** When scheduled jobs run next. */
+  /** Next runs of scheduled jobs. */
   readonly jobs: string;
 }
 

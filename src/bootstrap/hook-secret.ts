@@ -1,12 +1,12 @@
-/** The secret that forges call `POST /hooks/<secret>` with: the operator's, or one made here once. */
+/** Secret in `POST /hooks/<secret>` of forges: from the operator, or generated once. */
 import { randomBytes } from 'node:crypto';
 import { createFile, readIfThere } from '../auth/index.ts';
 import { StartError } from './start-error.ts';
 
-/** It is part of a path, and nobody may guess it. */
+/** Part of a path, and long enough that it cannot be guessed. */
 const SECRET = /^[A-Za-z0-9._~-]{16,200}$/;
 
-/** Throws StartError when the file holds no usable secret. `own`: where to make one. */
+/** Throws StartError when the file holds no usable secret. `own`: file for a generated one. */
 export async function hookSecret(of: { given: string | undefined; own: string }): Promise<string> {
   const { given, own } = of;
   if (given === undefined && (await readIfThere(own)) === undefined) {

@@ -1,4 +1,4 @@
-/** Sealed files of a branch that no key here opens. */
+/** Encrypted files of a branch that no available key decrypts. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { grepRevision, Reader, readRef } from '../git/index.ts';

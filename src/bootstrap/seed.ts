@@ -18,9 +18,9 @@ export async function seedRepository(of: {
   reader: FileReader;
   sealer: Sealer;
   kinds: KindTable;
-  /** Absent: for whom secrets are sealed is all there is to say. */
+  /** Absent: the first commit holds only `.sops.yaml`. */
   folder: string | undefined;
-  /** Where in the repository the files go; '' is the root. */
+  /** Target folder in the repository; '' is the root. */
   under: string;
   /** Seconds since the epoch. */
   time: number;

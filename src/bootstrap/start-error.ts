@@ -1,4 +1,4 @@
-/** Why the daemon cannot start, in one line that names the place and the remedy. */
+/** Reason that the daemon cannot start: one line with the place and the remedy. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

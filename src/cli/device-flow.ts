@@ -14,7 +14,7 @@ export interface DeviceSignIn {
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 }
 
-/** Throws when it was declined, or nobody agreed in time. */
+/** Throws when the user declined, or did not approve in time. */
 export async function signInWithCode(signIn: DeviceSignIn): Promise<GivenKey> {
   const { server, device, client, sleep = pause } = signIn;
   const begun = await ask(server, '/auth/device', { method: 'POST', body: { device, client } });
@@ -32,7 +32,7 @@ export async function signInWithCode(signIn: DeviceSignIn): Promise<GivenKey> {
     if (typeof polled !== 'string') return polled;
     const refusal = REFUSALS[polled];
     if (refusal !== undefined) throw new Error(refusal);
-    // Also where nobody answers: a network that comes back must not be flooded (section 3.5).
+    // Also without a response: a network that comes back must not be flooded (section 3.5).
     if (polled !== 'authorization_pending') interval += 5;
   }
   throw new Error(REFUSALS['expired_token']);

@@ -12,7 +12,7 @@ export interface CallOptions {
   readonly body?: unknown;
   /** Media type of the body; JSON when absent. */
   readonly type?: string | undefined;
-  /** How long the answer may take. */
+  /** Time limit for the response. */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -29,7 +29,7 @@ export async function kubeconfig(options: ParsedOptions, out: Output): Promise<n
     out.write(await newKubeconfig(connection, options));
     return 0;
   }
-  // Before the key: a file that is there must not cost a key that nobody has.
+  // Before the key is created: an existing file would leave a key that no client has.
   const file = await newFile(path);
   try {
     await file.writeFile(await newKubeconfig(connection, options));

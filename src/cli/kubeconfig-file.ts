@@ -12,7 +12,7 @@ import { isRecord } from '../apimachinery/index.ts';
 import { replaceFile } from '../auth/index.ts';
 import { removeTemporariesOf } from '../files/index.ts';
 
-/** What a login adds: a cluster, a user and a context that have one name. */
+/** Entries that a login adds: a cluster, a user and a context of the same name. */
 export interface KubeconfigEntry {
   readonly name: string;
   /** Fields of the cluster; undefined takes a field away. */

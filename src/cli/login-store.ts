@@ -23,7 +23,7 @@ export interface SavedLogin {
   readonly accessKey: string;
   /** RFC 3339; absent: it does not end. */
   readonly expirationTimestamp?: string | undefined;
-  /** Whether the platform made the key for this login, so that it goes with it. */
+  /** True if the platform made the key for this login; a logout then revokes it. */
   readonly isOurs: boolean;
 }
 

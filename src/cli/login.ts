@@ -68,7 +68,7 @@ export async function login(options: ParsedOptions, input: LoginInput): Promise<
   return 0;
 }
 
-/** Removes the login even where the platform cannot be told, and says so. */
+/** Removes the login, also when the platform cannot be reached, and reports that. */
 export async function logout(options: ParsedOptions, out: Output): Promise<number> {
   const { store, files, saved } = await chosenLogin(options, 'logout');
   const problem = await endLogin(saved);
@@ -138,7 +138,7 @@ async function newKey(
   return { ...key, isOurs: true };
 }
 
-/** Undefined: the platform was told, or it was not its key to end. */
+/** Undefined: the platform revoked the key, or did not issue it. */
 async function endLogin(saved: SavedLogin): Promise<string | undefined> {
   if (!saved.isOurs) return undefined;
   try {
@@ -185,7 +185,7 @@ function isName(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/.test(text);
 }
 
-/** Who signs in again trusts whom they trusted. */
+/** CA certificate of the former login; a new login to the same server trusts it again. */
 async function trusted(
   options: ParsedOptions,
   url: string,
@@ -214,7 +214,7 @@ function deviceName(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
   } catch {
-    // Nobody has the id of this process.
+    // The id of this process is unique on the machine.
     return hostname();
   }
 }

@@ -13,14 +13,14 @@ const PATIENCE_MS = 10 * 60_000;
 
 export interface BrowserSignIn {
   readonly server: SignInServer;
-  /** What the person who agrees is shown. */
+  /** Text for the page on which the user approves. */
   readonly device: string;
   readonly client: string;
   /** Shows the URL, and opens a browser with it where there is one. */
   open(url: string): void;
 }
 
-/** Throws when it was declined, or nobody came within ten minutes. */
+/** Throws when the user declined, or did not sign in within ten minutes. */
 export async function signInWithBrowser(signIn: BrowserSignIn): Promise<GivenKey> {
   const state = randomBytes(32).toString('base64url');
   const verifier = randomBytes(32).toString('base64url');
@@ -96,7 +96,7 @@ function waitForCode(
   });
 }
 
-/** Undefined: somebody else's request. Any page of any site can make the browser ask this port. */
+/** Undefined: a request of another origin. Any page of any site can make the browser send one to this port. */
 function outcomeOf(
   { method, url = '', headers }: IncomingMessage,
   { state, port }: Waiting,

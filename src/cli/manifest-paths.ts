@@ -1,4 +1,4 @@
-/** Where the manifests of a folder are. */
+/** Manifests of a folder on disk. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PathFilter } from '../manifests/index.ts';

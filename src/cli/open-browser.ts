@@ -1,9 +1,9 @@
-/** Opens a URL in the browser of whoever sits there; says nothing when there is none. */
+/** Opens a URL in the browser of the user; does nothing when there is none. */
 import { spawn } from 'node:child_process';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether a browser would open on this screen: not in a session over SSH, not without a display. */
+/** False in a session over SSH and without a display. */
 export function hasBrowser(environment: Environment, platform: NodeJS.Platform): boolean {
   if (environment['BROWSER']) return true;
   if (environment['SSH_CONNECTION'] || environment['SSH_TTY']) return false;

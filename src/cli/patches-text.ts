@@ -1,4 +1,4 @@
-/** What patches did to an object, for people: step by step, then the difference as a whole. */
+/** Report of patches on an object as text: each step, then the diff of the whole object. */
 
 import type { JsonObject } from '../apimachinery/index.ts';
 import type {

@@ -176,7 +176,7 @@ function translated(object: JsonObject, { tenant }: PatchProgram): JsonObject {
   return kind.translate(placed as unknown as KubeObject, tenant) as unknown as JsonObject;
 }
 
-/** Where kubectl would put it. */
+/** In the namespace `default`, as kubectl does. */
 function inDefault(object: JsonObject, metadata: JsonObject): JsonObject {
   return { ...object, metadata: { ...metadata, namespace: 'default' } };
 }

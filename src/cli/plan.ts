@@ -63,7 +63,7 @@ export async function plan(
   }
 }
 
-/** The repository that was named, else that of a daemon, else the one around. */
+/** The repository of `--repo-dir`, otherwise that of a daemon, otherwise the current folder. */
 function placeOf(options: ParsedOptions): string {
   const named = options.text('repo-dir');
   if (named !== undefined) return named;
@@ -71,7 +71,7 @@ function placeOf(options: ParsedOptions): string {
   return existsSync(hosted) ? hosted : '.';
 }
 
-/** The branch as it is here, or as it was when it was fetched. Undefined: it has no commit yet. */
+/** Commit of `--base`, otherwise of the branch as last fetched, otherwise of the local branch. Undefined: no commit yet. */
 async function baseOf(
   reader: OpenedReader,
   gitDir: string,
@@ -108,7 +108,7 @@ async function judgeOf(
   const keyring = await keyringOf(options);
   const store = await openStore({
     engine: new MemoryEngine(),
-    // Nothing of it is kept.
+    // Nothing is persisted.
     codec: sealingCodec(Buffer.alloc(32), () => false),
     onError: (error) => {
       throw error;

@@ -1,4 +1,4 @@
-/** How others start this program again: by its name where that leads here, else by its place. */
+/** Command that starts this program again: its name where PATH leads to it, otherwise its path. */
 import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -163,7 +163,7 @@ export async function rotate(options: ParsedOptions, out: Output): Promise<numbe
   return commit(tree, { options, changed, message: 'Rotate the keys of sealed files' });
 }
 
-/** Who can read: `list`, `add`, `remove`. Files follow; who is removed has to lose the key as well. */
+/** `recipients list`, `add`, `remove`. Files are re-encrypted; a removed recipient keeps what it read before. */
 export async function recipients(options: ParsedOptions, out: Output): Promise<number> {
   const [action = 'list', recipient, ...more] = options.operands;
   const tree = await SealedTree.open(options, []);

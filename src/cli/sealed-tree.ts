@@ -21,7 +21,7 @@ import {
 import { openGpgKeyring, SignatureFileError } from '../signatures/index.ts';
 import { manifestPaths } from './manifest-paths.ts';
 
-/** Where a daemon in this folder keeps its key. */
+/** Key file of a daemon in this folder. */
 const OWN_KEY = 'data/age.key';
 /** Usual file of public keys beside `.sops.yaml`. */
 const PGP_KEYS = '.sops.pub.asc';
@@ -136,7 +136,7 @@ export class SealedTree {
     );
   }
 
-  /** What the sealer has to know of the place of a file. */
+  /** Context of a file for the sealer. */
   async place(path: string): Promise<Parameters<Sealer['sealFile']>[0]> {
     const { text } = await this.config();
     const content = Buffer.from(text);

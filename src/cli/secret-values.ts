@@ -43,7 +43,7 @@ export async function getSecret(options: ParsedOptions, { out }: ValueInput): Pr
   return 0;
 }
 
-/** What the platform answers where somebody may not see a value. */
+/** Answer of the platform to a user without the right to see a value. */
 const MASK = '***';
 
 export async function setSecret(
@@ -52,7 +52,7 @@ export async function setSecret(
 ): Promise<number> {
   const [, target, key, ...more] = options.operands;
   if (target === undefined || key === undefined) throw new UsageError(HELP);
-  // What was written in its place is not repeated.
+  // The unknown word is not repeated: it may be a secret.
   if (more.length > 0 || key.includes('=')) {
     throw new UsageError(
       'A value is not for the command line, where others can see it: pipe it in, or name a file with --from-file',
@@ -68,7 +68,7 @@ export async function setSecret(
   } catch (error) {
     if (!isAnswer(error, 404)) throw error;
     await connection.call('POST', collection, { metadata: { name }, spec }).catch((failure) => {
-      // Somebody was quicker to make it.
+      // Another client created it first.
       if (isAnswer(failure, 409)) return patch();
       throw failure;
     });

@@ -26,7 +26,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
 const PATIENCE_MS = 120_000;
 
-/** 1 when the store does not answer, or a secret needs somebody to look at it. */
+/** 1 when the store does not respond, or a secret needs attention. */
 async function sync(connection: Connection, options: ParsedOptions, out: Output): Promise<number> {
   const [now, wait] = [options.isOn('now'), options.isOn('wait')];
   const allowDeletions = options.isOn('allow-deletions');

@@ -1,4 +1,4 @@
-/** What the sign-in of the command line asks of a platform. */
+/** Requests of the command-line sign-in to a platform. */
 import { readFile } from 'node:fs/promises';
 import { isRecord } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
@@ -19,7 +19,7 @@ export interface GivenKey {
   readonly expirationTimestamp?: string | undefined;
 }
 
-/** Whose key it is. */
+/** User of a key. */
 export interface KeyHolder extends GivenKey {
   readonly groups: readonly string[];
   /** Name of the access key. */

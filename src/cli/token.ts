@@ -57,7 +57,7 @@ function issuerOf(given: string): string {
 async function keySet(options: ParsedOptions, issuer: string): Promise<JSONWebKeySet> {
   const file = options.text('jwks');
   if (file !== undefined) return JSON.parse(await readFile(file, 'utf8')) as JSONWebKeySet;
-  // A token can name anybody as its issuer: nobody is asked whom the caller did not name.
+  // A token can name any issuer: keys are fetched only from the one that the caller names.
   if (options.text('issuer') === undefined) {
     throw new UsageError(`Give --jwks FILE, or --issuer ${issuer} to fetch the keys from there`);
   }

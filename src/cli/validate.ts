@@ -156,7 +156,7 @@ function findingsIn(
   const catalog = new Catalog('');
   const commit = { id: '0'.repeat(40), committerTime: 0 };
   catalog.advance({ commit, files: new Map(files.map((file) => [file.path, file])) });
-  // Whoever has no key can check all but the values.
+  // Without a key, everything but the values can be checked.
   const severity = ({ unreadable }: Problem) => (unreadable === true ? 'warning' : 'error');
   const errors = catalog
     .problems()

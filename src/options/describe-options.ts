@@ -1,7 +1,7 @@
-/** Options as people read them on a terminal. */
+/** Options as text for a terminal. */
 import type { OptionSpec } from './option-spec.ts';
 
-/** The table as lines of help. */
+/** One line of help per option. */
 export function describeOptions(specs: readonly OptionSpec[]): string {
   const rows = specs.map((spec) => {
     const short = spec.short === undefined ? '' : `-${spec.short}, `;

@@ -22,7 +22,7 @@ export const CRDS_OPTIONS: readonly OptionSpec[] = [
   API_GROUP,
 ];
 
-/** Those of the daemon that a plan depends on. */
+/** Options of the daemon that change a plan. */
 const SHARED_WITH_SERVE = [
   'data-dir',
   'branch',

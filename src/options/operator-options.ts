@@ -1,4 +1,4 @@
-/** Options of commands for whoever runs a daemon: moving its state, checking it. */
+/** Options of commands for operators of a daemon: moving its state, checking it. */
 import type { OptionSpec } from './option-spec.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
 import { ETCD_OPTIONS } from './shared-options.ts';
@@ -18,7 +18,7 @@ export const STATE_OPTIONS: readonly OptionSpec[] = [
   ...ETCD_OPTIONS,
 ];
 
-/** Those of the daemon whose directory it is. */
+/** Options of the daemon whose data directory is checked. */
 export const DOCTOR_OPTIONS: readonly OptionSpec[] = [
   ...SERVE_OPTIONS,
   { name: 'output', short: 'o', value: 'FORMAT', default: 'text', help: 'text or json' },

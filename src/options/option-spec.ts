@@ -1,15 +1,15 @@
-/** What declares an option: the one row that its flag, its variable, its default and its line in the
- * help and in the documentation come from. */
+/** Declaration of an option: source of its flag, its variable, its default, and its line in the help
+ * and in the documentation. */
 export interface OptionSpec {
   readonly name: string;
   /** One letter: `-f` for `--file`. */
   readonly short?: string;
-  /** What stands for the value in the help; absent: the flag takes none. */
+  /** Placeholder for the value in the help; absent: the flag takes none. */
   readonly value?: string;
   readonly default?: string;
   readonly help: string;
   readonly multiple?: boolean;
-  /** A variable of others that says the same, such as KUBECONFIG. */
+  /** Variable of other programs with the same meaning, such as KUBECONFIG. */
   readonly variable?: string;
 }
 

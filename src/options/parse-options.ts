@@ -1,13 +1,13 @@
-/** The command line and the environment, read as a table of options says: a flag wins over its
- * variable. The only reader of the process environment. */
+/** Parses the command line and the environment by a table of options. A flag takes precedence over its
+ * variable. No other file reads the environment of the process. */
 import { parseArgs } from 'node:util';
 import { type OptionSpec, variableOf } from './option-spec.ts';
 
-/** Wrong words on the command line: one sentence for the user, exit status 2. */
+/** Wrong use of the command line: one sentence for the user, exit status 2. */
 export class UsageError extends Error {}
 
 export interface ParsedOptions {
-  /** Undefined when neither the flag, nor its variable, nor a default says anything. */
+  /** Undefined without a flag, a variable and a default. */
   text(name: string): string | undefined;
   /** For options that have a default. */
   required(name: string): string;
@@ -15,7 +15,7 @@ export interface ParsedOptions {
   isOn(name: string): boolean;
   all(name: string): readonly string[];
   readonly operands: readonly string[];
-  /** Variables of the process, for what names them. */
+  /** Environment of the process, for code that refers to variables by name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

@@ -1,4 +1,4 @@
-/** Options of commands that seal manifests and open them. */
+/** Options of commands that encrypt and decrypt manifests. */
 import type { OptionSpec } from './option-spec.ts';
 import { API_GROUP, KEY_FILES, PGP_KEYS } from './shared-options.ts';
 

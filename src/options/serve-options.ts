@@ -1,4 +1,4 @@
-/** The options of the daemon. What is read from them is checked in src/daemon. */
+/** Options of the daemon. Their values are checked in src/daemon. */
 import type { OptionSpec } from './option-spec.ts';
 import { API_GROUP, ETCD_OPTIONS, REFERENCE_NAMES } from './shared-options.ts';
 

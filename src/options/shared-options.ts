@@ -8,7 +8,7 @@ export const API_GROUP: OptionSpec = {
   help: 'name of the management API group',
 };
 
-/** One answer for the daemon and for the commands that show what it will do. */
+/** The same for the daemon and for the commands that show its changes in advance. */
 export const REFERENCE_NAMES: OptionSpec = {
   name: 'reference-names',
   value: 'FORM',
@@ -39,7 +39,7 @@ export const KEY_FILES: OptionSpec = {
   help: 'age identities for decryption; default: data/age.key where it exists',
 };
 
-/** Of commands that seal. */
+/** Of commands that encrypt manifests. */
 export const PGP_KEYS: OptionSpec = {
   name: 'pgp-keys',
   value: 'FILE',

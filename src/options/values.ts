@@ -1,4 +1,4 @@
-/** Values of options, checked: what every command asks in the same words. All throw UsageError. */
+/** Checked values of options, with the same errors in every command. All functions throw UsageError. */
 import { resolve } from 'node:path';
 import { type ParsedOptions, UsageError } from './parse-options.ts';
 
@@ -17,7 +17,7 @@ export function parseAddress(name: string, text: string): Address {
   return { host: match[1] ?? (match[2] === '' ? '0.0.0.0' : (match[2] ?? '')), port };
 }
 
-/** One of a few words. */
+/** One of the given words. */
 export function readChoice<const T extends string>(
   options: ParsedOptions,
   name: string,
@@ -45,7 +45,7 @@ export function readNumber(
   );
 }
 
-/** The file that an option names, from the folder of the process; undefined: it names none. */
+/** Absolute path of the file that an option names; undefined: the option is not set. */
 export function readPath(options: ParsedOptions, name: string): string | undefined {
   const path = options.text(name);
   return path === undefined ? undefined : resolve(path);

@@ -1,4 +1,4 @@
-/** What Prometheus reads about the audit log. */
+/** Metrics of the audit log. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface AuditFigures {
@@ -34,7 +34,7 @@ export function createAuditMetrics(registry: Registry, figures: () => AuditFigur
   });
   new Gauge({
     name: 'gitplane_audit_waiting_bytes',
-    help: 'Bytes of events that wait to be written to the audit log',
+    help: 'Bytes of events waiting to be written to the audit log',
     labelNames: ['sink'],
     registers,
     collect() {
@@ -43,7 +43,7 @@ export function createAuditMetrics(registry: Registry, figures: () => AuditFigur
   });
   new Counter({
     name: 'gitplane_audit_events_total',
-    help: 'Events made for the audit log, by level; relayed: those that others sent',
+    help: 'Events created for the audit log, by level; relayed: received from other replicas',
     labelNames: ['level'],
     registers,
     collect() {
@@ -53,7 +53,7 @@ export function createAuditMetrics(registry: Registry, figures: () => AuditFigur
   });
   new Counter({
     name: 'gitplane_audit_written_events_total',
-    help: 'Events that the audit log took',
+    help: 'Events written to the audit log',
     labelNames: ['sink'],
     registers,
     collect() {
@@ -63,7 +63,7 @@ export function createAuditMetrics(registry: Registry, figures: () => AuditFigur
   });
   new Counter({
     name: 'gitplane_audit_dropped_events_total',
-    help: 'Events that the audit log never got: it could not be written and too many waited',
+    help: 'Events dropped because the audit log could not be written and the queue was full',
     labelNames: ['sink'],
     registers,
     collect() {
@@ -73,7 +73,7 @@ export function createAuditMetrics(registry: Registry, figures: () => AuditFigur
   });
   new Counter({
     name: 'gitplane_audit_write_failures_total',
-    help: 'Writes that the audit log did not take, by what the system or the data base said',
+    help: 'Failed writes to the audit log, by error code of the system or the database',
     labelNames: ['sink', 'code'],
     registers,
     collect() {

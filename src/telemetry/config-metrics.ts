@@ -1,4 +1,4 @@
-/** What Prometheus reads about the configuration of the platform. */
+/** Metrics of the platform configuration. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface ConfigMetrics {
@@ -13,7 +13,7 @@ export function createConfigMetrics(
   const registers = [registry];
   new Gauge({
     name: 'gitplane_config_in_force',
-    help: '1 while the newest configuration is in force as it was written, else 0',
+    help: '1 while the newest configuration is in force, else 0',
     registers,
     collect() {
       this.set(problem() === undefined ? 1 : 0);
@@ -22,7 +22,7 @@ export function createConfigMetrics(
   return {
     changes: new Counter({
       name: 'gitplane_config_changes_total',
-      help: 'Configurations that were put into force, or were not, by result (applied, refused)',
+      help: 'Configurations by result (applied, refused)',
       labelNames: ['result'],
       registers,
     }),

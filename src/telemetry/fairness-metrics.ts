@@ -1,4 +1,4 @@
-/** What Prometheus reads about requests that take turns. */
+/** Metrics of requests in flow control. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 interface Figures {
@@ -16,7 +16,7 @@ export function createFairnessMetrics(
   const registers = [registry];
   new Gauge({
     name: 'gitplane_fair_queue_requests',
-    help: 'Requests that take turns, by level (writes, lists) and state: held (all of them, those whose bodies are still read too), at_work, waiting',
+    help: 'Requests in flow control, by level (writes, lists) and state: held (all, including those whose bodies are still being read), at_work, waiting',
     labelNames: ['level', 'state'],
     registers,
     collect() {
@@ -29,7 +29,7 @@ export function createFairnessMetrics(
   });
   new Counter({
     name: 'gitplane_fair_queue_refused_total',
-    help: 'Requests that were answered 429 as their user had too many already, by level',
+    help: 'Requests answered 429 because their user had too many in progress, by level',
     labelNames: ['level'],
     registers,
     collect() {

@@ -13,13 +13,13 @@ export function createJobMetrics(registry: Registry): JobMetrics {
     new Gauge({ name, help, labelNames: ['job'], registers });
   const runs = new Counter({
     name: 'gitplane_job_runs_total',
-    help: 'Runs of scheduled jobs, by result: succeeded, failed, interrupted, or skipped as the run before had not ended or its window had',
+    help: 'Runs of scheduled jobs, by result: succeeded, failed, interrupted, or skipped because the previous run had not ended or the window had closed',
     labelNames: ['job', 'result'],
     registers,
   });
-  const duration = gauge('gitplane_job_last_duration_seconds', 'Time that the last run took');
-  const ended = gauge('gitplane_job_last_end_timestamp_seconds', 'When the last run ended');
-  const upcoming = gauge('gitplane_job_next_run_timestamp_seconds', 'When the job runs next');
+  const duration = gauge('gitplane_job_last_duration_seconds', 'Duration of the last run');
+  const ended = gauge('gitplane_job_last_end_timestamp_seconds', 'End of the last run');
+  const upcoming = gauge('gitplane_job_next_run_timestamp_seconds', 'Next run of the job');
   return {
     ran: (job, result, seconds) => {
       runs.inc({ job, result });

@@ -1,6 +1,6 @@
 /**
- * One logger for the process: constant messages, variable fields, and no secret ever. Bodies of
- * requests are never logged at all; the paths below are a second net for what slips into a field.
+ * Logger of the process: constant messages, variable fields, no secrets. Bodies of requests are never
+ * logged; the paths below redact secrets that reach a field by mistake.
  */
 import { type Logger, type LoggerOptions, pino } from 'pino';
 

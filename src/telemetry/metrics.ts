@@ -1,4 +1,4 @@
-/** What Prometheus reads at `/metrics`. Names and units follow its naming rules. */
+/** Metrics of the daemon at `/metrics`. Names and units follow the rules of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createJobMetrics, type JobMetrics } from './job-metrics.ts';
 import { RequestDurations } from './request-durations.ts';
@@ -7,7 +7,7 @@ const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 const REQUESTS = {
   name: 'gitplane_request_duration_seconds',
-  help: 'Requests of the API',
+  help: 'API requests',
   bounds: LATENCY_SECONDS,
 };
 
@@ -25,15 +25,15 @@ export interface Metrics {
   readonly jobs: JobMetrics;
 }
 
-/** `objects` is asked at each scrape: how many there are by kind and health. */
+/** `objects` counts objects by kind and health, at each scrape. */
 export function createMetrics(observe: {
   objects(): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }>;
   /** Seconds since the last applied commit was made; undefined before the first. */
   lastCommitAge(): number | undefined;
   waitingWrites(): number;
-  /** Why readers do not see where the branch is, if they do not. */
+  /** Reason that readers do not see the head of the branch; undefined: they do. */
   hold(): { readonly reason: string; readonly prunes: readonly unknown[] } | undefined;
-  /** True: another registry tells about the process. Observers of it cannot be let go of. */
+  /** True: another registry has the metrics of the process, whose observers cannot be removed. */
   readonly withoutProcess?: boolean;
 }): Metrics {
   const registry = new Registry();
@@ -61,7 +61,7 @@ export function createMetrics(observe: {
   });
   new Gauge({
     name: 'gitplane_waiting_writes',
-    help: 'API writes that wait for their turn',
+    help: 'API writes waiting in the write queue',
     registers,
     collect() {
       this.set(observe.waitingWrites());
@@ -69,7 +69,7 @@ export function createMetrics(observe: {
   });
   new Gauge({
     name: 'gitplane_held',
-    help: '1 while the branch is held until somebody agrees to where it is, by reason',
+    help: '1 while the head of the branch waits for approval, by reason',
     labelNames: ['reason'],
     registers,
     collect() {
@@ -80,7 +80,7 @@ export function createMetrics(observe: {
   });
   new Gauge({
     name: 'gitplane_held_prunes',
-    help: 'Objects that would be removed if what is held were approved',
+    help: 'Objects that approval of the held commits would remove',
     registers,
     collect() {
       this.set(observe.hold()?.prunes.length ?? 0);
@@ -90,16 +90,16 @@ export function createMetrics(observe: {
     registry,
     pushToVisible: histogram(
       'gitplane_push_to_visible_seconds',
-      'From the moment the daemon saw that a push moved the branch until readers see it',
+      'Time from the detection of a push until readers see it',
     ),
     writeToCommit: histogram(
       'gitplane_write_to_commit_seconds',
-      'From the arrival of an API write until its commit is durable and visible',
+      'Time from the arrival of an API write until its commit is durable and visible',
     ),
     publish: histogram('gitplane_publish_seconds', 'Time to make one group of commits durable'),
     publishedCommits: new Counter({
       name: 'gitplane_published_commits_total',
-      help: 'Commits that API writes became',
+      help: 'Commits created by API writes',
       registers,
     }),
     requests: new RequestDurations(REQUESTS, registry),

@@ -1,4 +1,4 @@
-/** What Prometheus reads about a followed repository; only where one is followed. */
+/** Metrics of a followed repository; absent where none is followed. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

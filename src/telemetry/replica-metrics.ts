@@ -1,4 +1,4 @@
-/** What a replica tells about how it follows the state. */
+/** Metrics of a replica that follows the state. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export function createReplicaMetrics(
@@ -13,7 +13,7 @@ export function createReplicaMetrics(
   const registers = [registry];
   new Gauge({
     name: 'gitplane_replica_unconfirmed_seconds',
-    help: 'Seconds since this replica was last sure to show the newest state',
+    help: 'Seconds since this replica last confirmed that it shows the newest state',
     registers,
     collect() {
       this.set(observe.unconfirmedMs / 1000);
@@ -21,7 +21,7 @@ export function createReplicaMetrics(
   });
   new Gauge({
     name: 'gitplane_replica_resource_version',
-    help: 'The newest version that this replica shows',
+    help: 'Newest version that this replica shows',
     registers,
     collect() {
       this.set(observe.resourceVersion);
@@ -29,7 +29,7 @@ export function createReplicaMetrics(
   });
   new Counter({
     name: 'gitplane_replica_steps_total',
-    help: 'Steps of the state that this replica followed',
+    help: 'State changes that this replica applied',
     registers,
     collect() {
       this.reset();
@@ -38,7 +38,7 @@ export function createReplicaMetrics(
   });
   new Counter({
     name: 'gitplane_replica_reloads_total',
-    help: 'How often this replica had to read the whole state anew, which ends its watches',
+    help: 'Full reads of the state by this replica, which end its watches',
     registers,
     collect() {
       this.reset();

@@ -19,7 +19,7 @@ interface Value {
 
 interface Series {
   readonly labels: { readonly verb: string; readonly resource: string; readonly code: string };
-  /** How many fell into each bucket, and beyond the last one. */
+  /** Requests per bucket, and beyond the last one. */
   readonly counts: Float64Array;
   sum: number;
 }

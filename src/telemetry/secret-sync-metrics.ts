@@ -1,4 +1,4 @@
-/** What Prometheus reads about the sync with the secret store. */
+/** Metrics of the synchronization with secret stores. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface SecretSyncFacts {
@@ -66,12 +66,12 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
   );
   gauge(
     'gitplane_secret_sync_last_success_timestamp_seconds',
-    'When a cycle over all secrets of the store last found it answering',
+    'Time of the last cycle in which the secret store responded',
     ({ lastSuccess }) => lastSuccess,
   );
   gauge(
     'gitplane_secret_sync_pace',
-    'Requests per second that the secret store is sent at most, learned from its quota; absent without a store',
+    'Limit of requests per second to the secret store, learned from its quota; absent without a store',
     ({ pace }) => pace,
   );
   countGauges(registers, () => facts());
@@ -84,7 +84,7 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
     }),
     duration: new Histogram({
       name: 'gitplane_secret_sync_cycle_duration_seconds',
-      help: 'How long a cycle over all secrets of the store took',
+      help: 'Duration of a cycle over all secrets of the store',
       labelNames: ['store'],
       buckets: BUCKETS,
       registers,
@@ -97,19 +97,19 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
     }),
     refused: new Counter({
       name: 'gitplane_secret_sync_refused_total',
-      help: 'Requests that the secret store refused over its quota (429); they are sent again',
+      help: 'Requests that the secret store refused by quota (429); they are retried',
       labelNames: ['store'],
       registers,
     }),
     keys: new Counter({
       name: 'gitplane_secret_sync_keys_total',
-      help: 'Keys of secrets that the sync wrote, by direction: pull, push',
+      help: 'Keys of secrets written by the synchronization, by direction: pull, push',
       labelNames: ['store', 'direction'],
       registers,
     }),
     failures: new Counter({
       name: 'gitplane_secret_sync_failures_total',
-      help: 'Secrets that could not be synced, by reason; one each cycle',
+      help: 'Secrets that could not be synchronized, by reason; one per cycle',
       labelNames: ['store', 'reason'],
       registers,
     }),
@@ -152,7 +152,7 @@ function countGauges(
   });
   new Gauge({
     name: 'gitplane_secret_sync_pull_listed',
-    help: '1 if the newest listing of the path of a pull ended well, 0 if it did not',
+    help: '1 if the newest listing of the path of a pull succeeded, else 0',
     labelNames: ['store', 'pull'],
     registers,
     collect() {

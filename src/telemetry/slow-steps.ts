@@ -1,4 +1,4 @@
-/** Says in the log where something is that goes on for long, such as a start. */
+/** Warnings in the log while a step, such as a start, takes long. */
 import type { Logger } from './logger.ts';
 
 const SLOW_AFTER_MS = 5_000;

@@ -27,12 +27,12 @@ const GAUGES = [
   {
     kind: 'Endpoints',
     name: 'gitplane_tenant_endpoints',
-    help: 'Endpoints of tenants by how far their sync is: synced, skipped, stale, failed',
+    help: 'Endpoints of tenants by sync state: synced, skipped, stale, failed',
   },
   {
     kind: 'Service',
     name: 'gitplane_tenant_services',
-    help: 'Services of tenants by how far their sync is: synced, skipped, stale, failed',
+    help: 'Services of tenants by sync state: synced, skipped, stale, failed',
   },
 ] as const;
 
@@ -57,7 +57,7 @@ export function createTenantMetrics(registry: Registry): TenantMetrics {
   let leftovers = (): number => 0;
   new Gauge({
     name: 'gitplane_tenant_leftover_places',
-    help: 'Places on control-plane clusters from which objects of removed or moved tenants are still to be removed',
+    help: 'Namespaces of control-plane clusters with objects of removed or moved tenants that are still to be deleted',
     registers,
     collect() {
       this.set(leftovers());
@@ -66,13 +66,13 @@ export function createTenantMetrics(registry: Registry): TenantMetrics {
   return {
     writes: new Counter({
       name: 'gitplane_tenant_writes_total',
-      help: 'Endpoints and Services that the sync wrote, by verb: create, update and delete on control-plane clusters, return in tenant clusters',
+      help: 'Endpoints and Services written by the synchronization, by verb: create, update and delete on control-plane clusters, return in tenant clusters',
       labelNames: ['tenant', 'kind', 'verb'],
       registers,
     }),
     failures: new Counter({
       name: 'gitplane_tenant_failures_total',
-      help: 'Endpoints and Services that could not be synced and will not be without a change, by reason',
+      help: 'Endpoints and Services that cannot be synchronized without a change, by reason',
       labelNames: ['tenant', 'kind', 'reason'],
       registers,
     }),

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 
 /** Labels of letters, digits, hyphens and underscores; the first may be a star. */
 const HOST_NAME = /^(\*\.)?[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*$/;
-/** What a server listens on to mean every address; nobody connects to it. */
+/** Addresses that mean every interface; clients cannot connect to them. */
 const UNSPECIFIED_ADDRESSES = ['0.0.0.0', '::'];
 
 /**

@@ -8,7 +8,7 @@ export interface KubeconfigOptions {
   readonly caPem?: string | undefined;
   /** The access key. The text returned holds it: write it to files of mode 0600 only. */
   readonly token: string;
-  /** What the user is called in the file. */
+  /** Name of the user entry. */
   readonly name?: string;
 }
 

@@ -1,13 +1,13 @@
-/** Reading keys and certificates so that a damaged file is named, with what to do about it. */
+/** Reads keys and certificates. Errors name the damaged file and the remedy. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** What node calls P-256. */
+/** Name of P-256 in Node. */
 const CURVE = 'prime256v1';
 
 export interface PemFile {
   readonly path: string;
   readonly pem: string;
-  /** What to do when the file is not usable. */
+  /** Remedy for a file that cannot be used. */
   readonly remedy: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The daemon's own certificate authority: `ca.key` and `ca.crt`, made once and then kept, because
- * every kubeconfig that was handed out trusts it.
+ * The daemon's own certificate authority: `ca.key` and `ca.crt`. They are generated once and never
+ * replaced, because every issued kubeconfig trusts them.
  */
 import { createHash, createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
@@ -29,14 +29,14 @@ export async function ensureAuthority(directory: string, now: number): Promise<A
 }
 
 async function makeKey(path: string): Promise<string> {
-  // Takes a while to load, and only the first start of a data directory needs it.
+  // Loaded late: only the first start of a data directory needs it.
   const { newKeyPem } = await import('./certificates.ts');
   const pem = await newKeyPem();
   await replaceFile(path, pem, OWNER_ONLY);
   return pem;
 }
 
-/** Also for a key that a crash left without its certificate. */
+/** Also used for a key that a crash left without its certificate. */
 async function makeCertificate(key: PemFile, path: string, now: number): Promise<Authority> {
   const name = `gitplane CA ${fingerprint(key)}`;
   const validity = { from: now - BACKDATE_MS, until: now + LIFE_DAYS * DAY_MS };

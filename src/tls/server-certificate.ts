@@ -25,7 +25,7 @@ export interface ServerCertificateOptions {
 export interface ServerCertificate {
   readonly keyPem: string;
   readonly certificatePem: string;
-  /** What clients must trust. */
+  /** Certificate of the authority, which clients must trust. */
   readonly caPem: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -76,7 +76,7 @@ async function readPair(directory: string): Promise<Pair | undefined> {
   return { keyPem, certificatePem };
 }
 
-/** A pair that does not fit together is what a crash between the two writes leaves behind. */
+/** A crash between the two writes leaves a pair that does not match. */
 function isGood(pair: Pair, authority: Authority, { names, now }: Wanted): boolean {
   const certificate = new X509Certificate(pair.certificatePem);
   const present = new Set(namesOf(pair.certificatePem));
@@ -95,7 +95,7 @@ async function makePair(
   { names, now }: Wanted,
 ): Promise<Pair> {
   const [keyPath, certificatePath] = pathsIn(directory);
-  // Takes a while to load, and most starts find what they need.
+  // Loaded late: most starts find a valid certificate.
   const { newKeyPem, serverCertificate } = await import('./certificates.ts');
   const keyPem = await newKeyPem();
   const from = now - BACKDATE_MS;
