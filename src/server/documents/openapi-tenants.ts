@@ -130,7 +130,9 @@ const PREVIEW = fields(
         {
           before: anything('Translated, before the patches.'),
           after: anything('After them. Absent: a patch failed, and nothing would be written.'),
-          patch: anything('From `before` to `after`, as a JSON Patch (RFC 6902). Absent: it is too long.'),
+          patch: anything(
+            'From `before` to `after`, as a JSON Patch (RFC 6902). Absent: it is too long.',
+          ),
           report: anything('What each patch did: where it matched, what went in, what came out.'),
         },
         ['before', 'report'],
