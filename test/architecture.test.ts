@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   manifests: ['apimachinery'],
   sealing: ['apimachinery', 'manifests'],
   'secrets-merge': ['apimachinery'],
-  'secret-store-client': ['outbound', 'apimachinery', 'secrets-merge'],
+  'secret-store-client': ['concurrency', 'outbound', 'apimachinery', 'secrets-merge'],
   signatures: ['concurrency', 'apimachinery', 'git'],
   admission: ['apimachinery', 'kinds', 'manifests'],
   etcd: ['concurrency'],

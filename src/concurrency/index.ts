@@ -1,5 +1,6 @@
 /** Public names of `concurrency/`: other folders import this file alone. */
 export { answerRequests, notify } from './answer-requests.ts';
+export { type Backoff, backoffAfter, backoffBound, pause, RetryDelay } from './backoff.ts';
 export { mapLimit } from './map-limit.ts';
 export { KeyedMutex, Mutex } from './mutex.ts';
 export { startWorker } from './start-worker.ts';

@@ -2,6 +2,7 @@
  * Schedules fetches of the followed branch: periodically, when a client reports a move, and soon
  * after a failure. Requests during a fetch share the next one.
  */
+import { backoffBound } from '../concurrency/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 export interface FetchLoop {
@@ -126,8 +127,8 @@ class Loop implements FetchLoop {
 
   #wait(): number {
     const { intervalMs, random = Math.random } = this.#options;
-    const retry = FIRST_RETRY_MS * 2 ** (this.#failures - 1);
-    const wait = this.#failures === 0 ? intervalMs : Math.min(retry, intervalMs);
+    const backoff = { firstMs: FIRST_RETRY_MS, lastMs: intervalMs };
+    const wait = this.#failures === 0 ? intervalMs : backoffBound(this.#failures, backoff);
     return wait * (1 + JITTER * (2 * random() - 1));
   }
 }

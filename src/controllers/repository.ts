@@ -2,6 +2,7 @@
  * Follows branch moves that did not come from the API: pushes over HTTP and by path. A failure is
  * retried with growing backoff until it succeeds; readers keep the last good state.
  */
+import { RetryDelay } from '../concurrency/index.ts';
 import { type BareRepository, watchRef } from '../git/index.ts';
 import type { Branch, Hold } from '../registry/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -21,13 +22,12 @@ export interface FollowOptions {
   readonly logger: Logger;
 }
 
-const FIRST_RETRY_MS = 200;
-const LAST_RETRY_MS = 30_000;
+const BACKOFF = { firstMs: 200, lastMs: 30_000 };
 
 export async function followRepository(options: FollowOptions): Promise<RepositoryFollower> {
   const { branch, observation, logger } = options;
   let closed = false;
-  let backoff = FIRST_RETRY_MS;
+  const delay = new RetryDelay(BACKOFF);
   let retry: NodeJS.Timeout | undefined;
   let reported: Hold | undefined;
 
@@ -37,14 +37,14 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
     try {
       await branch.sync();
       await options.repository.noteForeignWrite();
-      backoff = FIRST_RETRY_MS;
+      delay.reset();
       observation.report('repository', undefined);
       reportHold();
     } catch (error) {
-      logger.error({ err: error, retryInMs: backoff }, 'Cannot follow the branch');
+      const retryInMs = delay.next();
+      logger.error({ err: error, retryInMs }, 'Cannot follow the branch');
       observation.report('repository', 'the branch cannot be read; serving the last good state');
-      retry = setTimeout(() => void catchUp(), backoff).unref();
-      backoff = Math.min(backoff * 2, LAST_RETRY_MS);
+      retry = setTimeout(() => void catchUp(), retryInMs).unref();
     }
   }
 

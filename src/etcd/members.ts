@@ -1,5 +1,6 @@
 /** All members: which one is asked, when another one is, with which token. */
 import { type ChannelCredentials, Metadata } from '@grpc/grpc-js';
+import { backoffAfter, pause } from '../concurrency/index.ts';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
 import type { EtcdCredentials, EtcdOptions } from './etcd-options.ts';
 import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
@@ -15,8 +16,7 @@ export interface MemberTimeouts {
   readonly repeat: boolean;
 }
 
-const FIRST_PAUSE_MS = 50;
-const LAST_PAUSE_MS = 1000;
+const BACKOFF = { firstMs: 50, lastMs: 1000 };
 const SIGN_IN_MS = 5000;
 
 export class Members {
@@ -122,18 +122,7 @@ export class Members {
   /** None before every member was asked, then longer and longer. */
   async pause(attempt: number): Promise<void> {
     const rounds = Math.floor(attempt / this.#members.length);
-    const ms = rounds === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (rounds - 1), LAST_PAUSE_MS);
-    if (ms === 0) return;
-    await new Promise<void>((resolve) => {
-      const { signal } = this.#closing;
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms * (0.5 + Math.random() / 2));
-      signal.addEventListener('abort', done);
-    });
+    if (rounds > 0) await pause(backoffAfter(rounds, BACKOFF), this.#closing.signal);
   }
 
   /** Throws for an answer of another cluster: its revisions mean something else. */

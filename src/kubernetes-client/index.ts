@@ -1,6 +1,5 @@
 /** Public names of `kubernetes-client/`: other folders import this file alone. */
 export { ApiFailure, hasReason } from './api-failure.ts';
-export { type Backoff, backoffAfter } from './backoff.ts';
 export { accessFromKubeconfig, type ClusterAccess } from './cluster-access.ts';
 export { KubeClient, type ResourceCollection } from './kube-client.ts';
 export { objectId, Reflector } from './reflector.ts';

@@ -3,8 +3,8 @@
  * watch goes on where it was, and only a version that is too old (410) takes a new list.
  */
 import type { KubeObject } from '../apimachinery/index.ts';
+import { type Backoff, backoffAfter, pause } from '../concurrency/index.ts';
 import { ApiFailure, hasReason } from './api-failure.ts';
-import { type Backoff, backoffAfter, pause } from './backoff.ts';
 import type { FullList, KubeClient, ResourceCollection, WatchEvent } from './kube-client.ts';
 
 export interface ReflectorOptions {

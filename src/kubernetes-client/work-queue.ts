@@ -2,7 +2,7 @@
  * Keys that have work to do: each at most once in line and never twice at a time; one that failed
  * comes back later, with growing patience, and does not keep others waiting.
  */
-import { type Backoff, backoffAfter } from './backoff.ts';
+import { type Backoff, backoffAfter } from '../concurrency/index.ts';
 
 export interface WorkQueueOptions {
   /** Throws when the key is to come back later. */

@@ -1,5 +1,5 @@
 /** The current entries below a key of etcd, and every later change. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffBound, pause } from '../concurrency/index.ts';
 import {
   CompactedRevisionError,
   type Etcd,
@@ -20,8 +20,7 @@ export interface KeyFollower {
   close(): Promise<void>;
 }
 
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 2_000;
+const BACKOFF = { firstMs: 100, lastMs: 2_000 };
 
 /** Retries until it is closed. A listener must not throw. */
 export function followKeys(
@@ -42,18 +41,17 @@ export function followKeys(
     }
   };
   const run = async (): Promise<void> => {
-    let wait = 0;
+    let failures = 0;
     while (!closing.signal.aborted) {
       try {
         await once(() => {
-          wait = 0;
+          failures = 0;
         });
       } catch (error) {
         if (closing.signal.aborted) return;
         if (!(error instanceof CompactedRevisionError)) {
-          if (wait === 0) listener.failed?.(error);
-          wait = Math.min(Math.max(FIRST_RETRY_MS, wait * 2), LAST_RETRY_MS);
-          await sleep(wait, undefined, { signal: closing.signal }).catch(() => undefined);
+          if (++failures === 1) listener.failed?.(error);
+          await pause(backoffBound(failures, BACKOFF), closing.signal);
         }
       }
     }

@@ -4,8 +4,7 @@
  * were never acknowledged, and are kept under another ref. After a restore of etcd from an older
  * snapshot they stay on the branch instead, for the next leader to restore.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Mutex } from '../concurrency/index.ts';
+import { Mutex, pause, RetryDelay } from '../concurrency/index.ts';
 import type { Etcd } from '../etcd/index.ts';
 import {
   GitError,
@@ -36,8 +35,7 @@ export interface MirrorOptions extends RecordContext {
 
 /** Refs of commits that the branch has lost. */
 export const LOST_REFS = 'refs/gitplane/lost/';
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 5_000;
+const BACKOFF = { firstMs: 100, lastMs: 5_000 };
 const PACKS_BETWEEN_MAINTENANCE = 50;
 
 export class Mirror {
@@ -134,19 +132,19 @@ export class Mirror {
   #again = false;
 
   async #loop(): Promise<void> {
-    let wait = FIRST_RETRY_MS;
+    const delay = new RetryDelay(BACKOFF);
     while (this.#again && this.#following !== undefined) {
       this.#again = false;
       try {
         await this.catchUp();
         await this.#following?.maintenance.runIfDue();
-        wait = FIRST_RETRY_MS;
+        delay.reset();
       } catch (err) {
         if (this.#following === undefined) break;
-        this.#options.logger.warn({ err, retryInMs: wait }, 'The mirror cannot follow the branch');
+        const retryInMs = delay.next();
+        this.#options.logger.warn({ err, retryInMs }, 'The mirror cannot follow the branch');
         this.#retry = new AbortController();
-        await sleep(wait, undefined, { signal: this.#retry.signal }).catch(() => undefined);
-        wait = Math.min(wait * 2, LAST_RETRY_MS);
+        await pause(retryInMs, this.#retry.signal);
         this.#again = true;
       }
     }

@@ -1,5 +1,6 @@
 /** Coordination with the other replicas through etcd: registration, membership, leader election. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../concurrency/index.ts';
 import type { Etcd, KeyValue } from '../etcd/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { campaign, type LeaderInfo, type LeaderTerm, readLeader } from './election.ts';
@@ -217,11 +218,11 @@ class EtcdCoordination implements ReplicaCoordination {
         const term = await campaign({ etcd, key: keys.leader, lease, data, previous });
         if (term !== undefined) await this.#lead(term, leading);
         // The watch reports the winner.
-        else await sleep(RETRY_MS, undefined, { signal });
+        else await pause(RETRY_MS, signal);
       } catch (err) {
         if (signal.aborted) return;
         this.#options.logger.debug({ err }, 'Election failed');
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+        await pause(RETRY_MS, signal);
       }
     }
   }
@@ -247,7 +248,7 @@ class EtcdCoordination implements ReplicaCoordination {
       logger.info({ term: String(term.number) }, 'No longer the leader');
     }
     // Lets another replica try, and avoids a tight loop after a failure.
-    await sleep(RETRY_MS, undefined, { signal: this.#resigning.signal }).catch(() => undefined);
+    await pause(RETRY_MS, this.#resigning.signal);
   }
 
   /** Stops waiting when another replica is elected meanwhile. */

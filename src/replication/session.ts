@@ -3,6 +3,7 @@
  * it. A lost lease is replaced as soon as etcd answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../concurrency/index.ts';
 import type { Etcd, Lease } from '../etcd/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { transact } from './transact.ts';
@@ -106,7 +107,7 @@ export class Session {
       } catch (err) {
         if (!isTold) this.#options.logger.warn({ err }, 'Cannot register with etcd; trying again');
         isTold = true;
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+        await pause(RETRY_MS, signal);
         continue;
       }
       await aborted(this.#lease?.lost, signal);

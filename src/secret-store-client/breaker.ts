@@ -2,7 +2,9 @@
  * One trial instead of many failures, for one store and namespace. It never gives up: a store that
  * comes back after a week is asked again.
  */
+
 import type { Clock } from '../apimachinery/index.ts';
+import { backoffBound } from '../concurrency/index.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
@@ -56,7 +58,7 @@ export class Breaker {
     this.#isTrying = false;
     this.#failures += 1;
     const most = Math.min(LONGEST_WAIT_MS, LONGEST_IN_INTERVALS * intervalMs);
-    const ceiling = Math.min(most, FIRST_WAIT_MS * 2 ** Math.min(this.#failures - 1, 20));
+    const ceiling = backoffBound(this.#failures, { firstMs: FIRST_WAIT_MS, lastMs: most });
     const wait = Math.max(retryAfterMs, random() * ceiling);
     this.#closedUntil = Math.max(this.#closedUntil, clock.now() + wait);
   }

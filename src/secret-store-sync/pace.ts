@@ -3,6 +3,7 @@
  * little, a refused one (429) lowers it to what was accepted lately. Headers of quotas are followed where the
  * operator of the store has turned them on. Times are in milliseconds.
  */
+import { type Backoff, backoffBound } from '../concurrency/index.ts';
 import type { StoreResponse } from '../secret-store-client/index.ts';
 
 export interface PaceLimits {
@@ -26,8 +27,7 @@ const OF_ACCEPTED = 0.95;
 /** Factor for each second in which the store refuses everything. */
 const DECREASE_REFUSED = 0.5;
 /** Pauses after refusals in a row without `Retry-After`: the first one, doubled up to the last one. */
-const FIRST_PAUSE = 50;
-const LAST_PAUSE = 1_000;
+const PAUSE: Backoff = { firstMs: 50, lastMs: 1_000 };
 const SLOWEST = 0.2;
 const SECOND = 1_000;
 /** Seconds that a timer may be late without a loss of pace. */
@@ -96,7 +96,7 @@ export class LearnedPace {
   /** `retryAfterMs`: 0 where the store says nothing. */
   refused(retryAfterMs: number, { sentAt, now }: Exchange): void {
     if (this.#refusals === 0) this.#refusedSince = now;
-    const pause = Math.min(LAST_PAUSE, FIRST_PAUSE * 2 ** this.#refusals);
+    const pause = backoffBound(this.#refusals + 1, PAUSE);
     this.#notBefore = Math.max(this.#notBefore, now + Math.max(retryAfterMs, pause));
     if (sentAt < this.#slowedAt) return;
     this.#refusals += 1;

@@ -4,6 +4,7 @@
  * cannot say now keeps for a day (reference: identity, section 3.7).
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffAfter } from '../concurrency/index.ts';
 import type { Accounts, PersistedIdentity } from './accounts.ts';
 import type { KeepConnectorData } from './connector.ts';
 import type { SignIn } from './sign-in.ts';
@@ -36,8 +37,8 @@ interface Course {
 }
 
 const EVERY_MS = 30 * 60_000;
+const BACKOFF = { firstMs: 60_000, lastMs: EVERY_MS };
 const JITTER_MS = 5 * 60_000;
-const FIRST_RETRY_MS = 60_000;
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 const CLOSE_WITHIN_MS = 2_000;
 const MOST_AT_ONCE = 16;
@@ -180,7 +181,7 @@ export class IdentityRefresher {
   }
 
   #retry(failures: number): number {
-    return this.#jittered(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), EVERY_MS));
+    return backoffAfter(failures, BACKOFF, () => this.#jitter());
   }
 
   #jittered(milliseconds: number): number {

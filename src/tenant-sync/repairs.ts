@@ -1,5 +1,5 @@
 /** What is done again and again is done ever more rarely: two programs may disagree for ever. */
-import type { Backoff } from '../kubernetes-client/index.ts';
+import { type Backoff, backoffBound } from '../concurrency/index.ts';
 
 const PATIENCE: Backoff = { firstMs: 1000, lastMs: 60_000 };
 const CALM_MS = 60_000;
@@ -18,8 +18,7 @@ export class Repairs {
   wait(key: string, basis: string): number {
     const last = this.#last.get(key);
     if (last === undefined || last.basis !== basis || last.count <= FREE) return 0;
-    const bound = PATIENCE.firstMs * 2 ** Math.min(last.count - FREE - 1, 10);
-    return Math.max(0, last.at + Math.min(bound, PATIENCE.lastMs) - performance.now());
+    return Math.max(0, last.at + backoffBound(last.count - FREE, PATIENCE) - performance.now());
   }
 
   count(key: string, basis: string): void {

@@ -2,10 +2,11 @@
  * ClusterRoleBindings of one tenant cluster elsewhere, for the roles of `spec.clusterRoles`. Level-
  * triggered. A binding that does not have the marks of this tenant is never changed or deleted.
  */
+
 import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
+import type { Backoff } from '../concurrency/index.ts';
 import {
   ApiFailure,
-  type Backoff,
   hasReason,
   type KubeClient,
   Reflector,

@@ -3,11 +3,12 @@
  * control-plane cluster, and the Services that decide about them, each kept up to date, and why one
  * of them is not.
  */
+
 import type { KubeObject } from '../apimachinery/index.ts';
+import type { Backoff } from '../concurrency/index.ts';
 import type { KnownObject, TenantCluster } from '../endpoint-patches/index.ts';
 import {
   type ApiFailure,
-  type Backoff,
   type KubeClient,
   Reflector,
   type ResourceCollection,

@@ -3,20 +3,16 @@
  * the control-plane cluster. Level-triggered: each pass over an object compares what is with what
  * should be, whatever happened in between, so a pass too many changes nothing.
  */
+
 import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
+import type { Backoff } from '../concurrency/index.ts';
 import {
   compilePatches,
   type KnownObject,
   type PatchedTenant,
   type PatchProgram,
 } from '../endpoint-patches/index.ts';
-import {
-  ApiFailure,
-  type Backoff,
-  type KubeClient,
-  objectId,
-  WorkQueue,
-} from '../kubernetes-client/index.ts';
+import { ApiFailure, type KubeClient, objectId, WorkQueue } from '../kubernetes-client/index.ts';
 import type { Observed } from './effects.ts';
 import { sourceOf } from './managed-annotations.ts';
 import {

@@ -4,13 +4,9 @@
  */
 
 import { jsonEqual, type KubeObject } from '../../apimachinery/index.ts';
+import { backoffAfter } from '../../concurrency/index.ts';
 import type { TenantCluster } from '../../endpoint-patches/index.ts';
-import {
-  backoffAfter,
-  type ClusterAccess,
-  hasReason,
-  KubeClient,
-} from '../../kubernetes-client/index.ts';
+import { type ClusterAccess, hasReason, KubeClient } from '../../kubernetes-client/index.ts';
 import { exceeds, type PruneBudget } from '../../registry/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { isWanted, removeSynced, SYNCED_KINDS } from '../../tenant-sync/index.ts';

@@ -4,6 +4,7 @@
  * is clear whether it has the commits.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffBound } from '../../concurrency/index.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
 import { HANGS, type Remote, type RemotePush, type RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
@@ -25,7 +26,7 @@ export interface MovedElsewhere {
 }
 
 const MOST_RACES = 5;
-const LONGEST_PAUSE_MS = 2_000;
+const BACKOFF = { firstMs: 100, lastMs: 2_000 };
 
 /** Undefined: the remote has the commits. Throws RemoteError otherwise. */
 export async function pushConfirmed(
@@ -59,7 +60,7 @@ export async function pushConfirmed(
     mayBeThere ||= found === undefined;
     found ??= await resolveDoubt(parts, push, { giveUp, isAccepted });
     if (found !== 'unmoved') return found === 'there' ? undefined : found;
-    await pause(parts, Math.min(50 * 2 ** tries, LONGEST_PAUSE_MS));
+    await pause(parts, backoffBound(tries, BACKOFF));
   }
   throw new RemoteError('unreachable', 'its branch stays locked by another process');
 }
@@ -99,7 +100,7 @@ interface Doubt {
 /** Asks at least once. Throws RemoteError `unknown-outcome`. */
 async function resolveDoubt(parts: PushParts, push: RemotePush, doubt: Doubt): Promise<Answer> {
   const { giveUp, isAccepted } = doubt;
-  for (let wait = 100; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+  for (let looks = 1; ; looks++) {
     let problem = NOT_SHOWN;
     try {
       const tip = await parts.remote.tip(Math.max(giveUp - performance.now(), LAST_ASK_MS));
@@ -113,7 +114,7 @@ async function resolveDoubt(parts: PushParts, push: RemotePush, doubt: Doubt): P
     if (performance.now() > giveUp) {
       throw new RemoteError('unknown-outcome', isAccepted ? `${SUCCESS}: ${problem}` : problem);
     }
-    await pause(parts, wait);
+    await pause(parts, backoffBound(looks, BACKOFF));
   }
 }
 

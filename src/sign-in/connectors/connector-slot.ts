@@ -1,4 +1,5 @@
 /** One connector from its first try to be built until nobody uses it any more. */
+import { backoffAfter } from '../../concurrency/index.ts';
 import type { AnyConnector } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 
@@ -31,8 +32,7 @@ export interface ConnectorSlot extends Pick<SlotOptions, 'id' | 'type' | 'madeFr
   close(): Promise<void>;
 }
 
-const FIRST_RETRY_MS = 5_000;
-const LONGEST_RETRY_MS = 5 * 60_000;
+const BACKOFF = { firstMs: 5_000, lastMs: 5 * 60_000 };
 /** Whoever clicked does not wait longer for one that is being built. */
 const PATIENCE_MS = 8_000;
 
@@ -120,7 +120,7 @@ class Slot implements ConnectorSlot {
 
   /** Never rejects. */
   async #build(): Promise<void> {
-    const { build, warn, retryMs = backoff } = this.#options;
+    const { build, warn, retryMs = waitAfter } = this.#options;
     try {
       this.#connector = await build();
       if (this.#problem !== undefined) warn('works now');
@@ -144,8 +144,6 @@ class Slot implements ConnectorSlot {
   }
 }
 
-/** Milliseconds; spread, so that the replicas of a platform do not ask together. */
-function backoff(tries: number): number {
-  const full = Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LONGEST_RETRY_MS);
-  return full * (0.5 + Math.random() / 2);
+function waitAfter(tries: number): number {
+  return backoffAfter(tries, BACKOFF);
 }

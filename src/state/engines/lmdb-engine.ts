@@ -6,6 +6,7 @@
 import * as fs from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
 import { runYielding } from '../../apimachinery/index.ts';
+import { RetryDelay } from '../../concurrency/index.ts';
 import { StateError, unreadableState } from '../state-error.ts';
 import {
   checkEngineKey,
@@ -50,8 +51,7 @@ const TREE_BYTES_PER_WRITE = 1024;
  */
 const GATHER_MS = 50;
 /** Between attempts of a transaction that failed: doubled each time. `flush` tries at once. */
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 10_000;
+const BACKOFF = { firstMs: 500, lastMs: 10_000 };
 
 /** Creates the directory if it is absent. Throws StateError if it is unusable or unreadable. */
 export async function openLmdbEngine(
@@ -107,7 +107,7 @@ class LmdbEngine implements StateEngine {
   /** Reason of the last failure. Its writes are in the queue again. */
   #failure: StateError | undefined;
   #retry: NodeJS.Timeout | undefined;
-  #patience = FIRST_RETRY_MS;
+  readonly #delay = new RetryDelay(BACKOFF);
   #closing: Promise<void> | undefined;
 
   constructor(place: string, database: Database, options: LmdbEngineOptions) {
@@ -215,7 +215,7 @@ class LmdbEngine implements StateEngine {
   #succeeded(): void {
     if (this.#failure === undefined) return;
     this.#failure = undefined;
-    this.#patience = FIRST_RETRY_MS;
+    this.#delay.reset();
     this.#options.onRecovered?.();
   }
 
@@ -225,8 +225,7 @@ class LmdbEngine implements StateEngine {
     if (isNews) this.#options.onError(failure);
     if (this.#closing !== undefined) return;
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#schedule(), this.#patience).unref();
-    this.#patience = Math.min(this.#patience * 2, LAST_RETRY_MS);
+    this.#retry = setTimeout(() => this.#schedule(), this.#delay.next()).unref();
   }
 
   /** A newer write of the same key wins. */

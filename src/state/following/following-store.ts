@@ -6,8 +6,9 @@
  * resume here. When events are no longer available, it switches to the newest state: watches end,
  * and listeners get the difference.
  */
-import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
+
 import { type Clock, runYielding, systemClock } from '../../apimachinery/index.ts';
+import { backoffBound, pause } from '../../concurrency/index.ts';
 import { EtcdError } from '../../etcd/index.ts';
 import type { JournalWindow } from '../journal/journal.ts';
 import { View } from '../objects/view.ts';
@@ -69,8 +70,7 @@ export interface FollowingStore extends Reading {
 
 /** Interval of the check for restored backups. */
 const CHECK_EVERY_MS = 2000;
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 5000;
+const BACKOFF = { firstMs: 100, lastMs: 5000 };
 
 /** Returns at once; await `ready` before reading. */
 export function openFollowingStore(options: FollowingStoreOptions): FollowingStore {
@@ -155,7 +155,7 @@ class Follower extends ViewReader implements FollowingStore {
 
   /** Follows until it is closed, whatever happens on the way. */
   async #run(): Promise<void> {
-    let patience = FIRST_RETRY_MS;
+    let runs = 1;
     while (!this.#closing.signal.aborted) {
       const before = this.#revision;
       try {
@@ -164,8 +164,8 @@ class Follower extends ViewReader implements FollowingStore {
       } catch (error) {
         this.#failed(error);
       }
-      patience = this.#revision === before ? Math.min(patience * 2, LAST_RETRY_MS) : FIRST_RETRY_MS;
-      await pause(patience, this.#closing.signal);
+      runs = this.#revision === before ? runs + 1 : 1;
+      await pause(backoffBound(runs, BACKOFF), this.#closing.signal, { ref: false });
     }
   }
 
@@ -251,8 +251,4 @@ class Follower extends ViewReader implements FollowingStore {
   #closed(): StateError {
     return new StateError(`the state in ${this.#options.feed.place} is closed`);
   }
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await setTimeoutPromise(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -4,6 +4,7 @@
  * under which its owner may write, so that a writer that lost its lease writes nothing more. Writes
  * are retried during an outage of etcd; `flush` reports the reason.
  */
+import { backoffBound, pause, RetryDelay } from '../../../concurrency/index.ts';
 import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
 import { StateError, unreadableState } from '../../state-error.ts';
 import {
@@ -54,8 +55,7 @@ const MAX_WAITING = 4096;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const PATIENCE_MS = 8000;
 const PATIENCE_AT_CLOSE_MS = 2000;
-const FIRST_RETRY_MS = 10;
-const LAST_RETRY_MS = 2000;
+const BACKOFF = { firstMs: 10, lastMs: 2000 };
 
 /**
  * Throws StateError when etcd is unreachable, and the error of `ended` when the fence does not
@@ -99,7 +99,7 @@ class EtcdEngine implements EtcdStateEngine {
   /** Set: writing has ended. */
   #final: Error | undefined;
   #retry: NodeJS.Timeout | undefined;
-  #pauseMs = FIRST_RETRY_MS;
+  readonly #delay = new RetryDelay(BACKOFF);
   #closing: Promise<void> | undefined;
 
   constructor(options: EtcdEngineOptions & { ended(): Error }, parts: Parts) {
@@ -228,7 +228,7 @@ class EtcdEngine implements EtcdStateEngine {
   async #commit(step: Step): Promise<void> {
     const { patience = PATIENCE_MS } = this.#options;
     const start = performance.now();
-    for (let pauseMs = FIRST_RETRY_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_RETRY_MS)) {
+    for (let failures = 1; ; failures++) {
       try {
         await this.#parts.chain.commit(step);
         this.#isRecovering ||= this.#failure !== undefined;
@@ -239,7 +239,7 @@ class EtcdEngine implements EtcdStateEngine {
         const isOver = this.#failure !== undefined || performance.now() - start > most;
         if (isOver || !isTransient(error) || this.#final !== undefined) throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await pause(backoffBound(failures, BACKOFF));
     }
   }
 
@@ -256,14 +256,13 @@ class EtcdEngine implements EtcdStateEngine {
     if (isNews) this.#options.onError(failure);
     this.#progress.fail(failure);
     if (this.#closing !== undefined) return;
-    this.#retry = setTimeout(() => this.#start(), this.#pauseMs).unref();
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LAST_RETRY_MS);
+    this.#retry = setTimeout(() => this.#start(), this.#delay.next()).unref();
   }
 
   #recovered(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
-    this.#pauseMs = FIRST_RETRY_MS;
+    this.#delay.reset();
     this.#options.onRecovered?.();
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { backoffAfter, pause } from '../../src/kubernetes-client/backoff.ts';
+import { backoffAfter, backoffBound, pause, RetryDelay } from '../../src/concurrency/backoff.ts';
 import { WorkQueue } from '../../src/kubernetes-client/work-queue.ts';
 import { runs } from '../support/properties.ts';
 
@@ -31,6 +31,24 @@ test('many who failed together do not come back together', () => {
       expect(new Set(waits).size).toBeGreaterThan(40);
     }),
     { numRuns: runs(20) },
+  );
+});
+
+test('bounds double up to the last one, and delays of a loop are these bounds until it is reset', () => {
+  const times = fc.integer({ min: 1, max: 100_000 });
+  fc.assert(
+    fc.property(times, times, fc.integer({ min: 1, max: 60 }), (firstMs, lastMs, failures) => {
+      const backoff = { firstMs, lastMs };
+      const bounds = Array.from({ length: failures }, (_, at) => backoffBound(at + 1, backoff));
+      for (const [at, bound] of bounds.entries()) {
+        expect(bound).toBe(Math.min(lastMs, at === 0 ? firstMs : 2 * (bounds[at - 1] ?? 0)));
+      }
+      const delay = new RetryDelay(backoff);
+      expect(bounds.map(() => delay.next())).toEqual(bounds);
+      delay.reset();
+      expect(delay.next()).toBe(bounds[0]);
+    }),
+    { numRuns: runs(50) },
   );
 });
 
