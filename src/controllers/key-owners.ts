@@ -4,6 +4,7 @@
  * Level-triggered: a round reads the present keys, so a missed event only causes a delay.
  */
 import type { Clock } from '../apimachinery/index.ts';
+import { WorkQueue } from '../concurrency/index.ts';
 import { KEY_KIND, type KindTable, OWNER_FOUND, ownerKindOf } from '../kinds/index.ts';
 import { type Branch, reportProblems } from '../registry/index.ts';
 import type { JournalEvent, Store } from '../state/index.ts';
@@ -40,43 +41,28 @@ export function startKeyOwners(options: KeyOwnersOptions): Stop {
   const { kinds, store, access } = options;
   const [group = ''] = kinds.groups;
   const keys = { group, kind: KEY_KIND };
-  const due = new Set(store.list(keys).items.map(({ key }) => key.name));
-  let round: Promise<void> | undefined;
-  let stopped = false;
-
-  const run = async (): Promise<void> => {
-    // The index of keys is another observer of the same change: wait until all have run.
-    await new Promise(setImmediate);
-    while (due.size > 0 && !stopped) {
-      const names = [...due].slice(0, MAX_PER_ROUND);
-      for (const name of names) due.delete(name);
-      await Promise.all(names.map((name) => reportOwner(options, group, name)));
+  const queue = new WorkQueue({
+    workers: MAX_PER_ROUND,
+    reconcile: async (name) => {
+      // The index of keys observes the same change: let all observers be called first.
       await new Promise(setImmediate);
-    }
-    round = undefined;
-  };
-  const start = (): void => {
-    if (!stopped && due.size > 0) round ??= run();
-  };
+      await reportOwner(options, group, name);
+    },
+  });
+  for (const { key } of store.list(keys).items) queue.add(key.name);
   const stops = [
-    store.observe(keys, ({ current }: JournalEvent) => {
-      due.add(current.key.name);
-      start();
-    }),
+    store.observe(keys, ({ current }: JournalEvent) => queue.add(current.key.name)),
     ...(['user', 'team'] as const).map((as) =>
       store.observe({ group, kind: ownerKindOf(as) }, ({ type, current }) => {
         // Most changes of a user or team do not start or end it.
         if (type === 'MODIFIED' && !current.terminating) return;
-        for (const name of access.keysOf(as, current.key.name)) due.add(name);
-        start();
+        for (const name of access.keysOf(as, current.key.name)) queue.add(name);
       }),
     ),
   ];
-  start();
   return async () => {
-    stopped = true;
     for (const stop of stops) stop();
-    await round;
+    await queue.stop();
   };
 }
 

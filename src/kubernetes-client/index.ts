@@ -3,4 +3,3 @@ export { ApiFailure, hasReason } from './api-failure.ts';
 export { accessFromKubeconfig, type ClusterAccess } from './cluster-access.ts';
 export { KubeClient, type ResourceCollection } from './kube-client.ts';
 export { objectId, Reflector } from './reflector.ts';
-export { WorkQueue } from './work-queue.ts';

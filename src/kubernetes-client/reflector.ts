@@ -16,7 +16,7 @@ export interface ReflectorOptions {
   synced(): void;
   /** Why it is not up to date; undefined: it is again. */
   problem(failure: ApiFailure | undefined): void;
-  readonly patience?: Backoff;
+  readonly backoff?: Backoff | undefined;
   /** How long one watch is asked to last. */
   readonly watchSeconds?: number;
 }
@@ -104,7 +104,7 @@ export class Reflector {
         this.#failed(error);
       }
       if (this.#failures === 0) continue;
-      await pause(backoffAfter(this.#failures, this.#options.patience ?? PATIENCE), signal);
+      await pause(backoffAfter(this.#failures, this.#options.backoff ?? PATIENCE), signal);
     }
   }
 

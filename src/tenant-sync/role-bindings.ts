@@ -5,13 +5,13 @@
 
 import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
 import type { Backoff } from '../concurrency/index.ts';
+import { WorkQueue } from '../concurrency/index.ts';
 import {
   ApiFailure,
   hasReason,
   type KubeClient,
   Reflector,
   type ResourceCollection,
-  WorkQueue,
 } from '../kubernetes-client/index.ts';
 import { MARKS } from './managed-annotations.ts';
 
@@ -22,7 +22,7 @@ export interface RoleBindingsOptions {
   wanted(): readonly KubeObject[];
   /** The problem is another than before. */
   changed(): void;
-  readonly patience?: Backoff;
+  readonly backoff?: Backoff | undefined;
 }
 
 const BINDINGS = { group: 'rbac.authorization.k8s.io', plural: 'clusterrolebindings' } as const;
@@ -38,12 +38,11 @@ export class RoleBindings {
 
   constructor(options: RoleBindingsOptions) {
     this.#options = options;
-    const patience = options.patience === undefined ? {} : { patience: options.patience };
     this.#queue = new WorkQueue({
-      work: (name) => this.#work(name),
+      reconcile: (name) => this.#reconcile(name),
       delayFor: secondsAskedFor,
       workers: WORKERS,
-      ...patience,
+      backoff: options.backoff,
     });
     this.#reflector = new Reflector({
       client: options.client,
@@ -56,7 +55,7 @@ export class RoleBindings {
         this.#unread = failure;
         options.changed();
       },
-      ...patience,
+      backoff: options.backoff,
     });
   }
 
@@ -88,7 +87,7 @@ export class RoleBindings {
     return toProblem(`${JSON.stringify(first[0])} cannot be written${more}`, first[1]);
   }
 
-  async #work(name: string): Promise<void> {
+  async #reconcile(name: string): Promise<void> {
     try {
       await this.#put(name);
       this.#note(name, undefined);

@@ -28,7 +28,7 @@ export interface SyncEndsOptions {
   readonly target: KubeClient;
   /** As the sync begins. */
   readonly tenant: TenantCluster;
-  readonly patience?: Backoff | undefined;
+  readonly backoff?: Backoff | undefined;
   readonly watchSeconds?: number | undefined;
   /** What an object of the target is about, as `SourceKeys` tells; asked for every change. */
   sourceKey(target: string, object: KubeObject | undefined): string | undefined;
@@ -134,7 +134,7 @@ export class SyncEnds {
     of: ResourceCollection,
     keyOf: (key: string, object: KubeObject | undefined) => string | undefined,
   ): Reflector {
-    const { patience, watchSeconds, complete, due } = this.#options;
+    const { backoff, watchSeconds, complete, due } = this.#options;
     const name = end === 'source' ? 'tenant cluster' : 'control-plane cluster';
     return new Reflector({
       client: this.#options[end],
@@ -145,7 +145,7 @@ export class SyncEnds {
       },
       synced: complete,
       problem: (failure) => this.#noteProblem(`${name} (${of.plural})`, failure),
-      ...(patience === undefined ? {} : { patience }),
+      ...(backoff === undefined ? {} : { backoff }),
       ...(watchSeconds === undefined ? {} : { watchSeconds }),
     });
   }

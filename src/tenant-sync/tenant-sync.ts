@@ -6,13 +6,14 @@
 
 import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
 import type { Backoff } from '../concurrency/index.ts';
+import { WorkQueue } from '../concurrency/index.ts';
 import {
   compilePatches,
   type KnownObject,
   type PatchedTenant,
   type PatchProgram,
 } from '../endpoint-patches/index.ts';
-import { ApiFailure, type KubeClient, objectId, WorkQueue } from '../kubernetes-client/index.ts';
+import { ApiFailure, type KubeClient, objectId } from '../kubernetes-client/index.ts';
 import type { Observed } from './effects.ts';
 import { sourceOf } from './managed-annotations.ts';
 import {
@@ -43,7 +44,7 @@ export interface TenantSyncOptions {
   others?(): readonly KnownObject[];
   wrote?(verb: WriteVerb): void;
   failed?(reason: string): void;
-  readonly patience?: Backoff;
+  readonly backoff?: Backoff | undefined;
   readonly watchSeconds?: number;
 }
 
@@ -69,21 +70,21 @@ export class TenantSync {
   constructor(options: TenantSyncOptions) {
     this.#options = options;
     this.#program = compilePatches(options.patched);
-    const { kind, patience, watchSeconds, source, target } = options;
+    const { kind, backoff, watchSeconds, source, target } = options;
     const { tenant } = options.patched;
     this.#queue = new WorkQueue({
-      work: (key) => this.#work(key),
+      reconcile: (key) => this.#reconcile(key),
       delayFor: waitAskedFor,
       workers: WORKERS,
       idle: () => this.#settled(),
-      ...(patience === undefined ? {} : { patience }),
+      backoff: backoff,
     });
     this.#ends = new SyncEnds({
       kind,
       source,
       target,
       tenant,
-      patience,
+      backoff,
       watchSeconds,
       sourceKey: (key, object) => this.#sources.of(key, object, this.#program.tenant),
       due: (key) => this.#queue.add(key),
@@ -154,7 +155,7 @@ export class TenantSync {
     return this.#ends.known();
   }
 
-  /** What failed while an end was away need not wait for its patience to end. */
+  /** What failed while an end was away need not wait for its backoff to end. */
   #retryStale(): void {
     for (const key of this.#states.keysIn('Stale')) this.#queue.add(key);
   }
@@ -170,7 +171,7 @@ export class TenantSync {
     this.#options.changed();
   }
 
-  async #work(key: string): Promise<void> {
+  async #reconcile(key: string): Promise<void> {
     const stray = strayIn(key);
     if (stray !== undefined) return await this.#removeStray(stray);
     const edition = this.#edition;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import { backoffAfter, backoffBound, pause, RetryDelay } from '../../src/concurrency/backoff.ts';
-import { WorkQueue } from '../../src/kubernetes-client/work-queue.ts';
+import { WorkQueue } from '../../src/concurrency/work-queue.ts';
 import { runs } from '../support/properties.ts';
 
 afterEach(() => {
@@ -69,12 +69,12 @@ test('a key that fails again and again comes back later each time, and at once w
   const timer = vi.spyOn(globalThis, 'setTimeout');
   let tries = 0;
   const queue = new WorkQueue({
-    work: async () => {
+    reconcile: async () => {
       tries += 1;
       throw new Error('no');
     },
     workers: 1,
-    patience: { firstMs: 20, lastMs: 60_000 },
+    backoff: { firstMs: 20, lastMs: 60_000 },
   });
   queue.add('a');
   for (let i = 0; i < 6; i++) {

@@ -40,7 +40,7 @@ function start(lists: readonly (FullList | ApiFailure)[], watches: readonly Scri
     changed: (key, found) => seen.push(`${key} ${found?.metadata.resourceVersion ?? 'gone'}`),
     synced: () => seen.push('synced'),
     problem: (failure) => problems.push(failure?.reason),
-    patience: { firstMs: 1, lastMs: 2 },
+    backoff: { firstMs: 1, lastMs: 2 },
   });
   onTestFinished(() => reflector.stop());
   reflector.start();

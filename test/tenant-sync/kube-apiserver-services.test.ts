@@ -66,7 +66,7 @@ function startLoop(): void {
     clock: Date,
     changed: () => undefined,
     wrote: (verb) => writes.push(verb),
-    patience: { firstMs: 20, lastMs: 200 },
+    backoff: { firstMs: 20, lastMs: 200 },
   });
   sync.start();
 }

@@ -112,7 +112,7 @@ function startLoop(patches: readonly Patch[] = PATCHES): Loop {
     clock: Date,
     changed: () => undefined,
     wrote: (verb) => writes.push(verb),
-    patience: { firstMs: 20, lastMs: 200 },
+    backoff: { firstMs: 20, lastMs: 200 },
   });
   sync.start();
   const stop = async (): Promise<void> => {

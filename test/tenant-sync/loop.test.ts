@@ -173,7 +173,7 @@ describe('a write that is refused', () => {
     expect(state()).toMatchObject({ reason: 'TooManyRequests' });
     await eventually(async () => (await targetObject())?.metadata.labels?.['newer'] === 'yes');
 
-    // Growing patience would have been back after 50 to 100 ms.
+    // The backoff would have been over after 50 to 100 ms.
     expect((tries[1] ?? 0) - (tries[0] ?? 0)).toBeGreaterThan(950);
   });
 

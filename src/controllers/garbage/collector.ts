@@ -5,6 +5,7 @@
  * A clone into another repository has other uids, so every owner would look missing at its first
  * start. For that reason garbage found at the start is subject to the prune budget.
  */
+
 import {
   type Clock,
   describeKey,
@@ -16,8 +17,8 @@ import {
   parseKey,
   unavailable,
 } from '../../apimachinery/index.ts';
+import { WorkQueue } from '../../concurrency/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
-import { WorkQueue } from '../../kubernetes-client/index.ts';
 import {
   exceeds,
   FOREGROUND,
@@ -78,7 +79,7 @@ export class GarbageCollector {
     this.#lookup = { kinds, get: (key) => store.get(key)?.object };
     this.#removals = new Removals(options);
     this.#queue = new WorkQueue({
-      work: (id) => this.#work(id),
+      reconcile: (id) => this.#reconcile(id),
       workers: WORKERS,
       idle: () => this.#resolveIdle(),
     });
@@ -205,7 +206,7 @@ export class GarbageCollector {
     }
   }
 
-  async #work(id: string): Promise<void> {
+  async #reconcile(id: string): Promise<void> {
     const key = parseKey(id);
     const found = this.#options.store.get(key);
     if (found === undefined || this.#held.get(id) === found.resourceVersion) return;
