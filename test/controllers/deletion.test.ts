@@ -1,10 +1,11 @@
 /** Terminating objects go when their grace period is over, not sooner, and whatever failed before. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startDeletion } from '../../src/controllers/deletion.ts';
-import { kinds } from '../support/platform.ts';
+import { kindOf, kinds } from '../support/platform.ts';
 
 const START = 1_700_000_000_000;
-const key = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'a' };
+const { group, kind: team } = kindOf('teams');
+const key = { group, kind: team, namespace: '', name: 'a' };
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START });
@@ -19,7 +20,6 @@ type Stored = NonNullable<ReturnType<Options['store']['get']>>;
 function platform(graceMs: number, finalizers: readonly string[] = []) {
   const metadata = {
     name: 'a',
-    namespace: 'default',
     deletionTimestamp: new Date(START + graceMs).toISOString(),
     finalizers,
   };
@@ -33,7 +33,7 @@ function platform(graceMs: number, finalizers: readonly string[] = []) {
     clock: { now: () => Date.now() },
     onError: (error) => errors.push(error),
     store: {
-      list: ({ kind }: { kind: string }) => ({ items: kind === 'ConfigMap' ? [current] : [] }),
+      list: ({ kind }: { kind: string }) => ({ items: kind === team ? [current] : [] }),
       get: () => stored as Stored | undefined,
       observe: () => () => undefined,
     } as unknown as Options['store'],
