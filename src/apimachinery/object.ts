@@ -85,7 +85,7 @@ export const SERVER_POPULATED_META = [
 
 const MAPS_AND_LISTS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
 
-/** Removes maps and lists of metadata that hold nothing: Kubernetes takes them for absent. */
+/** Removes empty maps and lists of metadata: in Kubernetes they count as absent. */
 export function dropEmptyMeta(meta: ObjectMeta): void {
   for (const field of MAPS_AND_LISTS) {
     const value: unknown = meta[field];
@@ -98,7 +98,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A copy of a JSON value that shares nothing with it but texts; ten times as quick as structuredClone. */
+/** A deep copy of a JSON value. Ten times as quick as `structuredClone`. */
 export function cloneJson<T>(value: T): T {
   return copyOf(value) as T;
 }
@@ -110,7 +110,7 @@ function copyOf(value: unknown): unknown {
   for (const key of Object.keys(value)) {
     const item = copyOf(value[key]);
     if (key !== '__proto__') copy[key] = item;
-    // A key like any other in JSON; an assignment would set the prototype.
+    // In JSON this is an ordinary key; an assignment would set the prototype.
     else Object.defineProperty(copy, key, { ...OWN_VALUE, value: item });
   }
   return copy;
@@ -133,13 +133,39 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
 }
 
 /** The value at a path of map keys and list indexes, or undefined where the path ends early. */
+export function valueAt(
+  root: JsonValue | undefined,
+  path: readonly (string | number)[],
+): JsonValue | undefined;
+export function valueAt(root: unknown, path: readonly (string | number)[]): unknown;
 export function valueAt(root: unknown, path: readonly (string | number)[]): unknown {
   let value = root;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = Object.hasOwn(value, step)
-      ? (value as Record<string | number, unknown>)[step]
-      : undefined;
+    if (!isIndexed(value)) return undefined;
+    value = Object.hasOwn(value, step) ? value[step] : undefined;
   }
   return value;
+}
+
+function isIndexed(value: unknown): value is Readonly<Record<string | number, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The list at a path, or an empty one. The schema of the object has checked that items are `Item`s. */
+export function listAt<Item>(root: unknown, path: readonly (string | number)[]): readonly Item[] {
+  const value = valueAt(root, path);
+  return Array.isArray(value) ? value : [];
+}
+
+/** The map at a path, or an empty one. The schema of the object has checked the fields that it has. */
+export function mapAt<Fields extends object>(
+  root: unknown,
+  path: readonly (string | number)[],
+): Partial<Fields> {
+  const value = valueAt(root, path);
+  return isMapOf<Fields>(value) ? value : {};
+}
+
+function isMapOf<Fields extends object>(value: unknown): value is Partial<Fields> {
+  return isRecord(value);
 }

@@ -2,23 +2,31 @@
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import type { PrinterColumn } from './kind.ts';
 
-/** A text at a path; an empty one prints as absent. */
+/** The text at a path. An empty one counts as absent. */
 export function textAt(object: KubeObject, path: readonly (string | number)[]): string | undefined {
   const value = valueAt(object, path);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The entries of a list at a path that are texts. */
+/** The texts in the list at a path. */
 export function textsAt(object: KubeObject, path: readonly (string | number)[]): string[] {
   const value = valueAt(object, path);
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** A cell that is the text at a path, which Kubernetes can be told as well. */
+/** The text at a path as a cell. CustomResourceDefinitions can state it too. */
 export function textFrom(
   path: readonly string[],
 ): Required<Pick<PrinterColumn, 'jsonPath' | 'value'>> {
   return { jsonPath: `.${path.join('.')}`, value: (object) => textAt(object, path) };
+}
+
+export function textColumn(
+  name: string,
+  description: string,
+  value: (object: KubeObject) => string | undefined,
+): PrinterColumn {
+  return { name, type: 'string', description, value };
 }
 
 export const AGE: PrinterColumn = {
@@ -29,7 +37,7 @@ export const AGE: PrinterColumn = {
   value: (object) => object.metadata.creationTimestamp ?? undefined,
 };
 
-/** The column of kinds that Kubernetes shows without an age. */
+/** Column in place of the age, for kinds that Kubernetes shows without one. */
 export const CREATED_AT: PrinterColumn = {
   name: 'Created At',
   type: 'string',
@@ -44,7 +52,7 @@ export const DISPLAY_NAME: PrinterColumn = {
   ...textFrom(['spec', 'displayName']),
 };
 
-/** Every kind has it whose manifests are in git: one that is not valid degrades its object. */
+/** Column of every kind whose manifests are in git. An invalid manifest degrades its object. */
 export const HEALTH: PrinterColumn = {
   name: 'Health',
   type: 'string',

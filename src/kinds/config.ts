@@ -21,7 +21,7 @@ export function config(group: string): Kind {
   return defineKind({
     group,
     kind: 'Config',
-    // As the paths of spec section 4.5 have it; the regular plural answers as well.
+    // Plural of the paths in spec section 4.5. The regular plural is an alias.
     plural: 'config',
     singular: 'config',
     aliases: ['configs'],
@@ -54,24 +54,24 @@ export function config(group: string): Kind {
   });
 }
 
-/** The version that is running stands in the status, whatever the text says. */
+/** Status with the running version, whatever the text says. */
 function withVersion(status: JsonObject): JsonObject {
   const { uiSettings } = status;
-  const look = isRecord(uiSettings) ? (uiSettings as JsonObject) : {};
-  return { ...status, uiSettings: { ...look, platformVersion: VERSION } };
+  const settings = isRecord(uiSettings) ? uiSettings : {};
+  return { ...status, uiSettings: { ...settings, platformVersion: VERSION } };
 }
 
-/** Whoever writes through the API knows the text, and no file. */
+/** Adds the position in the text to the message: a client of the API sees no file. */
 function placedInRaw(problem: FieldError): FieldError {
   if (problem.at === undefined) return problem;
   const { line, col } = problem.at;
   return { ...problem, message: `${problem.message} (line ${line}, column ${col} of spec.raw)` };
 }
 
-/** A configuration without secrets stays readable: people review it. */
+/** A configuration without secrets is stored in plain text, so that people can review it. */
 function holdsSecret(raw: string): boolean {
   const { status, problems } = parseConfigRaw(raw);
-  // What cannot be read is judged by its looks.
+  // A text that does not parse is searched for fields of secrets.
   if (problems.length > 0) return LOOKS_SECRET.test(plainConfigText(raw));
   return SECRETS.some((path) => hasValue({ status }, path));
 }
@@ -80,13 +80,13 @@ const SECRETS = secretPathsOf('config').filter(([first]) => first === 'status');
 
 const SECRET_FIELDS = new Set(SECRETS.map((path) => path.findLast((step) => step !== '*')));
 
-/** A field that holds a secret, with a value that does not name a variable. */
+/** A field of a secret whose value is not a reference to a variable. */
 const LOOKS_SECRET = new RegExp(
   String.raw`\b(?:${[...SECRET_FIELDS].join('|')})["']?\s*:\s*(?!["']?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})["']?\s*(?:[#,}]|$))["']?[^\s"'#]`,
   'm',
 );
 
-/** What names a variable of the environment is no secret itself. */
+/** True if there is a value at the path. A reference to an environment variable is not a secret. */
 function hasValue(value: unknown, [step, ...rest]: readonly string[]): boolean {
   if (step === undefined) {
     const text = String(value ?? '');
@@ -94,10 +94,10 @@ function hasValue(value: unknown, [step, ...rest]: readonly string[]): boolean {
   }
   if (typeof value !== 'object' || value === null) return false;
   if (step === '*') return Object.values(value).some((item) => hasValue(item, rest));
-  return Object.hasOwn(value, step) && hasValue((value as Record<string, unknown>)[step], rest);
+  return hasValue(valueAt(value, [step]), rest);
 }
 
-/** People read and review this text, so base64 does not stay. */
+/** Replaces base64 by plain text, because people read and review it. */
 function writePlain(object: KubeObject): void {
   if (object.spec === undefined || rawOf(object) === '') return;
   object.spec['raw'] = plainConfigText(rawOf(object));

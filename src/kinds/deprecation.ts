@@ -1,4 +1,4 @@
-/** Fields that still work and should go (spec section 9.3): what a writer is told about them. */
+/** Warnings about deprecated fields (spec section 9.3). */
 import { type KubeObject, valueAt } from '../apimachinery/index.ts';
 
 export interface Deprecation {
@@ -7,24 +7,20 @@ export interface Deprecation {
   readonly remedy: string;
 }
 
-/** Deprecated in every kind; the server populates it no longer. */
+/** Deprecated in every kind. The server no longer fills it. */
 const SELF_LINK: Deprecation = {
   path: ['metadata', 'selfLink'],
   remedy: 'leave it out, nothing fills or reads it',
 };
 
-/** The sentence for each of `fields` that is set in `root`; `prefix` says what `root` is. */
-export function deprecationWarnings(
-  root: unknown,
-  fields: readonly Deprecation[],
-  prefix = '',
-): string[] {
+/** One warning per field that is set in `root`. */
+export function deprecationWarnings(root: unknown, fields: readonly Deprecation[]): string[] {
   return fields
     .filter(({ path }) => isSet(valueAt(root, path)))
-    .map(({ path, remedy }) => `${prefix}${path.join('.')} is deprecated; ${remedy}`);
+    .map(({ path, remedy }) => `${path.join('.')} is deprecated; ${remedy}`);
 }
 
-/** Warnings of a kind with these deprecated fields, and of what is deprecated in every kind. */
+/** The `warnings` of a kind: its own deprecated fields, and those of every kind. */
 export function deprecations(fields: readonly Deprecation[]): (object: KubeObject) => string[] {
   const all = [SELF_LINK, ...fields];
   return (object) => deprecationWarnings(object, all);

@@ -1,6 +1,6 @@
 /**
- * DirectClusterEndpointToken: a short-lived token for one cluster (spec section 2.7). Creating one
- * returns it; nothing is kept.
+ * DirectClusterEndpointToken: a short-lived token for one cluster (spec section 2.7). A create returns
+ * it; nothing is stored.
  */
 
 import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './access/key-scope.ts';

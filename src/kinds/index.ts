@@ -54,24 +54,14 @@ export {
   type PrinterColumn,
   RBAC_GROUP,
 } from './kind.ts';
-export { CLIENT_KINDS, CONFIG_MAP, RELEASE } from './kubernetes/client-kinds.ts';
-export {
-  CLUSTER_KINDS,
-  ENDPOINTS,
-  EVENT,
-  NAMESPACE,
-  SECRET,
-  SERVICE,
-} from './kubernetes/cluster-kinds.ts';
-export {
-  CORE_EVENT,
-  CORE_KINDS,
-  CORE_NAMESPACE,
-  DEFINITION,
-  NEW_EVENT,
-} from './kubernetes/core-kinds.ts';
-export { inForm } from './kubernetes/event-versions.ts';
+export { CONFIG_MAP } from './kubernetes/config-map.ts';
+export { DEFINITION } from './kubernetes/custom-resource-definition.ts';
+export { ENDPOINTS } from './kubernetes/endpoints.ts';
+export { CORE_EVENT, EVENT, NEW_EVENT } from './kubernetes/event.ts';
+export { convertEvent } from './kubernetes/event-versions.ts';
+export { RELEASE } from './kubernetes/helm-release.ts';
 export { LEASE } from './kubernetes/lease.ts';
+export { CORE_NAMESPACE, NAMESPACE } from './kubernetes/namespace.ts';
 export {
   ACCESS_REVIEW,
   LOCAL_ACCESS_REVIEW,
@@ -81,6 +71,9 @@ export {
   SELF_RULES_REVIEW,
   TOKEN_REVIEW,
 } from './kubernetes/reviews.ts';
+export { SECRET } from './kubernetes/secret.ts';
+export { SERVICE } from './kubernetes/service.ts';
+export { CLIENT_KINDS, CLUSTER_KINDS, CORE_KINDS } from './kubernetes/tables.ts';
 export { subjectsOf } from './rbac/binding-rules.ts';
 export { CLUSTER_ROLE } from './rbac/cluster-role.ts';
 export { CLUSTER_ROLE_BINDING } from './rbac/cluster-role-binding.ts';
@@ -91,10 +84,10 @@ export { customResourceDefinition } from './schema/custom-resource-definition.ts
 export { hasStatus, openApiSchema } from './schema/openapi-schema.ts';
 export { schemaAt, schemaDocument, schemaNames, schemaTree } from './schema/schema-files.ts';
 export {
+  annotateProjectSecret,
   dataToCopy,
   grantedProjectSecret,
   isCopyingDisabled,
-  noteProjectSecret,
   ownPart,
   PROJECT_NAMESPACE,
   PROJECT_SECRET_KIND,

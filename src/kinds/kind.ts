@@ -1,6 +1,6 @@
 /**
- * What a kind is: a value that generic code asks, never the other way round. A new kind is one
- * file that exports one of these and one line in `table.ts`; routes, discovery, OpenAPI, printer
+ * The definition of a kind. Generic code reads it; a kind never calls generic code. A new kind is one
+ * file that exports a `Kind`, and one line in `table.ts`. Routes, discovery, OpenAPI, printer
  * columns, validation, the layout in git, authorization and docs follow from it.
  */
 import {
@@ -22,53 +22,51 @@ export interface PrinterColumn {
   readonly description: string;
   /** 1: shown only by `-o wide`. */
   readonly priority?: 0 | 1;
-  /** Where the value of the cell is, for cells that are the value at a path and no more. */
+  /** Path of the value. Absent: the cell is computed. */
   readonly jsonPath?: string;
   /** The cell; undefined prints as `<none>`. Dates are RFC 3339 and shown as an age. */
   value(object: KubeObject): string | number | boolean | undefined;
 }
 
-/** A value that enters with a write and is never served again, such as the text of a key. */
+/** A value that clients write and the API never returns, such as the text of a key. */
 export interface WriteOnlyField {
   readonly path: FieldPath;
-  /** What git holds instead of the value; called once per new value. Values that are already in
-   * the concealed form come back unchanged. */
+  /** Returns the form that git stores. Called once per new value; a concealed value comes back unchanged. */
   conceal(value: string): string;
-  /** Git holds the value itself, and so has to hold it sealed. */
+  /** True: git stores the value itself, so it has to be encrypted. */
   readonly sealed?: true;
   /** Problems of a value before it is concealed. Must not repeat the value. */
   validate(value: unknown): string[];
-  /** A value for a create that brings none; the answer to that create shows it, once. */
+  /** Makes a value for a create that has none. Only the response to that create shows it. */
   generate?(object: KubeObject): string;
 }
 
-/** Names of users and groups, as authorization knows them. */
+/** Names of users and groups in authorization. */
 export interface ActingNames {
   readonly users: readonly string[];
   readonly groups: readonly string[];
 }
 
-/** An object of the same group, without a namespace, that another one names. */
+/** A reference to another object, without which the object has no effect. */
 export interface Dependency {
-  /** The field that names it. */
+  /** Path of the reference. */
   readonly path: readonly string[];
   /** Absent: the group of the object itself. */
   readonly group?: string;
   readonly plural?: string;
-  /** In place of the plural, where the object names a kind. The platform may have none of it. */
+  /** In place of the plural, where the reference has a kind. The platform may not know that kind. */
   readonly kind?: string;
   readonly name: string;
-  /** Absent: it has none. */
+  /** Absent: the kind has no namespaces. */
   readonly namespace?: string;
-  /** Consequence of its absence, as the end of a sentence. */
+  /** Consequence if the object is missing, as the end of a sentence. */
   readonly effect: string;
 }
 
-/** That somebody acts with the rights of others because an object says so. */
+/** Grants a member the rights of other users and groups. */
 export interface Membership {
-  /** Who gets them, in any words that tell members apart. */
+  /** Identifies the member; any text that is unique per member. */
   readonly member: string;
-  /** Whose rights they are. */
   readonly rightsOf: ActingNames;
 }
 
@@ -85,79 +83,74 @@ export interface Kind {
   readonly scope: 'Namespaced' | 'Cluster';
   readonly verbs: readonly Verb[];
   /**
-   * `git`: manifests. `file`: files of another make in git, whose path names the object; the API
-   * reads them only. `cluster`: the state of a cluster that is served here, never git. `nowhere`:
-   * made by a create, returned once, never kept.
+   * `git`: manifests. `file`: files of another format in git, whose path gives the name; the API
+   * only reads them. `cluster`: the state of a cluster that the daemon serves, never git.
+   * `nowhere`: a create returns it once, and it is not stored.
    */
   readonly storedIn: 'git' | 'file' | 'cluster' | 'nowhere';
   /**
-   * The name of the object that the file at a path is the spec of; undefined for every other path.
-   * Paths are seen from the folder that holds the manifests. Only where `storedIn` is `file`.
+   * Name of the object whose spec is the file at a path; undefined for every other path. Paths are
+   * relative to the folder of the manifests. Only if `storedIn` is `file`.
    */
   fileName(path: string): string | undefined;
   /** Name of the JSON Schema below `schemas/`, without `.json`. */
   readonly schema: string;
   readonly nameRule: NameRule;
-  /** Whether PUT works without metadata.resourceVersion; custom resources of Kubernetes refuse it. */
+  /** True: PUT works without metadata.resourceVersion. Custom resources of Kubernetes refuse it. */
   readonly allowUnconditionalUpdate: boolean;
-  /** Whether PUT makes what is not there, for who may create it; custom resources never do. */
+  /** True: PUT creates a missing object, if the client may create it. Custom resources never do. */
   readonly createdByUpdate: boolean;
-  /** Whether kubectl has a Go type of the kind, and so sends it strategic merge patches. */
+  /** True: kubectl has a Go type of the kind, and so sends strategic merge patches. */
   readonly strategicMerge: boolean;
-  /** Name of the switch in the platform configuration that closes the kind for writes through the
-   * API; git stays open. */
+  /** Field of the platform configuration that forbids writes through the API. Pushes still work. */
   readonly lockedBy: 'disableConfigEndpoint' | undefined;
-  /** True where a create without name and generateName gets a name from the server. */
+  /** True: the server names an object that is created without name and generateName. */
   readonly namedByServer: boolean;
   readonly columns: readonly PrinterColumn[];
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectableFields: readonly string[];
-  /** Values of such fields that are not at the path that they are named by. */
+  /** Value of a selectable field that is not at the path of its name. */
   fieldText(object: KubeObject, field: string): string | undefined;
-  /**
-   * What every object has although nobody said it, and nobody owns: structs and times of types of Go
-   * that are empty. See `blankFields`.
-   */
+  /** Empty structs and times of Go types: every object has them, and no field manager owns them. */
   readonly blank: JsonObject;
-  /** Paths whose values must never reach logs, audit or errors; `*` stands for any step. */
+  /** Paths whose values must never reach logs, audit or errors. `*` matches any step. */
   readonly secretPaths: readonly (readonly string[])[];
-  /** The object as it is shown to who may read it and not change it; undefined: as it is. */
+  /** The object as shown to a user who may read it but not change it. Undefined: unchanged. */
   readonly forReaders: ((object: KubeObject) => KubeObject) | undefined;
   readonly writeOnly: readonly WriteOnlyField[];
-  /** Whether a value on a secret path is one in fact, and so is sealed in git. */
+  /** True if the value on a secret path is a secret, which has to be encrypted in git. */
   holdsSecret(path: FieldPath, value: unknown): boolean;
-  /** Puts what a client wrote into the form that git is to hold. May mutate. */
+  /** Brings a written object into the form that git stores. May mutate. */
   canonicalize(object: KubeObject): void;
   /** Fills absent fields of an object that passed its schema. May mutate. */
   setDefaults(object: KubeObject): void;
-  /** Rules the schema cannot say. Must not mutate. Returns every problem. */
+  /** Checks rules that the schema cannot express. Returns every problem. Must not mutate. */
   validate(object: KubeObject, old: KubeObject | undefined): FieldError[];
   /**
-   * The object whose `spec.data` an object shows as its own, having none in git; undefined for one
-   * that has its own. Absent: no object of the kind does that.
+   * The object whose `spec.data` this object shows, because it has none of its own in git.
+   * Undefined result: it has its own. Undefined method: every object of the kind has its own.
    */
   readonly follows: ((object: KubeObject) => ObjectKey | undefined) | undefined;
-  /** Whether `spec.owner` and `spec.access` grant rights on the object. */
+  /** True: `spec.owner` and `spec.access` grant rights on the object. */
   readonly hasAccessRules: boolean;
-  /** As whom the object lets its holder act: whoever writes it must be that, or may impersonate. */
+  /** The identity that the object gives its holder. Its writer must have it, or may impersonate it. */
   actsAs(object: KubeObject): ActingNames;
-  /** Whether objects are keys, with `spec.scope` and `spec.ttl`: those that a key with a scope
-   * writes must not reach further than itself. */
+  /** True: objects are keys, with `spec.scope` and `spec.ttl`. A key with a scope can only write keys
+   * within that scope. */
   readonly isKey: boolean;
-  /** Who gets whose rights by the object: whoever adds to this must hold these rights. */
+  /** Rights that the object gives to members. A writer who adds one must hold these rights. */
   memberships(object: KubeObject): Membership[];
-  /** Names of the cluster roles that the object gives its holders in clusters. Adding one takes `bind`. */
+  /** Cluster roles that the object gives its members in clusters. A writer who adds one needs `bind`. */
   assignedRoles(object: KubeObject): string[];
-  /** Objects without which this one has no effect; one that is missing is a warning. */
+  /** Objects that this one needs. A missing one gives a warning. */
   dependsOn?(object: KubeObject): Dependency[];
-  /** A name that no other object of the kind should have; one that is taken is a warning. */
+  /** A name that should be unique in the kind. A duplicate gives a warning. */
   uniqueName?(object: KubeObject): { readonly path: FieldPath; readonly name: string } | undefined;
-  /** Whether objects decide how long keys live, who can sign in and what scopes mean: not for keys
-   * with a scope to write. */
+  /** True: objects decide lifetimes of keys, sign-in and scopes. Keys with a scope cannot write them. */
   readonly governsAccess: boolean;
-  /** Whether annotations can tie `spec.data` to a path of the secret store. */
+  /** True: annotations can link `spec.data` to a path of the secret store. */
   readonly followsStore: boolean;
-  /** Deprecated or useless fields. Must not mutate. Never a reason to refuse. */
+  /** Warnings about deprecated or useless fields. They never reject a write. Must not mutate. */
   warnings(object: KubeObject): string[];
   /** The part of `status` that follows from the manifest alone. */
   deriveStatus(object: KubeObject): JsonObject | undefined;
@@ -165,7 +158,7 @@ export interface Kind {
 
 type Declared = 'group' | 'kind' | 'plural' | 'singular' | 'scope' | 'schema';
 
-/** Fills what most kinds have in common; a kind states only what is its own. */
+/** Fills in the defaults of a definition, so that a kind states only its differences. */
 export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
   return {
     version: 'v1',
@@ -206,7 +199,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
   };
 }
 
-/** The blank fields of a kind, which are filled in as its defaults are. */
+/** `blank` of a kind, and the `setDefaults` that fills it in. */
 export function blankFields(blank: JsonObject): Pick<Kind, 'blank' | 'setDefaults'> {
   return {
     blank,
@@ -216,10 +209,12 @@ export function blankFields(blank: JsonObject): Pick<Kind, 'blank' | 'setDefault
   };
 }
 
+export const READ_VERBS: readonly Verb[] = ['get', 'list', 'watch'];
+
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 export const DEFAULT_API_GROUP = 'management.gitplane.dev';
 
-/** Kubernetes counts no generations of roles and bindings. */
+/** False for roles and bindings, as in Kubernetes. */
 export function countsGenerations({ group }: Pick<Kind, 'group'>): boolean {
   return group !== RBAC_GROUP;
 }

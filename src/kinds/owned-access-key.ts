@@ -1,4 +1,4 @@
-/** OwnedAccessKey: a key for authenticating without a person at hand (spec section 2.6). */
+/** OwnedAccessKey: a key that authenticates a user, team or subject (spec section 2.6). */
 import {
   type FieldError,
   forbidden,
@@ -38,25 +38,25 @@ const columns: readonly PrinterColumn[] = [
   {
     name: 'Type',
     type: 'string',
-    description: 'Who manages the key.',
+    description: 'Component that manages the key.',
     ...textFrom(['spec', 'type']),
   },
   {
     name: 'Disabled',
     type: 'boolean',
-    description: 'Whether the key is refused.',
+    description: 'True if the key is refused.',
     value: (object) => object.spec?.['disabled'] === true,
   },
   {
     name: 'Problem',
     type: 'string',
-    description: 'Why the owner of the key makes it useless, in a word.',
+    description: 'Reason for which the owner of the key makes it unusable.',
     value: ownerProblem,
   },
   {
     name: 'Expires',
     type: 'string',
-    description: 'When the key expires by its own time to live.',
+    description: 'Time at which the key expires by its own time to live.',
     value: expiryText,
   },
   {
@@ -85,7 +85,7 @@ export function ownedAccessKey(group: string): Kind {
     categories: ['all', 'gitplane'],
     scope: 'Cluster',
     schema: 'ownedaccesskey',
-    // Spec section 4.4 asks for the full object only, where 4.1 also asks for its version.
+    // Spec section 4.4 requires the full object only; section 4.1 also requires its version.
     allowUnconditionalUpdate: true,
     namedByServer: true,
     columns,
@@ -99,7 +99,7 @@ export function ownedAccessKey(group: string): Kind {
         generate: (object) =>
           mintAccessKey(accessKeyPrefix(textAt(object, ['spec', 'type']) ?? '')),
       },
-      // Spec section 2.6: never shared through the API. Only whoever logs people in reads it.
+      // Spec section 2.6: never shared through the API. Only the sign-in reads it.
       {
         path: ['spec', 'identity', 'connectorData'],
         conceal: (value) => value,
@@ -167,7 +167,7 @@ function ownerProblem({ status }: KubeObject): string | undefined {
   return typeof reason === 'string' ? reason : undefined;
 }
 
-/** Without the platform's own maximum, which no object knows. */
+/** Ignores the platform's maximum, which the object does not have. */
 function expiryText(object: KubeObject): string | undefined {
   const ttl = ttlOf(object);
   const creation = object.metadata.creationTimestamp;

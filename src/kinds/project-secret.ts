@@ -1,7 +1,7 @@
 /**
- * ProjectSecret: the secrets of one project, in its namespace. It has data of its own, which the
- * secret store may have as well, or follows a shared secret that two labels name (reference:
- * platform, section 7).
+ * ProjectSecret: the secrets of one project, in its namespace. It has data of its own, which may be
+ * synced with the secret store, or follows a shared secret that two labels name (reference: platform,
+ * section 7).
  */
 import {
   dnsLabelProblems,
@@ -65,7 +65,7 @@ function sourceOf(group: string, { metadata }: KubeObject): ObjectKey | undefine
   return { group, kind: 'SharedSecret', namespace, name };
 }
 
-/** Both labels or none, and no data of its own beside them. */
+/** An object has both labels and no data of its own, or neither label. */
 function sourceProblems(object: KubeObject): FieldError[] {
   const labels = object.metadata.labels ?? {};
   const name = labels[SOURCE_NAME];
@@ -93,7 +93,7 @@ function sourceProblems(object: KubeObject): FieldError[] {
     errors.push(forbidden(['spec', 'data'], detail));
   }
   for (const name of storeAnnotations(object)) {
-    const detail = `the label ${SOURCE_NAME} names a shared secret to follow; tie that one to the store`;
+    const detail = `the label ${SOURCE_NAME} names a shared secret to follow; link that one to the store`;
     errors.push(forbidden(['metadata', 'annotations', name], detail));
   }
   return errors;

@@ -1,4 +1,4 @@
-/** Tenants as their loops see them. */
+/** Tenants in the form of the patch engine. */
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import {
   readEndpointsSetting,
@@ -32,13 +32,13 @@ export interface TenantChange {
   readonly name: string;
   /** Absent: the tenant is new. */
   readonly before?: KubeObject | undefined;
-  /** Absent: it goes. */
+  /** Absent: the tenant is deleted. */
   readonly after?: KubeObject | undefined;
 }
 
 /**
- * What is on the control-plane cluster by the old and by the new file; undefined: nothing is. A sync
- * that is disabled, or that goes and leaves its objects, changes none of them.
+ * The sync before and after a change of the file. Undefined: no objects are synced. A sync that is
+ * disabled, or deleted with `deletionPolicy: Retain`, changes no object.
  */
 export function tenantVersions(
   { name, before, after }: TenantChange,
@@ -54,6 +54,6 @@ export function tenantVersions(
     return { before: old, after: stays ? old : next };
   }
   if (next.patches.Endpoints === undefined) return { before: old, after: old };
-  // Services that are not synced any more stay as they were.
+  // Services that are no longer synced stay unchanged.
   return { before: old, after: { ...next, patches: { ...old.patches, ...next.patches } } };
 }

@@ -1,4 +1,4 @@
-/** Every kind that the platform serves, in the order in which lists and docs show them. */
+/** The kinds of the platform, in the order of lists and docs. */
 
 import { config } from './config.ts';
 import { directClusterEndpointToken } from './direct-cluster-endpoint-token.ts';
@@ -20,24 +20,24 @@ export interface KindTable {
   readonly kinds: readonly Kind[];
   /** API groups, the management group first. */
   readonly groups: readonly string[];
-  /** By what a manifest says: `management.gitplane.dev/v1` and `Team`. */
+  /** Looks up the words of a manifest: `management.gitplane.dev/v1` and `Team`. */
   byKind(apiVersion: string, kind: string): Kind | undefined;
-  /** By what a URL says: `management.gitplane.dev` and `teams`, or an alias of it. */
+  /** Looks up the words of a URL: `management.gitplane.dev` and `teams`, or an alias of it. */
   byPlural(group: string, plural: string): Kind | undefined;
-  /** By the path of a file that is the spec of an object, seen from the folder of the manifests. */
+  /** Looks up the path of a file that is the spec of an object, relative to the manifests. */
   byFile(path: string): FileClaim | undefined;
   schemaOf(kind: Kind): CompiledSchema;
-  /** Why `byKind` found nothing, with what the writer most likely meant. */
+  /** Error text for a failed `byKind`, with the most likely intended kind. */
   explainUnknown(apiVersion: string, kind: string): string;
 }
 
-/** What the path of a file says about the object that it holds. */
+/** Kind and name of the object that a file is the spec of. */
 export interface FileClaim {
   readonly kind: Kind;
   readonly name: string;
 }
 
-/** `apiGroup` is the management group, as in `management.gitplane.dev`. */
+/** `apiGroup` is the management group, such as `management.gitplane.dev`. */
 export function buildKindTable(apiGroup: string): KindTable {
   return tableOf([
     config(apiGroup),
@@ -55,7 +55,6 @@ export function buildKindTable(apiGroup: string): KindTable {
   ]);
 }
 
-/** The table of these kinds alone. */
 export function tableOf(kinds: readonly Kind[]): KindTable {
   const fileKinds = kinds.filter(({ storedIn }) => storedIn === 'file');
   const byKind = new Map(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind]));
@@ -77,7 +76,7 @@ export function tableOf(kinds: readonly Kind[]): KindTable {
   };
 }
 
-/** By group, then by plural or alias: no key has to be put together at each request. */
+/** By group, then by plural or alias, so that a request builds no key. */
 function pluralsByGroup(kinds: readonly Kind[]): ReadonlyMap<string, ReadonlyMap<string, Kind>> {
   const groups = new Map<string, Map<string, Kind>>();
   for (const kind of kinds) {

@@ -1,4 +1,4 @@
-/** Team: users, and groups of an identity provider, that get access together (spec section 2.4). */
+/** Team: users, and groups of an identity provider, that share access (spec section 2.4). */
 
 import { valueAt } from '../apimachinery/index.ts';
 import {
@@ -30,7 +30,7 @@ export function team(group: string): Kind {
     categories: ['all', 'gitplane'],
     scope: 'Cluster',
     schema: 'team',
-    // Spec section 4.2 asks for the full object only, where 4.1 also asks for its version.
+    // Spec section 4.2 requires the full object only; section 4.1 also requires its version.
     allowUnconditionalUpdate: true,
     columns: [
       DISPLAY_NAME,
@@ -55,7 +55,7 @@ export function team(group: string): Kind {
     memberships: (object) => {
       const rightsOf = { users: [], groups: [`gitplane:team:${object.metadata.name}`] };
       return [
-        // Whoever manages a team can fill it, so making one takes what is bound to it already.
+        // A manager can add members, so creating a team needs the rights that are bound to it already.
         { member: 'its managers', rightsOf },
         ...textsAt(object, ['spec', 'users']).map((name) => ({ member: `user ${name}`, rightsOf })),
         ...textsAt(object, ['spec', 'groups']).map((name) => ({

@@ -1,8 +1,7 @@
 /**
- * Tenant: a tenant cluster and what is synced from it (spec section 2.9). It is written as the
- * vcluster.yaml that its users know, `tenants/<name>/vcluster.yaml`: the folder gives the name, the
- * file is the spec. What of it is not about endpoint sync is kept and served, and read by nobody
- * but the expressions of patches.
+ * Tenant: a tenant cluster and the endpoint sync from it (spec section 2.9). In git it is a
+ * vcluster.yaml, `tenants/<name>/vcluster.yaml`: the folder is the name, the file is the spec. Fields
+ * outside endpoint sync are stored and returned; only expressions of patches read them.
  */
 import {
   dnsLabelProblems,
@@ -11,6 +10,8 @@ import {
   invalid,
   isRecord,
   type KubeObject,
+  listAt,
+  mapAt,
   required,
   valueAt,
 } from '../apimachinery/index.ts';
@@ -23,7 +24,7 @@ import { AGE, textAt, textFrom } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema/schema-files.ts';
 
-/** Where a tenant or its control plane is, when it is not one of this daemon's own surfaces. */
+/** Kubeconfig of a tenant or its control plane that this daemon does not serve itself. */
 export interface KubeconfigSource {
   /** Name of a file in the folder `kubeconfigs` of the data directory. */
   readonly file?: string;
@@ -34,28 +35,28 @@ export interface KubeconfigSource {
   };
 }
 
-/** What a tenant says about its endpoint sync, with defaults filled in. */
+/** Endpoint sync of a tenant, with defaults filled in. */
 export interface TenantSettings {
   readonly enabled: boolean;
-  /** Of all kinds, as written; the patch engine reads them. */
+  /** Patches of all kinds, unparsed. */
   readonly patches: readonly unknown[];
   /** Namespace of the control-plane cluster that receives the synced objects. */
   readonly targetNamespace: string;
-  /** Whether what was synced goes from the control-plane cluster when the tenant does. */
+  /** `Delete`: synced objects are deleted from the control-plane cluster together with the tenant. */
   readonly deletionPolicy: 'Delete' | 'Retain';
-  /** The project that it belongs to, by which scopes of keys name it. */
+  /** Project of the tenant. Scopes of keys refer to it. */
   readonly project: string | undefined;
-  /** Name of the surface that stands for the control-plane cluster. */
+  /** Name of the API root of the control-plane cluster. */
   readonly cluster: string;
-  /** Absent: the surface of the tenant here. */
+  /** Absent: the API root of the tenant in this daemon. */
   readonly source: KubeconfigSource | undefined;
-  /** Bindings of `spec.clusterRoles` in a tenant cluster that a kubeconfig reaches. */
+  /** Bindings of `spec.clusterRoles` in a tenant cluster behind a kubeconfig. */
   readonly clusterRoles: {
     readonly enabled: boolean;
     /** Prefix that the cluster puts before the groups of a token. */
     readonly groupsPrefix: string;
   };
-  /** Absent: the surface `cluster` here. */
+  /** Absent: the API root `cluster` in this daemon. */
   readonly target: KubeconfigSource | undefined;
   /** The whole file, for expressions. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -63,7 +64,7 @@ export interface TenantSettings {
 
 const ENDPOINTS = ['spec', 'sync', 'toHost', 'endpoints'] as const;
 const SERVICES = ['spec', 'sync', 'toHost', 'services'] as const;
-const OURS = ['spec', 'external', 'gitplane'] as const;
+const OWN = ['spec', 'external', 'gitplane'] as const;
 export const DEFAULT_CLUSTER = 'local';
 
 export function tenant(group: string): Kind {
@@ -79,20 +80,19 @@ export function tenant(group: string): Kind {
     verbs: ['get', 'list', 'watch'],
     nameRule: dnsLabelProblems,
     fileName: (path) => /^tenants\/([^/]+)\/vcluster\.ya?ml$/.exec(path)?.[1],
-    // Anything may be in such a file, passwords of databases among it.
+    // Such a file may hold any secret, such as a database password.
     secretPaths: secretPathsOf('tenant'),
     columns: [
       {
         name: 'Endpoints',
         type: 'boolean',
-        description:
-          'Whether Endpoints, and Services beside them, are synced to the control-plane cluster.',
+        description: 'True if Endpoints and Services are synced to the control-plane cluster.',
         value: (object) => settingsOf(object).enabled,
       },
       {
         name: 'Patches',
         type: 'integer',
-        description: 'Number of patches on what is synced.',
+        description: 'Number of patches on synced objects.',
         value: (object) => settingsOf(object).patches.length,
       },
       {
@@ -132,23 +132,22 @@ export function tenant(group: string): Kind {
   });
 }
 
-/** Reads an object that passed the schema; tolerates one that did not. */
+/** Settings of an object. Fields of a wrong type count as absent. */
 export function settingsOf(object: KubeObject): TenantSettings {
   const name = object.metadata.name ?? '';
-  const patches = [ENDPOINTS, SERVICES].flatMap((at) => {
-    const found = valueAt(object, [...at, 'patches']);
-    return Array.isArray(found) ? found : [];
-  });
+  const patches = [ENDPOINTS, SERVICES].flatMap((at) =>
+    listAt<unknown>(object, [...at, 'patches']),
+  );
   return {
     enabled: valueAt(object, [...ENDPOINTS, 'enabled']) !== false,
     patches,
-    targetNamespace: textAt(object, [...OURS, 'namespace']) ?? `vcluster-${name}`,
-    deletionPolicy: textAt(object, [...OURS, 'deletionPolicy']) === 'Retain' ? 'Retain' : 'Delete',
-    project: textAt(object, [...OURS, 'project']),
-    cluster: textAt(object, [...OURS, 'cluster']) ?? DEFAULT_CLUSTER,
+    targetNamespace: textAt(object, [...OWN, 'namespace']) ?? `vcluster-${name}`,
+    deletionPolicy: textAt(object, [...OWN, 'deletionPolicy']) === 'Retain' ? 'Retain' : 'Delete',
+    project: textAt(object, [...OWN, 'project']),
+    cluster: textAt(object, [...OWN, 'cluster']) ?? DEFAULT_CLUSTER,
     source: kubeconfigAt(object, 'source'),
     clusterRoles: {
-      enabled: valueAt(object, [...OURS, 'source', 'clusterRoles']) !== false,
+      enabled: valueAt(object, [...OWN, 'source', 'clusterRoles']) !== false,
       groupsPrefix: groupsPrefixOf(object),
     },
     target: kubeconfigAt(object, 'target'),
@@ -156,33 +155,33 @@ export function settingsOf(object: KubeObject): TenantSettings {
   };
 }
 
-/** As the documentation has it for the API servers of tenants (`--oidc-groups-prefix`). */
+/** `--oidc-groups-prefix` that the documentation gives for API servers of tenants. */
 const DEFAULT_GROUPS_PREFIX = 'gitplane:';
 
 function groupsPrefixOf(object: KubeObject): string {
-  const found = valueAt(object, [...OURS, 'source', 'groupsPrefix']);
+  const found = valueAt(object, [...OWN, 'source', 'groupsPrefix']);
   return typeof found === 'string' ? found : DEFAULT_GROUPS_PREFIX;
 }
 
 function kubeconfigAt(object: KubeObject, end: 'source' | 'target'): KubeconfigSource | undefined {
-  const found = valueAt(object, [...OURS, end, 'kubeconfig']);
-  return isRecord(found) ? (found as KubeconfigSource) : undefined;
+  const path = [...OWN, end, 'kubeconfig'];
+  return isRecord(valueAt(object, path)) ? mapAt<KubeconfigSource>(object, path) : undefined;
 }
 
 function clusterNameProblems(object: KubeObject): FieldError[] {
   return (['cluster', 'namespace', 'project'] as const).flatMap((field) => {
-    const path = [...OURS, field];
+    const path = [...OWN, field];
     const value = textAt(object, path);
     if (value === undefined) return [];
     return dnsLabelProblems(value).map((text) => invalid(path, value, text));
   });
 }
 
-/** No path: a commit must not choose which files of the machine the daemon reads. */
+/** Not a path: a commit must not choose which files of the machine the daemon reads. */
 const FILE_NAME = /^[\w][\w.-]*$/;
 
 function kubeconfigProblems(object: KubeObject, end: 'source' | 'target'): FieldError[] {
-  const path = [...OURS, end, 'kubeconfig'];
+  const path = [...OWN, end, 'kubeconfig'];
   const kubeconfig = kubeconfigAt(object, end);
   if (kubeconfig === undefined) return [];
   const { file, sharedSecret } = kubeconfig;

@@ -1,4 +1,4 @@
-/** User: who can sign in. Keys, teams and access rules refer to users by name. */
+/** User: a person or program that can sign in. Keys, teams and access rules refer to users by name. */
 import { type FieldError, invalid, type KubeObject } from '../apimachinery/index.ts';
 import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access/access-rules.ts';
 import {
@@ -36,7 +36,7 @@ export function user(group: string): Kind {
       {
         name: 'Disabled',
         type: 'boolean',
-        description: 'Whether the user is shut out.',
+        description: 'True if the user cannot sign in.',
         value: (object) => object.spec?.['disabled'] === true,
       },
       AGE,
@@ -73,8 +73,8 @@ export function user(group: string): Kind {
 }
 
 /**
- * A user that is shut out acts as nobody, so letting it in again gives it all that it has; and so
- * does letting somebody else sign in as the user.
+ * A disabled user has no rights, so enabling it grants all that it has. Changing the connector or the
+ * subject grants the same to another person.
  */
 function memberships(object: KubeObject): Membership[] {
   if (object.spec?.['disabled'] === true) return [];
@@ -100,7 +100,7 @@ function subjectWarnings(object: KubeObject): string[] {
     : [];
 }
 
-/** Going back would make endpoint tokens valid again that were meant to be void. */
+/** A lower number would make revoked endpoint tokens valid again. */
 function generationProblems(object: KubeObject, old: KubeObject | undefined): FieldError[] {
   const [now, before] = [object, old].map((version) =>
     Number(version?.spec?.['tokenGeneration'] ?? 0),
@@ -110,7 +110,7 @@ function generationProblems(object: KubeObject, old: KubeObject | undefined): Fi
     : [];
 }
 
-/** Not whether mail arrives: that it cannot break out of the author line of a commit. */
+/** The address must not break the author line of a commit. Delivery is not checked. */
 function emailProblems(object: KubeObject): FieldError[] {
   const email = textAt(object, ['spec', 'email']);
   return email === undefined || /^[^\s<>@]+@[^\s<>@]+$/.test(email)

@@ -279,9 +279,9 @@ describe.each(['OwnedAccessKey', 'DirectClusterEndpointToken'])('scope of %s', (
     };
     const about = kindNamed(kind).warnings(object(kind, { spec: { user: 'ada', scope } }));
     expect(about.filter((text) => !text.includes('deprecated'))).toEqual([
-      'spec.scope.rules[0].verbs: "*" stands for itself here; leave it out to mean all',
-      'spec.scope.rules[0].namespaces: "*" stands for itself here; leave it out to mean all',
-      'spec.scope.rules[0].resources: "*" stands for itself here; leave it out to mean all',
+      'spec.scope.rules[0].verbs: "*" is literal here; leave it out to mean all',
+      'spec.scope.rules[0].namespaces: "*" is literal here; leave it out to mean all',
+      'spec.scope.rules[0].resources: "*" is literal here; leave it out to mean all',
       'spec.scope.roles[1]: the first entry with role "agent" counts',
     ]);
   });

@@ -97,7 +97,7 @@ test('two masters are refused, with the remedy', async () => {
   const both = { ...object, metadata: { ...object.metadata, labels: LABELS }, spec: {} };
 
   await expect(synced.platform.create('projectsecrets', both, PROJECT)).rejects.toThrow(
-    /secret-store-kv-mount-path.*names a shared secret to follow; tie that one to the store/,
+    /secret-store-kv-mount-path.*names a shared secret to follow; link that one to the store/,
   );
 });
 

@@ -11,7 +11,7 @@ import {
 import {
   apiVersionOf,
   CORE_EVENT,
-  inForm,
+  convertEvent,
   type Kind,
   type KindTable,
   NEW_EVENT,
@@ -23,7 +23,7 @@ export function inBothForms(change: Change): [Change, Change] {
   const other = change.key.group === CORE_EVENT.group ? NEW_EVENT : CORE_EVENT;
   const key = { ...change.key, group: other.group };
   if (change.type === 'remove') return [change, { type: 'remove', key }];
-  return [change, { type: 'put', key, object: inForm(change.object, other) }];
+  return [change, { type: 'put', key, object: convertEvent(change.object, other) }];
 }
 
 /** Changes for an event that happened, or that was removed from the ring. */

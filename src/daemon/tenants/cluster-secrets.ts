@@ -19,7 +19,7 @@ import {
   isCopyingDisabled,
   type Kind,
   type KindTable,
-  noteProjectSecret,
+  annotateProjectSecret,
   PROJECT_NAMESPACE,
   PROJECT_SECRET_KIND,
   settingsOf,
@@ -140,7 +140,7 @@ export class ClusterSecrets {
     if (kind !== this.#options.secret) return object;
     const source = this.#wanted(scope, object);
     const annotated = { ...object, metadata: { ...object.metadata } };
-    noteProjectSecret(annotated, source);
+    annotateProjectSecret(annotated, source);
     return this.#withData(annotated, source) ?? annotated;
   }
 

@@ -1,13 +1,13 @@
 /**
- * What `spec.owner` and `spec.access` of an object grant on it, in the terms of RBAC (spec section
- * 2.3: access rules are transformed into roles and role bindings).
+ * Grants of `spec.owner` and `spec.access` in terms of RBAC (spec section 2.3: access rules are
+ * transformed into roles and role bindings).
  */
 import { createHash } from 'node:crypto';
-import { type KubeObject, valueAt } from '../../apimachinery/index.ts';
+import { type KubeObject, mapAt } from '../../apimachinery/index.ts';
 import { type Kind, RBAC_GROUP } from '../kind.ts';
 import { type AccessRule, accessRulesOf } from './access-rules.ts';
 
-/** Roles and bindings that follow from other objects have names that nobody else can use. */
+/** Name prefix of derived roles and bindings. Clients cannot use it. */
 export const GRANT_PREFIX = 'gitplane:access:';
 
 export interface GrantSubject {
@@ -17,9 +17,9 @@ export interface GrantSubject {
 }
 
 export interface AccessGrant {
-  /** Everything that is granted, on what and to whom. Two grants with one content are the same. */
+  /** Rule and subjects as text. Two grants with the same content are the same grant. */
   readonly content: string;
-  /** Name of the rule, or `owner`; grants nothing. */
+  /** Name of the rule, or `owner`. For display only. */
   readonly title: string;
   readonly rule: {
     readonly apiGroups: readonly string[];
@@ -37,17 +37,17 @@ export interface Owner {
 
 const ALL = '*';
 
-/** The group of every member of a team. */
+/** Name of the group of all members of a team. */
 export function teamMembers(team: string): string {
   return `gitplane:team:${team}`;
 }
 
 export function ownerOf(object: KubeObject): Owner {
-  const { user = '', team = '' } = (valueAt(object, ['spec', 'owner']) ?? {}) as Owner;
+  const { user = '', team = '' } = mapAt<Owner>(object, ['spec', 'owner']);
   return { ...(user === '' ? {} : { user }), ...(team === '' ? {} : { team }) };
 }
 
-/** Users and groups that the owner or a rule of an object names, some of them more than once. */
+/** Users and groups in the owner and the rules of an object. May hold duplicates. */
 export function namesInAccess(object: KubeObject): string[] {
   const { user, team } = ownerOf(object);
   const rules = accessRulesOf(object);
@@ -59,7 +59,7 @@ export function namesInAccess(object: KubeObject): string[] {
   ];
 }
 
-/** The owner's grant first. Rules that name nobody, or no verb that an object can have, give none. */
+/** The owner's grant comes first. Rules without subjects or without applicable verbs give no grant. */
 export function accessGrants(kind: Kind, object: KubeObject): AccessGrant[] {
   if (!kind.hasAccessRules) return [];
   const grants = [ownerGrant(kind, object), ...ruleGrants(kind, object)];
@@ -71,15 +71,15 @@ export function accessGrants(kind: Kind, object: KubeObject): AccessGrant[] {
 }
 
 /**
- * Name of the role and of the binding that show a grant. The digest is a whole one: clients and
- * watches tell grants apart by this name.
+ * Name of the role and the binding of a grant. The digest is not truncated, because clients and
+ * watches identify grants by this name.
  */
 export function grantName(kind: Kind, object: string, { content }: AccessGrant): string {
   const digest = createHash('sha256').update(content).digest('hex');
   return `${GRANT_PREFIX}${kind.singular}:${object}:${digest}`;
 }
 
-/** Full rights, of the owner on what they own. */
+/** Full rights of the owner on the object. */
 export function ownerGrant(kind: Kind, object: KubeObject): AccessGrant | undefined {
   const { user, team } = ownerOf(object);
   const rule = {
@@ -104,7 +104,7 @@ function grant(
 ): AccessGrant | undefined {
   const { name = '', namespace = '' } = object.metadata;
   const subjects = subjectsOf(rule);
-  // An object that exists cannot be created: a role with the verb would say what it cannot do.
+  // The rule is about an existing object, so `create` has no effect.
   const verbs = [...new Set(rule.verbs)].filter((verb) => verb !== 'create');
   if (subjects.length === 0 || verbs.length === 0) return undefined;
   const subresources = [...new Set(rule.subresources ?? [])];

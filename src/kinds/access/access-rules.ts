@@ -5,10 +5,11 @@ import {
   type FieldPath,
   invalid,
   type KubeObject,
-  valueAt,
+  listAt,
+  mapAt,
 } from '../../apimachinery/index.ts';
 
-/** An entry of `spec.access` that passed its schema. `*` stands for all in every list. */
+/** An entry of `spec.access` that passed its schema. `*` matches all in every list. */
 export interface AccessRule {
   readonly name?: string;
   readonly verbs: readonly string[];
@@ -18,12 +19,12 @@ export interface AccessRule {
 }
 
 export function accessRulesOf(object: KubeObject): readonly AccessRule[] {
-  return (valueAt(object, ['spec', 'access']) ?? []) as readonly AccessRule[];
+  return listAt<AccessRule>(object, ['spec', 'access']);
 }
 
-/** Problems of `spec.owner` and `spec.access` that the schema cannot see. */
+/** Problems of `spec.owner` and `spec.access` that the schema cannot express. */
 export function ownershipProblems(object: KubeObject): FieldError[] {
-  const owner = (valueAt(object, ['spec', 'owner']) ?? {}) as { user?: string; team?: string };
+  const owner = mapAt<{ user?: string; team?: string }>(object, ['spec', 'owner']);
   const path = ['spec', 'owner'];
   return [
     ...(owner.user ? userNameProblems([...path, 'user'], owner.user) : []),
@@ -49,7 +50,7 @@ function ruleProblems(rule: AccessRule, index: number): FieldError[] {
   ];
 }
 
-/** Subresources whose rights are those on the object itself (see `rightOnObject`). */
+/** Subresources without rights of their own, and the verb on the object that allows them (see `rightOnObject`). */
 const WITHOUT_OWN_RIGHTS: Readonly<Record<string, string>> = {
   status: '"get" on the object',
   history: '"get" on the object',
@@ -57,8 +58,8 @@ const WITHOUT_OWN_RIGHTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Entries of `spec.access` that name a subresource without rights of its own, but for those that
- * `old` has: what was accepted once stays valid.
+ * Entries of `spec.access` that name a subresource without rights of its own. Entries that `old` has
+ * too stay valid.
  */
 export function ineffectiveSubresources(object: KubeObject, old?: KubeObject): FieldError[] {
   const before = new Set(old === undefined ? [] : accessRulesOf(old).flatMap(subresourcesOf));
@@ -76,7 +77,7 @@ function subresourcesOf({ subresources = [] }: AccessRule): readonly string[] {
   return subresources;
 }
 
-/** Problems of a list of names; `*` stands for everyone. */
+/** Problems of a list of names. `*` matches all. */
 function nameListProblems(
   path: FieldPath,
   names: readonly string[] | undefined,
@@ -87,7 +88,7 @@ function nameListProblems(
   );
 }
 
-/** Users may be named by objects and by what an identity provider calls them. */
+/** A user name may be that of an object, or that of an identity provider. */
 export function userNameProblems(path: FieldPath, name: string): FieldError[] {
   if (name === '') return [invalid(path, name, 'must not be empty')];
   return /[\p{Cc}\s]/u.test(name)
@@ -95,7 +96,7 @@ export function userNameProblems(path: FieldPath, name: string): FieldError[] {
     : [];
 }
 
-/** A team is always an object. */
+/** A team name is always that of an object. */
 function teamNameProblems(path: FieldPath, name: string): FieldError[] {
   return dnsSubdomainProblems(name).map((problem) => invalid(path, name, problem));
 }
@@ -103,8 +104,8 @@ function teamNameProblems(path: FieldPath, name: string): FieldError[] {
 const RESERVED_PREFIXES = ['system:', 'gitplane:'];
 
 /**
- * Groups that come from outside must not look like those that the platform gives to an identity:
- * a group `gitplane:team:admins` would make its bearer a member of a team.
+ * Groups of an identity provider must not look like groups of the platform: `gitplane:team:admins`
+ * would make its bearer a member of a team.
  */
 export function outsideGroupProblems(path: FieldPath, groups: readonly string[]): FieldError[] {
   return groups.flatMap((group, index) => {
@@ -123,7 +124,7 @@ export function outsideGroupProblems(path: FieldPath, groups: readonly string[])
   });
 }
 
-/** Rules that give nobody anything, or something that cannot be given on one object. */
+/** Warnings about rules without effect. */
 export function accessWarnings(object: KubeObject): string[] {
   return accessRulesOf(object).flatMap((rule, index) => {
     const warnings: string[] = [];

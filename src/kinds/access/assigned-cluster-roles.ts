@@ -1,16 +1,16 @@
 /**
- * `spec.clusterRoles` of teams and users (spec section 2.4): cluster roles that their holders have
- * in clusters. Each entry is a ClusterRoleBinding: in clusters that are served here the authorizer
- * reads it, in clusters elsewhere the tenant loop writes it.
+ * `spec.clusterRoles` of teams and users (spec section 2.4): their cluster roles in clusters. Each
+ * entry becomes a ClusterRoleBinding. The authorizer reads it for clusters of this daemon; the tenant
+ * sync writes it to other clusters.
  */
 import {
   type FieldError,
   type FieldPath,
   invalid,
   type KubeObject,
+  listAt,
   pathSegmentProblems,
   required,
-  valueAt,
 } from '../../apimachinery/index.ts';
 import { type Dependency, type Kind, RBAC_GROUP } from '../kind.ts';
 import { subjectsOf } from '../rbac/binding-rules.ts';
@@ -18,14 +18,14 @@ import { subjectsOf } from '../rbac/binding-rules.ts';
 const ROLES: FieldPath = ['spec', 'clusterRoles'];
 
 function entriesOf(object: KubeObject): readonly { readonly name?: string }[] {
-  return (valueAt(object, ROLES) ?? []) as readonly { readonly name?: string }[];
+  return listAt<{ readonly name?: string }>(object, ROLES);
 }
 
 export function assignedClusterRoles(object: KubeObject): string[] {
   return entriesOf(object).flatMap(({ name }) => (name === undefined ? [] : [name]));
 }
 
-/** Each entry names a role, by a name that a role can have. */
+/** Each entry needs a valid role name. */
 export function clusterRoleProblems(object: KubeObject): FieldError[] {
   return entriesOf(object).flatMap(({ name }, index) => {
     const path = [...ROLES, index, 'name'];
@@ -44,13 +44,11 @@ export function clusterRoleDependencies(object: KubeObject): Dependency[] {
   }));
 }
 
-/** Beginning of the names of the bindings. */
 const ASSIGNMENT_PREFIX = 'gitplane:clusterrole:';
 
 /**
- * The bindings that a team or user stands for, one for each role. The subject is the group that the
- * platform alone gives to members of the team, or to the user. An object that is being deleted has
- * none.
+ * The bindings of a team or user, one per role. The subject is a group that only the platform can
+ * give to an identity. An object that is being deleted has no bindings.
  */
 export function roleAssignments(
   kind: Pick<Kind, 'singular' | 'assignedRoles'>,
@@ -72,7 +70,7 @@ export function roleAssignments(
   }));
 }
 
-/** Bindings for a cluster that puts a text before the groups of a token (`--oidc-groups-prefix`). */
+/** The bindings for a cluster that adds a prefix to groups of a token (`--oidc-groups-prefix`). */
 export function underGroupsPrefix(bindings: readonly KubeObject[], prefix: string): KubeObject[] {
   return bindings.map((binding) => ({
     ...binding,

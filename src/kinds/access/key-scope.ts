@@ -4,14 +4,15 @@ import {
   type FieldPath,
   invalid,
   type KubeObject,
+  mapAt,
   notSupported,
   valueAt,
 } from '../../apimachinery/index.ts';
 import type { Deprecation } from '../deprecation.ts';
 import { type RequestRule, requestRuleProblems } from './request-rules.ts';
 
-/** The prepared sets of permissions that `scope.roles[].role` may name. */
-const SCOPE_ROLES = [
+/** Predefined sets of permissions, for `scope.roles[].role`. */
+const SCOPE_ROLES: readonly string[] = [
   'agent',
   'virtual-cluster',
   'network-peer',
@@ -19,7 +20,7 @@ const SCOPE_ROLES = [
   'workspace',
   'metrics-writer',
   'metrics-reader',
-] as const;
+];
 
 interface Scope {
   readonly roles?: readonly { readonly role: string }[];
@@ -41,11 +42,11 @@ export const SCOPE_DEPRECATIONS: readonly Deprecation[] = [
   },
 ];
 
-/** Problems of `spec.scope`; an absent scope has none and restricts nothing. */
+/** Problems of `spec.scope`. An absent scope restricts nothing. */
 export function scopeProblems(object: KubeObject): FieldError[] {
   const path = ['spec', 'scope'];
-  const scope = valueAt(object, path) as Scope | undefined;
-  if (scope === undefined) return [];
+  if (valueAt(object, path) === undefined) return [];
+  const scope = mapAt<Scope>(object, path);
   if (isEmpty(scope)) {
     return [
       invalid(
@@ -63,9 +64,9 @@ export function scopeProblems(object: KubeObject): FieldError[] {
   ];
 }
 
-/** What a scope says and does not mean: a `*` that is a name, an entry that does not count. */
+/** Warnings about a `*` that is taken literally, and about entries without effect. */
 export function scopeWarnings(object: KubeObject): string[] {
-  const { rules = [], roles = [] } = (valueAt(object, ['spec', 'scope']) ?? {}) as Scope;
+  const { rules = [], roles = [] } = mapAt<Scope>(object, ['spec', 'scope']);
   const stars = rules.flatMap((rule, index) => {
     const lists = (['verbs', 'resourceNames', 'namespaces'] as const).filter((field) =>
       (rule[field] ?? []).includes('*'),
@@ -73,7 +74,7 @@ export function scopeWarnings(object: KubeObject): string[] {
     const groups = (rule.resources ?? []).some(({ group }) => group === '*') ? ['resources'] : [];
     return [...lists, ...groups].map(
       (field) =>
-        `spec.scope.rules[${index}].${field}: "*" stands for itself here; leave it out to mean all`,
+        `spec.scope.rules[${index}].${field}: "*" is literal here; leave it out to mean all`,
     );
   });
   const names = roles.map(({ role }) => role);
@@ -87,7 +88,7 @@ export function scopeWarnings(object: KubeObject): string[] {
   ];
 }
 
-/** It would be a guess whether "nothing is named" means everything or nothing. */
+/** An empty scope is ambiguous: it could mean everything or nothing. */
 function isEmpty(scope: Scope): boolean {
   return Object.values(scope).every(
     (value) => value === false || (Array.isArray(value) && value.length === 0),
@@ -96,8 +97,6 @@ function isEmpty(scope: Scope): boolean {
 
 function roleProblems(scope: Scope, path: FieldPath): FieldError[] {
   return (scope.roles ?? []).flatMap(({ role }, index) =>
-    (SCOPE_ROLES as readonly string[]).includes(role)
-      ? []
-      : notSupported([...path, index, 'role'], role, SCOPE_ROLES),
+    SCOPE_ROLES.includes(role) ? [] : notSupported([...path, index, 'role'], role, SCOPE_ROLES),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * How rules name resources and URLs; the same in scope rules (spec section 2.5) and in the audit
- * policy (spec section 2.8.9).
+ * Resources and URLs of a rule: the same in scopes of keys (spec section 2.5) and in the audit policy
+ * (spec section 2.8.9).
  */
 import { type FieldError, type FieldPath, invalid, required } from '../../apimachinery/index.ts';
 
@@ -15,7 +15,7 @@ export interface RequestRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** A rule is for resources or for URLs; wildcards overlap nothing; names need a resource. */
+/** A rule has resources or URLs, its wildcards do not overlap its names, and names need a resource. */
 export function requestRuleProblems(rule: RequestRule, path: FieldPath): FieldError[] {
   const errors = urlProblems(rule.nonResourceURLs ?? [], [...path, 'nonResourceURLs']);
   const forResources = ['resources', 'resourceNames', 'namespaces'] as const;
@@ -57,7 +57,7 @@ function urlProblems(urls: readonly string[], path: FieldPath): FieldError[] {
   });
 }
 
-/** `*` beside anything, `pods/*` beside `pods/log`, the subresource of `*` + `/scale` twice. */
+/** Entries that a wider one covers: anything beside `*`, `pods/log` beside `pods/*`. */
 function overlaps(resources: readonly string[], path: FieldPath): FieldError[] {
   return resources.flatMap((name, index) => {
     const wider = resources.find((other) => other !== name && covers(other, name));

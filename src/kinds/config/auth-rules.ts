@@ -1,6 +1,6 @@
 /**
  * Rules between the fields of `auth` in the configuration (spec sections 2.8.1 to 2.8.7). Three of
- * them refuse what would otherwise silently let everyone in (reference: identity, section 0).
+ * them reject settings that would silently let everyone in (reference: identity, section 0).
  */
 import {
   duplicate,
@@ -9,6 +9,7 @@ import {
   forbidden,
   invalid,
   invalidSecret,
+  isRecord,
   linearRegExp,
   required,
   tooLong,
@@ -42,7 +43,7 @@ export interface AuthConfig extends Blocks {
 
 const BLOCKS = ['oidc', 'providerA', 'providerB', 'providerC', 'providerD', 'saml'] as const;
 
-/** Paths under `/auth/` that are no connectors. */
+/** Paths under `/auth/` that are not connectors. */
 const RESERVED_IDS = new Set<string>([
   ...BLOCKS,
   'providerE',
@@ -66,7 +67,7 @@ export function authProblems(auth: AuthConfig, path: FieldPath): FieldError[] {
   ];
 }
 
-/** Every block of the configuration with its path, those of connectors included. */
+/** Every provider block with its path, including those of connectors. */
 export function authBlocks(
   auth: AuthConfig,
   path: FieldPath,
@@ -80,10 +81,8 @@ export function authBlocks(
   ];
   return homes.flatMap(([home, at]) =>
     BLOCKS.flatMap((name) => {
-      const block = home[name];
-      return block === undefined
-        ? []
-        : [{ block: block as Record<string, unknown>, path: [...at, name] }];
+      const block: unknown = home[name];
+      return isRecord(block) ? [{ block, path: [...at, name] }] : [];
     }),
   );
 }
@@ -142,7 +141,7 @@ function duplicateIds(connectors: readonly Connector[], path: FieldPath): FieldE
 const MOST_FILTERS = 64;
 const LONGEST_FILTER = 512;
 
-/** Each is tried on each group of each login. */
+/** Limits: each filter runs on each group of each login. */
 function filterProblems(filters: Texts, path: FieldPath): FieldError[] {
   const many = filters.length > MOST_FILTERS ? [tooMany(path, filters.length, MOST_FILTERS)] : [];
   const wrong = filters.slice(0, MOST_FILTERS).flatMap((filter, index) => {
@@ -154,18 +153,18 @@ function filterProblems(filters: Texts, path: FieldPath): FieldError[] {
   return [...many, ...wrong];
 }
 
-/** One that cannot be read would keep no group, or every group. */
+/** A filter that does not compile would remove no group, or every group. */
 function filterProblem(filter: string): string | undefined {
   try {
     linearRegExp(filter);
     return undefined;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return `is no regular expression of RE2: ${why}`;
+    return `is not a regular expression of RE2: ${why}`;
   }
 }
 
-/** Headers that belong to the protocol or to the session. */
+/** Headers that the protocol or the session sets. */
 const FORBIDDEN_HEADERS = new Set([
   'audit-id',
   'content-type',
@@ -185,7 +184,7 @@ function headerProblems(headers: Readonly<Record<string, string>>, path: FieldPa
   return Object.entries(headers).flatMap(([name, value]) => {
     const at = [...path, name];
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-      return [invalid(at, name, 'is no name of an HTTP header (RFC 9110)')];
+      return [invalid(at, name, 'is not the name of an HTTP header (RFC 9110)')];
     }
     if (FORBIDDEN_HEADERS.has(name.toLowerCase())) {
       return [forbidden(at, 'this header is set by the platform itself')];
@@ -196,13 +195,13 @@ function headerProblems(headers: Readonly<Record<string, string>>, path: FieldPa
   });
 }
 
-/** What works but is likely not meant. */
+/** Warnings about settings that work but are likely a mistake. */
 export function authWarnings(auth: AuthConfig, platformHost: string | undefined): string[] {
   const ofBlocks = authBlocks(auth, ['auth']).flatMap(({ block, path }) => {
     const at = path.join('.');
     const name = String(path.at(-1));
     const warnings = redirectWarnings(block['redirectURI'], { platformHost, auth, path });
-    if (name === 'saml') warnings.push(...samlWarnings(block as Saml, at));
+    if (name === 'saml') warnings.push(...samlWarnings(block, at));
     else warnings.push(...providerWarnings({ [name]: block }, path.slice(0, -1)));
     return warnings;
   });
@@ -214,13 +213,13 @@ export function authWarnings(auth: AuthConfig, platformHost: string | undefined)
   ];
 }
 
-/** Keys that nobody has time to renew keep everybody out, whoever sets this among them. */
+/** A shorter lifetime locks out everyone, including the administrator who sets it. */
 const SHORT_LIFE_SECONDS = 3600;
 
 function lifeWarnings({ accessKeyMaxTTLSeconds: most = 0 }: AuthConfig): string[] {
   if (most === 0 || most >= SHORT_LIFE_SECONDS) return [];
   return [
-    `auth.accessKeyMaxTTLSeconds ends every key ${most} seconds after it was made, also keys that are older now and that of the first administrator; where nobody gets in any more, take it back with a push by path on the machine of the daemon`,
+    `auth.accessKeyMaxTTLSeconds ends every key ${most} seconds after its creation, also existing keys and the key of the first administrator; if nobody can sign in any more, undo this with a push by path on the machine of the daemon`,
   ];
 }
 

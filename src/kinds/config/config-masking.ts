@@ -1,16 +1,16 @@
 /**
- * A Config as it is shown to who may read it and not change it: without its secrets. Whoever may
- * change it sees them, for they could send any of them to a server of theirs.
+ * Config without its secrets, for users who may read it but not change it. A user who may change it
+ * sees the secrets: they could send any of them to a server of their own.
  */
 import { parse, stringify } from 'yaml';
 import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/index.ts';
 import { MASK } from '../secrets/masking.ts';
 import { plainConfigText } from './config-raw.ts';
-import { namedVariable, secretConfigPaths } from './environment-references.ts';
+import { namedVariable, SECRET_CONFIG_PATHS } from './environment-references.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** A copy; `holdsSecret` says whether a text has to be masked. */
+/** A copy. `holdsSecret` returns true for a text that has to be masked. */
 export function withoutConfigSecrets(
   object: KubeObject,
   holdsSecret: (raw: string) => boolean,
@@ -21,28 +21,28 @@ export function withoutConfigSecrets(
     shown.spec = { ...object.spec, raw: withoutSecrets(raw) };
   }
   if (object.status !== undefined) shown.status = masked(object.status) as JsonObject;
-  // It has the text as it was applied once, whatever is there now.
+  // It may hold a former text, with its secrets.
   const { [LAST_APPLIED]: applied, ...annotations } = object.metadata.annotations ?? {};
   if (applied !== undefined) shown.metadata = { ...object.metadata, annotations };
   return shown;
 }
 
-const NOTE = '# Secrets and comments are left out for who may not change this.\n';
+const HEADER = '# Secrets and comments are left out: you may not change this.\n';
 
-/** Written anew: a comment may say what a secret was. */
+/** Serialized anew, because a comment may hold a secret. */
 function withoutSecrets(raw: string): string {
   try {
     const value: unknown = parse(plainConfigText(raw));
-    return isRecord(value) ? NOTE + stringify(masked(value)) : MASK;
+    return isRecord(value) ? HEADER + stringify(masked(value)) : MASK;
   } catch {
     return MASK;
   }
 }
 
-/** What names a variable is no secret. */
+/** A copy with `MASK` in place of secrets. References to variables stay. */
 function masked(value: unknown): unknown {
   const copy = structuredClone(value);
-  for (const path of secretConfigPaths()) maskAt(copy, path);
+  for (const path of SECRET_CONFIG_PATHS) maskAt(copy, path);
   return copy;
 }
 

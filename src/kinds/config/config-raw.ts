@@ -1,6 +1,6 @@
 /**
- * `spec.raw` of a Config: text to structure. The text is YAML; base64 of YAML is taken as well
- * (design section 10). Problems are located inside the text.
+ * Parser of `spec.raw` of a Config. The text is YAML, or base64 of YAML (design section 10). Problems
+ * have a line and a column inside the text.
  */
 import {
   type Document,
@@ -11,7 +11,6 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  type Pair,
   parseDocument,
   visit,
   type YAMLError,
@@ -23,6 +22,7 @@ import {
   formatFieldError,
   isRecord,
   type JsonObject,
+  mapAt,
 } from '../../apimachinery/index.ts';
 import { compileSchema } from '../schema/compiled-schema.ts';
 import { type AuthConfig, authBlocks } from './auth-rules.ts';
@@ -30,40 +30,40 @@ import { configProblems, configWarnings } from './config-rules.ts';
 import { fillDerived } from './derived-fields.ts';
 
 export interface ParsedConfig {
-  /** The structure with its defaults; empty when there are problems. */
+  /** The configuration with its defaults. Empty if there are problems. */
   readonly status: JsonObject;
-  /** All at `spec.raw`, with the place inside the text unless that was base64. */
+  /** Problems at `spec.raw`. They have a position inside the text, unless it is base64. */
   readonly problems: FieldError[];
   readonly warnings: string[];
 }
 
 const RAW: FieldPath = ['spec', 'raw'];
 const MOST_ALIASES = 100;
-/** Each is looked up in the text; more than this is one mistake, made many times. */
+/** Limit, because each problem is located in the text. More are one mistake that repeats. */
 const MOST_PROBLEMS = 100;
-/** Every text is read in one go, while nothing else runs. */
+/** Limit, because parsing blocks the event loop. */
 const LONGEST_TEXT = 256 * 1024;
 
 let latest: { readonly raw: string; readonly parsed: ParsedConfig } | undefined;
 
 /**
- * Reads a configuration. The result is shared by callers that ask for the same text one after the
- * other, as validation, warnings and status do: never mutate.
+ * Parses a configuration. Validation, warnings and status parse the same text in a row, so the latest
+ * result is memoized and shared: never mutate it.
  */
 export function parseConfigRaw(raw: string): ParsedConfig {
   if (latest?.raw !== raw) latest = { raw, parsed: parse(raw) };
   return latest.parsed;
 }
 
-/** What an empty text comes to; checks nothing, which takes a schema to be compiled. */
+/** The configuration of an empty text. It skips the checks, which would compile a schema. */
 export function configDefaults(): JsonObject {
   return withDefaults({});
 }
 
-/** The YAML text of `spec.raw`, whichever of the two forms it has. */
+/** The YAML text of `spec.raw`, decoded if it is base64. */
 export function plainConfigText(raw: string): string {
   const packed = raw.replace(/\s+/g, '');
-  // A configuration is a map, and no map can be written in the alphabet of base64.
+  // A configuration is a map, and the base64 alphabet cannot write a YAML map.
   if (packed === '' || packed.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(packed))
     return raw;
   const bytes = Buffer.from(packed, 'base64');
@@ -71,7 +71,7 @@ export function plainConfigText(raw: string): string {
   return Buffer.from(text, 'utf8').equals(bytes) ? text : raw;
 }
 
-/** Where a value of a configuration without problems stands in its text, in words. */
+/** Line and column of a value of a valid configuration, as text. */
 export function placeInRaw(raw: string, path: FieldPath): string {
   const lineCounter = new LineCounter();
   const document = parseDocument(plainConfigText(raw), { lineCounter, uniqueKeys: false });
@@ -83,7 +83,7 @@ function parse(raw: string): ParsedConfig {
   const text = plainConfigText(raw);
   const lines = new LineCounter();
   const tooLong = text.length > LONGEST_TEXT;
-  // Keys are compared below: the library compares each with every other.
+  // Duplicate keys are found below: the library compares each key with every other.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
   const document = parseDocument(tooLong ? '' : text, options);
   const place = (offset: number, message: string): FieldError =>
@@ -102,7 +102,7 @@ function parse(raw: string): ParsedConfig {
   } catch {
     return refuse([place(0, TOO_MANY_ALIASES)]);
   }
-  if (!isRecord(value)) return refuse([place(0, 'must be a YAML map such as "auth: {…}"')]);
+  if (!isJsonMap(value)) return refuse([place(0, 'must be a YAML map such as "auth: {…}"')]);
   const problems = structureProblems(value);
   if (problems.length > 0) {
     return refuse(
@@ -113,19 +113,24 @@ function parse(raw: string): ParsedConfig {
         ),
     );
   }
-  const warnings = configWarnings(value as JsonObject);
-  return { status: withDefaults(value as JsonObject), problems: [], warnings };
+  const warnings = configWarnings(value);
+  return { status: withDefaults(value), problems: [], warnings };
 }
 
-/** `at` is left out for base64: its lines are not those of the text that people look at. */
+/** Parsed YAML has no other values than those of JSON: `findFlaw` has rejected the rest. */
+function isJsonMap(value: unknown): value is JsonObject {
+  return isRecord(value);
+}
+
+/** `at` is left out for base64, because lines of the decoded text are not lines of the file. */
 function inRaw(message: string, at: { line: number; col: number }, plain: boolean): FieldError {
-  const base = { type: 'FieldValueInvalid' as const, path: RAW };
+  const base: Pick<FieldError, 'type' | 'path'> = { type: 'FieldValueInvalid', path: RAW };
   return plain
     ? { ...base, message, at: { line: at.line, col: at.col } }
     : { ...base, message: `${message} (line ${at.line}, column ${at.col} of the decoded text)` };
 }
 
-/** Errors whose message goes on with what the parser stumbled over; that may be a secret. */
+/** Errors whose message quotes the text, which may be a secret. */
 const QUOTING = new Set([
   'BAD_DIRECTIVE',
   'BAD_DQ_ESCAPE',
@@ -140,7 +145,7 @@ function syntaxWords({ code, message }: YAMLError): string {
 
 const TOO_MANY_ALIASES = `must not repeat anchored parts more than ${MOST_ALIASES} times`;
 
-/** What would make the conversion to plain values fail, or take forever. */
+/** Finds constructs on which the conversion to plain values would fail or hang. */
 function findFlaw(document: Document): { offset: number; message: string } | undefined {
   let flaw: { offset: number; message: string } | undefined;
   let aliases = 0;
@@ -168,20 +173,20 @@ function findFlaw(document: Document): { offset: number; message: string } | und
   return flaw;
 }
 
-/** Mutates `value`: fields without a value count as absent. */
-function structureProblems(value: Record<string, unknown>): FieldError[] {
+/** Mutates `value`: null fields count as absent. */
+function structureProblems(value: JsonObject): FieldError[] {
   const schema = compileSchema('config-status');
   schema.dropNulls(value);
   const shape = schema.check(value);
   if (Object.hasOwn(value, 'conditions')) {
     shape.push(forbidden(['conditions'], 'conditions are observed by the server'));
   }
-  return shape.length > 0 ? shape : configProblems(value as JsonObject);
+  return shape.length > 0 ? shape : configProblems(value);
 }
 
-/** Mutates and returns `config`. */
+/** Fills in defaults. Mutates and returns `config`. */
 function withDefaults(config: JsonObject): JsonObject {
-  for (const { block } of authBlocks((config['auth'] ?? {}) as AuthConfig, [])) {
+  for (const { block } of authBlocks(mapAt<AuthConfig>(config, ['auth']), [])) {
     // An empty list of scopes means the default, like an absent one (spec section 2.8.2).
     if (Array.isArray(block['scopes']) && block['scopes'].length === 0) delete block['scopes'];
   }
@@ -191,11 +196,11 @@ function withDefaults(config: JsonObject): JsonObject {
 }
 
 /**
- * Where the value at a path begins, or its key where that is asked for; the nearest place above
- * where the path ends early.
+ * Offset of the value at a path, or of its key if `atKey`. If the path ends early, offset of the
+ * nearest parent.
  */
 function offsetOf(document: Document, path: FieldPath, atKey = false): number {
-  let node: Node | null = document.contents as Node | null;
+  let node: Node | null = document.contents;
   let offset = node?.range?.[0] ?? 0;
   for (const [depth, step] of path.entries()) {
     if (isAlias(node)) node = node.resolve(document) ?? null;
@@ -215,11 +220,10 @@ function childOf(
 ): { key?: Node; value: Node | null } | undefined {
   if (isSeq(node)) {
     const item = node.items[Number(step)];
-    return item === undefined ? undefined : { value: item as Node };
+    return isNode(item) ? { value: item } : undefined;
   }
   if (!isMap(node)) return undefined;
-  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step)) as
-    | Pair<Node, Node | null>
-    | undefined;
-  return pair === undefined ? undefined : { key: pair.key, value: pair.value };
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+  if (pair === undefined || !isNode(pair.key)) return undefined;
+  return { key: pair.key, value: isNode(pair.value) ? pair.value : null };
 }

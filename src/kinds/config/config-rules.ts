@@ -1,4 +1,4 @@
-/** Rules between the fields of the configuration that its schema cannot say (spec section 2.8). */
+/** Rules of the configuration that its schema cannot express (spec section 2.8). */
 import {
   duplicate,
   type FieldError,
@@ -7,8 +7,9 @@ import {
   invalid,
   invalidSecret,
   type JsonObject,
+  listAt,
+  mapAt,
   required,
-  valueAt,
 } from '../../apimachinery/index.ts';
 import { type RequestRule, requestRuleProblems } from '../access/request-rules.ts';
 import { type Deprecation, deprecationWarnings } from '../deprecation.ts';
@@ -57,10 +58,10 @@ interface ConfigShape {
   readonly secretStores?: readonly SecretStoreShape[];
 }
 
-/** Problems with paths inside the configuration. Expects the shape to be checked already. */
+/** Problems with paths inside the configuration. The schema has checked its shape. */
 export function configProblems(config: JsonObject): FieldError[] {
   const { auth, audit, oidc, secretStore, secretStores, projectNamespacePrefix } =
-    config as unknown as ConfigShape;
+    mapAt<ConfigShape>(config, []);
   return [
     ...(auth ? authProblems(auth, ['auth']) : []),
     ...(audit ? auditProblems(audit, ['audit']) : []),
@@ -70,15 +71,13 @@ export function configProblems(config: JsonObject): FieldError[] {
     ...valueProblems(config),
     ...prefixProblems(projectNamespacePrefix ?? '', ['projectNamespacePrefix']),
     ...referenceProblems(config),
-    ...RESOURCES.flatMap((path) =>
-      resourcesProblems((valueAt(config, path) ?? {}) as ComputeResources, path),
-    ),
+    ...RESOURCES.flatMap((path) => resourcesProblems(mapAt<ComputeResources>(config, path), path)),
   ];
 }
 
 function referenceProblems(config: JsonObject): FieldError[] {
   return [...referenceTexts(config)].flatMap(({ path, text }) => {
-    if (text === MASK) return [forbidden(path, 'stands for a secret; write the secret itself')];
+    if (text === MASK) return [forbidden(path, 'is the mask of a secret; write the secret itself')];
     const name = namedVariable(text);
     if (name === undefined || !isOwnVariable(name)) return [];
     const detail = `$${name} is a setting of the platform itself; use a variable of another name`;
@@ -91,9 +90,9 @@ const DEPRECATIONS: readonly Deprecation[] = [
   { path: ['workspaceSubDomain'], remedy: 'leave it out, nothing reads it' },
 ];
 
-/** What works but should go, or is likely not meant. */
+/** Warnings about deprecated fields and likely mistakes. */
 export function configWarnings(config: JsonObject): string[] {
-  const { auth, audit, oidc, platformHost } = config as unknown as ConfigShape;
+  const { auth, audit, oidc, platformHost } = mapAt<ConfigShape>(config, []);
   return [
     ...deprecationWarnings(config, DEPRECATIONS),
     ...idleWarnings(config),
@@ -103,9 +102,9 @@ export function configWarnings(config: JsonObject): string[] {
   ];
 }
 
-/** Fields that are stored, and that nothing acts on in this version. */
+/** Warnings about fields that have no effect in this version. */
 function idleWarnings(config: JsonObject): string[] {
-  const apps = (valueAt(config, ['apps', 'predefinedApps']) ?? []) as { iconUrl?: string }[];
+  const apps = listAt<{ readonly iconUrl?: string }>(config, ['apps', 'predefinedApps']);
   return apps.flatMap(({ iconUrl = '' }, index) =>
     iconUrl === ''
       ? [`apps.predefinedApps[${index}].iconUrl is not read from the chart; write it to have one`]
@@ -117,7 +116,7 @@ function auditProblems(audit: Audit, path: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   const rules = audit.policy?.rules ?? [];
   if (audit.enabled === true && !audit.path) {
-    errors.push(required([...path, 'path'], 'auditing is enabled; say where the log goes'));
+    errors.push(required([...path, 'path'], 'auditing is enabled; set the path of the log'));
   }
   const hasPolicy = rules.length > 0 || (audit.policy?.omitStages ?? []).length > 0;
   if (audit.level !== undefined && hasPolicy) {
@@ -126,7 +125,7 @@ function auditProblems(audit: Audit, path: FieldPath): FieldError[] {
     );
   }
   const { dataStoreEndpoint: endpoint = '' } = audit;
-  // What names a variable is known only where it is.
+  // The value of a variable is known only on the machine that has it.
   const read = namedVariable(endpoint) === undefined ? readDataStoreEndpoint(endpoint) : undefined;
   if (endpoint !== '' && typeof read === 'string') {
     errors.push(invalidSecret([...path, 'dataStoreEndpoint'], read));
@@ -147,7 +146,7 @@ function auditWarnings({ enabled, dataStoreEndpoint, dataStoreTTL = 0 }: Audit):
   return [];
 }
 
-/** With a name behind it, the prefix begins the name of a namespace. */
+/** The prefix is the beginning of a namespace name. */
 function prefixProblems(prefix: string, path: FieldPath): FieldError[] {
   return prefix === '' || /^[a-z0-9][-a-z0-9]*$/.test(prefix)
     ? []
@@ -160,7 +159,7 @@ function prefixProblems(prefix: string, path: FieldPath): FieldError[] {
       ];
 }
 
-/** Compute resources of containers. */
+/** Paths of compute resources of containers. */
 export const RESOURCES: readonly FieldPath[] = [
   ['costControl', 'global', 'metrics', 'resources'],
   ['costControl', 'cluster', 'metrics', 'resources'],

@@ -1,6 +1,6 @@
 /**
- * Where the events of the audit log are stored (`audit.dataStoreEndpoint`): `sqlite:///file` or
- * `postgres://user:password@host/database`. What is said of a wrong one never repeats it: it holds a
+ * The database of audit events (`audit.dataStoreEndpoint`): `sqlite:///file` or
+ * `postgres://user:password@host/database`. Messages never repeat the endpoint, because it holds a
  * password.
  */
 
@@ -12,7 +12,7 @@ export type DataStoreEndpoint =
     }
   | { readonly kind: 'postgres'; readonly url: string; readonly password: string };
 
-/** A sentence for what cannot be used. */
+/** Returns an error text if the endpoint is invalid. */
 export function readDataStoreEndpoint(text: string): DataStoreEndpoint | string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
   if (scheme === 'sqlite') return readSqlite(text);
@@ -24,7 +24,7 @@ function readSqlite(text: string): DataStoreEndpoint | string {
   const match = /^sqlite:\/\/([^?#]+)$/i.exec(text);
   const path = match?.[1] === undefined ? undefined : decoded(match[1]);
   if (path === undefined || path.endsWith('/') || path.includes('\0')) {
-    return 'must name a file and nothing else, as in sqlite:///var/lib/gitplane/audit.db, or sqlite://audit.db in the data directory';
+    return 'must be the path of a file and nothing else, as in sqlite:///var/lib/gitplane/audit.db, or sqlite://audit.db in the data directory';
   }
   return { kind: 'sqlite', path };
 }

@@ -1,29 +1,25 @@
-/** Fields of the configuration that follow from others where they are absent (spec section 2.8). */
-import { isRecord, type JsonObject, valueAt } from '../../apimachinery/index.ts';
+/** Fields of the configuration whose default comes from another field (spec section 2.8). */
+import { isRecord, type JsonObject, listAt, valueAt } from '../../apimachinery/index.ts';
 import { RESOURCES } from './config-rules.ts';
 
-/** Packages of charts, by the names of their repository and of the chart. */
+/** Base URL of chart packages; the names of the repository and the chart follow. */
 const CHART_HUB = 'https://artifacthub.io/packages/helm';
 
-/** Mutates `config`. */
+/** Fills in the absent ones. Mutates `config`. */
 export function fillDerived(config: JsonObject): void {
   for (const path of RESOURCES) {
     const resources = valueAt(config, path);
     if (isRecord(resources) && isRecord(resources['limits'])) {
-      // As in Kubernetes: resource by resource.
-      resources['requests'] = { ...resources['limits'], ...asRecord(resources['requests']) };
+      // Per resource, as in Kubernetes.
+      const { limits, requests } = resources;
+      resources['requests'] = { ...limits, ...(isRecord(requests) ? requests : {}) };
     }
   }
-  const apps = valueAt(config, ['apps', 'predefinedApps']);
-  for (const app of Array.isArray(apps) ? apps.filter(isRecord) : []) {
+  for (const app of listAt<JsonObject>(config, ['apps', 'predefinedApps'])) {
     const [repository = '', chart = ''] = String(app['chart']).split('/');
     app['title'] ||= chart;
     app['readmeUrl'] ||= [CHART_HUB, repository, chart].map(encoded).join('/');
   }
-}
-
-function asRecord(value: unknown): object {
-  return isRecord(value) ? value : {};
 }
 
 function encoded(step: string, index: number): string {

@@ -1,4 +1,4 @@
-/** Formats of the NameID that SAML names (core 8.3), as the configuration may write them. */
+/** NameID formats of SAML (core 8.3). */
 
 const URIS = [
   ...['emailAddress', 'unspecified', 'X509SubjectName', 'WindowsDomainQualifiedName'].map(
@@ -11,7 +11,7 @@ const URIS = [
 
 export const NAME_ID_FORMATS: readonly string[] = URIS;
 
-/** The URI of a format that is given whole or by its last part; undefined: there is no such format. */
+/** The URI of a format, given as URI or as its last part. Undefined: there is no such format. */
 export function nameIdFormat(given: string): string | undefined {
   return URIS.find((uri) => uri === given || uri.split(':').at(-1) === given);
 }

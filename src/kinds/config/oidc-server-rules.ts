@@ -1,4 +1,4 @@
-/** What clients of the built-in OpenID provider have to be (spec section 2.8.8, `oidc`). */
+/** Rules for clients of the built-in OpenID provider (spec section 2.8.8, `oidc`). */
 import {
   duplicate,
   type FieldError,
@@ -35,7 +35,7 @@ export function oidcServerProblems(oidc: OidcServerConfig, path: FieldPath): Fie
   });
 }
 
-/** What works but is likely not meant. */
+/** Warnings about settings that work but are likely a mistake. */
 export function oidcServerWarnings({ clients = [] }: OidcServerConfig): string[] {
   return clients.flatMap(({ clientSecret = '', redirectURIs = [] }, index) => {
     const at = `oidc.clients[${index}]`;
@@ -55,7 +55,7 @@ export function oidcServerWarnings({ clients = [] }: OidcServerConfig): string[]
 
 const SHORTEST_SECRET = 16;
 
-/** Visible ASCII, as RFC 6749 (appendix A) has ids and secrets of clients. */
+/** Visible ASCII: the alphabet of client ids and secrets in RFC 6749 (appendix A). */
 const PRINTABLE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
 function idProblems(id: string, at: FieldPath): FieldError[] {
@@ -91,7 +91,7 @@ function uriProblems(
 ): FieldError[] {
   return redirectURIs.flatMap((uri, position) => {
     const path = [...at, 'redirectURIs', position];
-    // Not repeated: it may hold a password.
+    // The message does not repeat the URI: it may hold a password.
     if (uri.includes('@'))
       return [invalidSecret(path, 'must not hold "@", a user name or password')];
     const problem = redirectUriProblem(uri, wildcards);
@@ -99,7 +99,7 @@ function uriProblems(
   });
 }
 
-/** Would run in the page, or leave no host that a code could be sent to. */
+/** Schemes that would run in the page, or that have no host to send a code to. */
 const FORBIDDEN_SCHEMES = new Set([
   'javascript:',
   'vbscript:',
@@ -120,11 +120,11 @@ function redirectUriProblem(uri: string, wildcards: boolean): string | undefined
   return uri.includes('*') ? wildcardProblem(uri, url) : undefined;
 }
 
-/** Nothing that a URI could hold by itself. */
+/** Stands for `*` while the URI is parsed. */
 const STAND_IN = 'gitplane-any';
 const FEWEST_FIXED_LABELS = 2;
 
-/** `*` is one label of the host or one segment of the path, and the host stays somebody's own. */
+/** `*` is one label of the host or one segment of the path. The last two labels are fixed. */
 function wildcardProblem(uri: string, url: URL): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     return 'may have "*" only in https:// and http:// URIs';

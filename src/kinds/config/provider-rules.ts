@@ -5,6 +5,7 @@ import {
   type FieldPath,
   invalid,
   invalidSecret,
+  mapAt,
   required,
 } from '../../apimachinery/index.ts';
 import { namedVariable } from './environment-references.ts';
@@ -56,14 +57,14 @@ export interface ProviderBlocks {
   readonly providerB?: ProviderB;
   readonly providerC?: ProviderC;
   readonly providerD?: ProviderD;
-  /** At the top alone. */
+  /** Only at the top level, not in a connector. */
   readonly providerE?: ProviderE;
 }
 
-/** What is wrong with a block, or worth a word, and its path. */
+/** Checks of one kind of block. */
 interface Rules<Block> {
   problems(block: Block, path: FieldPath): FieldError[];
-  /** Each begins with the name of a field. */
+  /** Each text begins with the name of a field. */
   warnings(block: Block): string[];
 }
 
@@ -85,13 +86,13 @@ export function providerProblems(blocks: ProviderBlocks, path: FieldPath): Field
   });
 }
 
-/** With where they are in front. */
+/** Each text begins with the path of a field. */
 export function providerWarnings(blocks: ProviderBlocks, path: FieldPath): string[] {
   return NAMES.flatMap((name) => {
     const { warnings } = RULES[name] as Rules<unknown>;
     const block = blocks[name];
     if (block === undefined) return [];
-    const client = name === 'providerE' ? [] : clientWarnings(block as Client);
+    const client = name === 'providerE' ? [] : clientWarnings(mapAt<Client>(block, []));
     const all = [...client, ...warnings(block)];
     return all.map((text) => [...path, name, text].join('.'));
   });
@@ -142,7 +143,7 @@ function providerAWarnings({ orgs = [] }: ProviderA): string[] {
       warnings.push(`orgs.${index}.teams is empty: every member of the organization gets in`);
     }
     if (!/^[\w-]+$/.test(name)) {
-      warnings.push(`orgs.${index}.name is no name of an organization as its address has it`);
+      warnings.push(`orgs.${index}.name is not the name of an organization in its URL`);
     }
     return warnings;
   });
@@ -157,7 +158,7 @@ function providerBProblems({ baseURL = '' }: ProviderB, path: FieldPath): FieldE
 function providerBWarnings({ baseURL = '', groups }: ProviderB): string[] {
   const warnings: string[] = [];
   if (baseURL.startsWith('http://')) {
-    warnings.push('baseURL has no TLS: whoever is in between can sign in as anybody');
+    warnings.push('baseURL has no TLS: an attacker on the network can sign in as any user');
   }
   if (!hasAny(groups)) warnings.push('groups names none: everybody with an account there gets in');
   return warnings;
@@ -244,7 +245,7 @@ function providerEWarnings({ host, bearerToken, insecure }: ProviderE): string[]
   const warnings: string[] = [];
   if (!host) warnings.push('host is not set: nobody can sign in without it');
   if (insecure === true) {
-    warnings.push('insecure: nobody checks who the host is; whoever is in between gets the tokens');
+    warnings.push('insecure: the host is not verified; an attacker on the network gets the tokens');
   }
   if (!bearerToken) {
     warnings.push('bearerToken is not set: who is disabled there keeps access until the key ends');

@@ -20,7 +20,7 @@ const SUFFIX: Readonly<Record<string, number>> = {
 };
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
 
-/** The amount in base units, or undefined when the text is no quantity. */
+/** The amount in base units, or undefined if the text is not a quantity. */
 export function parseQuantity(text: string | number): number | undefined {
   const match = QUANTITY.exec(String(text));
   if (match === null) return undefined;

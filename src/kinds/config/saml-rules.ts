@@ -40,7 +40,7 @@ export function samlProblems(saml: Saml, path: FieldPath): FieldError[] {
   return errors;
 }
 
-/** What works but is likely not meant. */
+/** Warnings about settings that work but are likely a mistake. */
 export function samlWarnings(saml: Saml, at: string): string[] {
   const format = saml.nameIDPolicyFormat ?? '';
   const found: [boolean, string][] = [
@@ -55,7 +55,7 @@ export function samlWarnings(saml: Saml, at: string): string[] {
     [format.endsWith('transient'), 'nameIDPolicyFormat gives each login a new user id'],
     [
       format.endsWith('encrypted'),
-      'nameIDPolicyFormat asks for what cannot be read: there is no key for it',
+      'nameIDPolicyFormat asks for encrypted names, and there is no key to decrypt them',
     ],
   ];
   return found.filter(([isSo]) => isSo).map(([, warning]) => `${at}.${warning}`);

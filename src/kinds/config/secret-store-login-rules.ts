@@ -1,4 +1,4 @@
-/** Rules between the ways to log in at the secret store, which the schema cannot say. */
+/** Rules of the login at the secret store that the schema cannot express. */
 import {
   type FieldError,
   type FieldPath,
@@ -12,7 +12,7 @@ import {
 interface LoginRule {
   /** Fields that hold the credential; at most one is set. */
   readonly credentials: readonly string[];
-  /** True: one of them has to be set. */
+  /** True: one of them must be set. */
   readonly needsOne: boolean;
 }
 
@@ -27,16 +27,16 @@ const LOGINS: Readonly<Record<string, LoginRule>> = {
 export function storeAuthProblems(auth: JsonObject, path: FieldPath): FieldError[] {
   return [
     ...keyProblems(auth, path),
-    ...exclusive(auth, path, waysOf(auth)),
+    ...exclusive(auth, path, methodsOf(auth)),
     ...Object.entries(LOGINS).flatMap(([name, rule]) => {
       const login = auth[name];
-      return isRecord(login) ? loginProblems(login as JsonObject, [...path, name], rule) : [];
+      return isRecord(login) ? loginProblems(login, [...path, name], rule) : [];
     }),
   ];
 }
 
-/** A token comes before the secret of one (spec section 2.8.11): the two are one way. */
-function waysOf(auth: JsonObject): string[] {
+/** `token` wins over `tokenSecretRef` (spec section 2.8.11), so the two count as one method. */
+function methodsOf(auth: JsonObject): string[] {
   const tokens = ['token', 'tokenSecretRef'].filter((name) => auth[name]);
   return [
     ...tokens.slice(0, 1),

@@ -1,4 +1,4 @@
-/** Rules of pulls of whole paths from a secret store, which the schema cannot say. */
+/** Rules of pulls of whole paths from a secret store that the schema cannot express. */
 import {
   dnsLabelProblems,
   duplicate,
@@ -85,7 +85,7 @@ function labelProblems(labels: Readonly<Record<string, string>>, path: FieldPath
   return Object.entries(labels).flatMap(([key, value]) => {
     const at = [...path, key];
     if (key.startsWith(OWN_LABELS))
-      return [forbidden(at, `labels below ${OWN_LABELS} have a meaning here`)];
+      return [forbidden(at, `labels below ${OWN_LABELS} are reserved for the platform`)];
     const problem = qualifiedNameProblems(key)[0] ?? labelValueProblems(value)[0];
     return problem === undefined ? [] : [invalid(at, value, problem)];
   });

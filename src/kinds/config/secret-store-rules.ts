@@ -1,4 +1,4 @@
-/** Rules between the fields of `secretStore` and `secretStores` that their schema cannot say (spec section 2.8.11). */
+/** Rules of `secretStore` and `secretStores` that their schema cannot express (spec section 2.8.11). */
 import {
   dnsLabelProblems,
   duplicate,
@@ -40,7 +40,7 @@ export function secretStoreProblems(store: SecretStoreShape, path: FieldPath): F
   return [...named, ...storeProblems(store, path)];
 }
 
-/** Problems of `secretStores`. The environment describes one store, which is the default one. */
+/** Problems of `secretStores`. Environment variables configure the default store only. */
 export function secretStoresProblems(
   stores: readonly SecretStoreShape[],
   path: FieldPath,
@@ -54,12 +54,12 @@ export function secretStoresProblems(
     seen.add(name);
     if (store.enabled !== true) return errors;
     if (!store.address?.trim()) {
-      const detail = 'BAO_ADDR and VAULT_ADDR stand for secretStore alone';
+      const detail = 'BAO_ADDR and VAULT_ADDR are for secretStore only';
       errors.push(required([...at, 'address'], detail));
     }
     if (Object.keys(store.auth ?? {}).length === 0) {
       const detail =
-        'BAO_TOKEN and VAULT_TOKEN stand for secretStore alone; configure a login or a token';
+        'BAO_TOKEN and VAULT_TOKEN are for secretStore only; configure a login or a token';
       errors.push(required([...at, 'auth'], detail));
     }
     return errors;
@@ -112,7 +112,7 @@ function tlsProblems(store: SecretStoreShape, path: FieldPath): FieldError[] {
   const hasKey = Boolean(store.clientKeyFile || store.clientKeyData);
   if (hasCert !== hasKey) {
     const [missing, there] = hasCert ? ['clientKeyFile', 'certificate'] : ['clientCertFile', 'key'];
-    errors.push(required([...path, missing], `the client ${there} is of no use alone`));
+    errors.push(required([...path, missing], `the client ${there} has no effect alone`));
   }
   if (store.skipTLSVerify === true && (store.caFile || store.caData)) {
     const detail = 'is true, and the authorities beside it would be ignored; keep one of them';

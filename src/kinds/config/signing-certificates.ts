@@ -1,14 +1,14 @@
 /**
- * The certificates that a SAML provider signs with, as PEM: several in a row while it changes them.
- * They are the signing certificates themselves and no authorities; whether one is valid today is
- * asked when it is used, since a configuration must not become wrong by itself.
+ * Signing certificates of a SAML provider, as PEM; several in a row during a rotation. They are the
+ * signing certificates themselves, not authorities. Expiry is checked at use, because a stored
+ * configuration must not become invalid by the passing of time.
  */
 import { type KeyObject, X509Certificate } from 'node:crypto';
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\s[A-Za-z0-9+/=\s]*-----END \1-----/g;
 const LEAST_BITS = 2048;
 
-/** What is wrong with a text, in words that repeat nothing of it. */
+/** Problem of a text. The message repeats no part of the text. */
 export class CertificateError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -17,8 +17,8 @@ export class CertificateError extends Error {
 }
 
 /**
- * At least one. Text may stand before a certificate, as openssl writes it, and nothing but white
- * space behind the last. Throws CertificateError.
+ * Returns at least one. Text may precede a certificate, as openssl writes it; only white space may
+ * follow the last. Throws CertificateError.
  */
 export function signingCertificates(pem: string): X509Certificate[] {
   const blocks = [...pem.matchAll(BLOCK)];
@@ -35,7 +35,7 @@ export function signingCertificates(pem: string): X509Certificate[] {
   });
 }
 
-/** The text in `caData`. Throws CertificateError. */
+/** Decodes `caData`. Throws CertificateError. */
 export function certificateText(caData: string): string {
   const compact = caData.replace(/\s/g, '');
   if (compact.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(compact)) {
@@ -46,7 +46,7 @@ export function certificateText(caData: string): string {
 
 function certificateOf(block: string): X509Certificate {
   const { certificate, key } = read(block);
-  // The library that is used checks no signatures with elliptic curves.
+  // The SAML library checks no signatures with elliptic curves.
   if (!/^rsa(-pss)?$/.test(key.asymmetricKeyType ?? '')) {
     throw new CertificateError('must hold certificates with RSA keys');
   }

@@ -1,4 +1,4 @@
-/** What values of the configuration have to look like where its schema cannot say (spec section 2.8). */
+/** Formats of values of the configuration that its schema cannot express (spec section 2.8). */
 import {
   dnsSubdomainProblems,
   duplicate,
@@ -7,13 +7,14 @@ import {
   invalid,
   isRecord,
   type JsonObject,
+  listAt,
   qualifiedNameProblems,
   required,
   valueAt,
 } from '../../apimachinery/index.ts';
 import { parseQuantity } from './quantity.ts';
 
-/** Problems with single values, and with lists of things that have names. */
+/** Problems of single values, and of lists with unique names. */
 export function valueProblems(config: JsonObject): FieldError[] {
   return [
     ...VALUE_RULES.flatMap(([place, rule]) =>
@@ -27,7 +28,7 @@ export function valueProblems(config: JsonObject): FieldError[] {
   ];
 }
 
-/** What is wrong with a text that is not empty, without repeating it. */
+/** Problem of a text that is not empty. The message does not repeat it. */
 type Rule = (text: string) => string | undefined;
 
 const isWebUrl: Rule = (text) => {
@@ -40,7 +41,7 @@ const isWebUrl: Rule = (text) => {
     : 'must not hold a user name or password';
 };
 
-/** What a page loads or leads to: scripts in the place of addresses would run in it. */
+/** URL that a page loads or links to. A script in its place would run in the page. */
 export const isPageUrl: Rule = (text) =>
   /^\/(?![/\\])[^\s\\]*$/.test(text) ? undefined : isWebUrl(text) && PAGE_URL;
 const PAGE_URL = 'must begin with "https://", "http://" or one "/"';
@@ -50,7 +51,7 @@ export const isImage: Rule = (text) =>
     ? undefined
     : isPageUrl(text);
 
-/** Colors go into style sheets: nothing that could end one, or load anything. */
+/** Colors go into style sheets, so they cannot close a rule or load a URL. */
 export const isColor: Rule = (text) =>
   /^(#[0-9a-fA-F]{3,8}|[a-zA-Z]+|(rgb|hsl|hwb|lab|lch|oklab|oklch)a?\([\d\s.,%/+a-z-]*\))$/.test(
     text,
@@ -68,7 +69,7 @@ const isSize: Rule = (text) =>
 const isRetention: Rule = (text) =>
   /[1-9]/.test(text) ? undefined : 'must be a time above zero, as in "30d" or "1y"';
 
-/** What is wrong with the name of a host, with or without a port. */
+/** Problem of a host name, with or without a port. */
 export function hostProblem(text: string): string | undefined {
   const [, host = ''] = /^([^:]*)(?::\d{1,5})?$/.exec(text) ?? [];
   const isName = dnsSubdomainProblems(host.toLowerCase()).length === 0;
@@ -77,7 +78,7 @@ export function hostProblem(text: string): string | undefined {
 const HOST =
   'must be a host name, without a scheme such as "https://" and without a path; a port may follow';
 
-/** A module of the user interface, or what it may call. */
+/** A module of the user interface, or a URL that it may call. */
 const isExternal: Rule = (text) =>
   /^[a-z][a-z0-9-]*$/i.test(text) ? undefined : isWebUrl(text.replace('://*.', '://any.'));
 
@@ -92,7 +93,7 @@ const BLOCK_URLS = [
 ];
 const REDIRECTS = ['oidc', 'providerA', 'providerB', 'providerC', 'providerD', 'saml'];
 
-/** Where, with `*` for any step, and what has to be there. */
+/** Path of a value (`*` matches any step) and its rule. */
 const VALUE_RULES: readonly (readonly [string, Rule])[] = [
   ...['auth', 'auth.connectors.*'].flatMap((home) =>
     [...BLOCK_URLS, ...REDIRECTS.map((block) => `${block}.redirectURI`)].map(
@@ -126,8 +127,8 @@ const VALUE_RULES: readonly (readonly [string, Rule])[] = [
 ];
 
 function appsProblems(config: JsonObject): FieldError[] {
-  const repositories = (valueAt(config, ['apps', 'repositories']) ?? []) as JsonObject[];
-  const charts = (valueAt(config, ['apps', 'predefinedApps']) ?? []) as JsonObject[];
+  const repositories = listAt<JsonObject>(config, ['apps', 'repositories']);
+  const charts = listAt<JsonObject>(config, ['apps', 'predefinedApps']);
   const seen = new Set<unknown>();
   return [
     ...repositories.flatMap(({ name, url }, index) => {
@@ -153,13 +154,13 @@ function appsProblems(config: JsonObject): FieldError[] {
   ];
 }
 
-/** A window may go past midnight, and lasts less than a day. */
+/** A window may pass midnight. It lasts less than a day. */
 function windowProblems(config: JsonObject): FieldError[] {
   const path: FieldPath = ['cloud', 'maintenanceWindow', 'timeWindow'];
   const text = valueAt(config, path);
   if (typeof text !== 'string') return [];
   const [from, to] = text.split('-');
-  return from === to ? [invalid(path, text, 'must not end when it begins')] : [];
+  return from === to ? [invalid(path, text, 'must not end at the time at which it begins')] : [];
 }
 
 /** `cpu`, `memory`, `nvidia.com/gpu`. */

@@ -1,9 +1,9 @@
 /**
- * The text of access keys: how they are made, recognised and concealed.
+ * Text of access keys: creation, recognition and hashing.
  *
  * `gp<type>_` + 38 random base62 characters (226 bits) + 6 base62 characters of the CRC-32 of all
- * before them, so that a scanner can tell a leaked key from any other word, and a mistyped key is
- * refused without a look-up. The underscore lets a double click select the whole key.
+ * before them. By the checksum a scanner finds leaked keys, and a mistyped key is refused without a
+ * lookup. The underscore lets a double click select the whole key.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -16,10 +16,10 @@ const PREFIX = /^gp[a-z]{1,3}_/;
 const MINTED = /^gp[a-z]{1,3}_[0-9A-Za-z]{44}$/;
 const CONCEALED = /^sha256:[0-9a-f]{64}$/;
 
-/** Keeps hashes of keys apart from hashes of anything else. */
+/** Domain separation: the hash of a key differs from any other hash of the same text. */
 const DOMAIN = 'gitplane.dev/access-key\0';
 
-/** First part of the keys of each `spec.type`. */
+/** Prefix per `spec.type`. */
 const PREFIX_OF_TYPE: Readonly<Record<string, string>> = {
   '': 'gpu',
   User: 'gpu',
@@ -31,30 +31,30 @@ const PREFIX_OF_TYPE: Readonly<Record<string, string>> = {
   Other: 'gpo',
 };
 
-/** What keys of a type begin with, for `mintAccessKey`. */
+/** Prefix of a type, for `mintAccessKey`. */
 export function accessKeyPrefix(type: string): string {
   return PREFIX_OF_TYPE[type] ?? 'gpo';
 }
 
 /**
- * A new key. `prefix` is `gp` and one to three lower-case letters; `beginning` is what the random
- * characters begin with, where keys that follow each other have something in common.
+ * A new key. `prefix` is `gp` and one to three lower-case letters. `beginning` takes the place of the
+ * first random characters; successive keys of one login share it.
  */
 export function mintAccessKey(prefix: string, beginning = ''): string {
   const start = `${prefix}_${beginning}${randomBase62(RANDOM_LENGTH - beginning.length)}`;
   const key = start + checksum(start);
-  if (!MINTED.test(key)) throw new TypeError(`"${prefix}" is no prefix of an access key`);
+  if (!MINTED.test(key)) throw new TypeError(`"${prefix}" is not a prefix of an access key`);
   return key;
 }
 
-/** Whether this is a key in the format of `mintAccessKey` without a wrong character. */
+/** True if the text has the format of `mintAccessKey` and its checksum matches. */
 export function hasValidChecksum(key: string): boolean {
   return (
     MINTED.test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
   );
 }
 
-/** Where a text holds a whole key of ours in the clear; undefined: nowhere. */
+/** Index of the first unhashed key in a text. */
 export function findAccessKey(text: string): number | undefined {
   for (const { 0: key, index } of text.matchAll(/\bgp[a-z]{1,3}_[0-9A-Za-z]{44}\b/g)) {
     if (hasValidChecksum(key)) return index;
@@ -68,8 +68,8 @@ export function isConcealedAccessKey(value: string): boolean {
 }
 
 /**
- * What git and the state hold in place of a key. A concealed key comes back as it is, and so does
- * the empty text, which stands for "make one".
+ * The hash that git and the state store in place of a key. A hash comes back unchanged, and so does
+ * the empty text, which requests a new key.
  */
 export function concealAccessKey(key: string): string {
   if (key === '' || isConcealedAccessKey(key)) return key;
@@ -81,7 +81,7 @@ const LONGEST_KEY = 512;
 /** Random hexadecimal digits have more; words, repetitions and placeholders have fewer. */
 const FEWEST_DISTINCT = 8;
 
-/** Problems of a key that a client chose or that is concealed already. Never repeats the key. */
+/** Problems of a key that a client chose, or of a hash. The messages never repeat the key. */
 export function accessKeyProblems(value: unknown): string[] {
   if (typeof value !== 'string') return ['must be a text'];
   if (value === '' || isConcealedAccessKey(value)) return [];
@@ -100,7 +100,7 @@ function ownKeyProblems(key: string): string[] {
   const problems: string[] = [];
   if (key.length < SHORTEST_OWN_KEY || key.length > LONGEST_KEY) {
     problems.push(
-      `must have ${SHORTEST_OWN_KEY} to ${LONGEST_KEY} characters; leave it out to have a key made`,
+      `must have ${SHORTEST_OWN_KEY} to ${LONGEST_KEY} characters; leave it out, and the server makes a key`,
     );
   }
   if (!/^[A-Za-z0-9._~+/=-]*$/.test(key)) {
@@ -109,7 +109,7 @@ function ownKeyProblems(key: string): string[] {
     );
   }
   if (new Set(key).size < FEWEST_DISTINCT) {
-    problems.push('must be random; leave it out to have a key made');
+    problems.push('must be random; leave it out, and the server makes a key');
   }
   return problems;
 }
@@ -124,7 +124,7 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** Bytes at and above the largest multiple of 62 are thrown away: no character is likelier. */
+/** Drops bytes from the largest multiple of 62 up, so that all characters are equally likely. */
 function randomBase62(length: number): string {
   const limit = 256 - (256 % ALPHABET.length);
   let text = '';

@@ -1,16 +1,15 @@
 /**
- * The User or Team that an access key acts as. The catalog asks it of every manifest, so it works
- * without the table of kinds.
+ * Owner of an access key: the User or Team that it acts as. The catalog calls this for every manifest,
+ * so it works without the table of kinds.
  */
 import type { KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import { textAt } from '../columns.ts';
 
-/** Kind of keys, and the kinds of their owners by the field of `spec` that names them. */
 export const KEY_KIND = 'OwnedAccessKey';
 const OWNERS = { user: 'User', team: 'Team' } as const;
 const OWNER_KINDS: ReadonlySet<string> = new Set(Object.values(OWNERS));
 
-/** The condition of a key whose owner is not the one that it was made for. */
+/** Condition type: False if the owner of a key is not the one that it was made for. */
 export const OWNER_FOUND = 'OwnerFound';
 
 export function ownerKindOf(field: keyof typeof OWNERS): string {
@@ -29,11 +28,11 @@ export function isKeyOwner({ kind }: Pick<ObjectKey, 'kind'>): boolean {
 
 export interface KeyOwnership {
   readonly owner: ObjectKey;
-  /** Whom the key acts as, and the hash of its text. Another text is a new decision of its writer. */
+  /** Owner and hash of the key. A new key text counts as a new grant by its writer. */
   readonly terms: string;
 }
 
-/** Undefined for what acts as no object: a key of a subject, and everything that is no key. */
+/** Undefined for objects that are not keys, and for keys of a subject. */
 export function keyOwnership(key: ObjectKey, object: KubeObject): KeyOwnership | undefined {
   if (!hasKeyOwner(key)) return undefined;
   for (const field of ['user', 'team'] as const) {

@@ -1,7 +1,7 @@
-/** `spec.ttl` of keys and tokens, in seconds; 0 or absent is for ever. */
+/** `spec.ttl` of keys and tokens, in seconds. 0 or absent: no expiry. */
 import { type FieldError, invalid, type KubeObject, valueAt } from '../../apimachinery/index.ts';
 
-/** Far beyond any life of a key, and added to today still a date. */
+/** A sane limit: now plus this is still a valid date. */
 const LONGEST = 100 * 365 * 24 * 3600;
 
 export function ttlOf(object: KubeObject): number {

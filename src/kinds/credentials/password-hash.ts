@@ -1,7 +1,7 @@
 /**
- * What a password is checked against: `$scrypt$ln=15,r=8,p=1$<salt>$<hash>`, both in base64 without
- * padding (the PHC string format). A hash that costs more than those that the platform makes is
- * refused, where it is written and where it is checked: 32 MiB and about 80 ms a check.
+ * Hash of a password: `$scrypt$ln=15,r=8,p=1$<salt>$<hash>`, both in base64 without padding (the PHC
+ * string format). A check takes 32 MiB and about 80 ms. Hashes with a higher cost are refused, at the
+ * write and at the check.
  */
 
 export interface PasswordHash {
@@ -34,10 +34,10 @@ export function formatPasswordHash({ ln, r, p, salt, hash }: PasswordHash): stri
   return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(hash)}`;
 }
 
-/** In place of a hash: the user has no password. */
+/** Value of a user without a password. */
 const NONE = '!';
 
-/** Never repeats the value: it may be a password. */
+/** The messages never repeat the value: it may be a password. */
 export function passwordHashProblems(value: unknown): string[] {
   if (value === NONE) return [];
   if (typeof value === 'string' && parsePasswordHash(value) !== undefined) return [];

@@ -1,6 +1,6 @@
 /**
- * What makes an event valid, as Kubernetes has it: what came by core/v1 is hardly asked anything, what
- * has an `eventTime` says who reports it, and the newer group takes new events in the new form alone.
+ * Validation of events, as in Kubernetes. Events of core/v1 have few rules. Events with an `eventTime`
+ * need a reporter. The newer group accepts new events only in the new form.
  */
 import {
   type FieldError,
@@ -17,7 +17,7 @@ import { type CoreField, eventField } from './event-versions.ts';
 const LONGEST_WORD = 128;
 const LONGEST_MESSAGE = 1024;
 
-/** Rules of one of the two groups, by the names of its fields. */
+/** Problems by the rules of one of the two groups. Paths have the field names of that group. */
 export function eventProblems(
   group: string,
   event: KubeObject,
@@ -37,7 +37,7 @@ interface Form {
   readonly namespace: string;
   path(field: CoreField): FieldPath;
   value(field: CoreField): unknown;
-  /** '' where it is none, or absent. */
+  /** '' if it is not a text, or absent. */
   text(field: CoreField): string;
 }
 
@@ -54,7 +54,7 @@ function formOf(group: string, event: KubeObject): Form {
   };
 }
 
-/** An event is in the namespace of its object; those of objects without one are in `default`. */
+/** An event is in the namespace of its object, or in `default` if the object has no namespace. */
 function placeProblems(form: Form): FieldError[] {
   const about = valueAt(form.value('involvedObject'), ['namespace']) ?? '';
   const homes = form.text('eventTime') === '' ? ['default'] : ['default', 'kube-system'];
@@ -106,13 +106,13 @@ function newProblems(form: Form): FieldError[] {
   ];
 }
 
-/** Go has no other way to leave a number or a struct out than to leave it empty. */
+/** Zero and empty structs count as absent, as in Go. */
 function isSet(value: unknown): boolean {
   if (value === undefined || value === null || value === 0 || value === '') return false;
   return typeof value !== 'object' || Object.values(value).some(isSet);
 }
 
-/** What an event says is said; only that it goes on is news. */
+/** Immutable fields. Only `series` can change. */
 const LASTING = [
   'involvedObject',
   'reason',

@@ -1,9 +1,9 @@
-/** Events have two forms, of one content: that of core/v1, and that of `events.k8s.io/v1`. */
+/** Conversion of events between core/v1 and `events.k8s.io/v1`. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import { textAt } from '../columns.ts';
 import { apiVersionOf, type Kind } from '../kind.ts';
 
-/** What fields of the older form are called in the newer one; all others have one name. */
+/** Names in `events.k8s.io/v1` of fields of core/v1. All other fields have the same name. */
 const NEWER_NAMES = {
   involvedObject: 'regarding',
   message: 'note',
@@ -24,37 +24,40 @@ export type CoreField =
   | 'related'
   | 'reportingInstance';
 
-const OLDER_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+const NEWER: Readonly<Record<string, string>> = NEWER_NAMES;
+const OLDER: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(NEWER_NAMES).map(([older, newer]) => [newer, older]),
 );
 
-/** What a field is called in the form of a group: '' has the names of core/v1. */
+/** Name of a field in the version of a group. '' is core/v1. */
 export function eventField(group: string, field: CoreField): string {
-  return group === '' ? field : ((NEWER_NAMES as Record<string, string>)[field] ?? field);
+  return group === '' ? field : (NEWER[field] ?? field);
 }
 
-/** What each form has although it is empty. */
+/** Fields that an event has even if they are empty. */
 export function blankEvent(group: string): JsonObject {
-  const always = { source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null };
-  const names = Object.entries({ ...always, involvedObject: {} }).map(([field, value]) => [
-    eventField(group, field as CoreField),
-    value,
-  ]);
-  const blank = Object.fromEntries(names) as JsonObject;
+  const times = ['firstTimestamp', 'lastTimestamp', 'eventTime'] as const;
+  const blank: JsonObject = {
+    [eventField(group, 'source')]: {},
+    ...Object.fromEntries(times.map((field) => [eventField(group, field), null])),
+    [eventField(group, 'involvedObject')]: {},
+  };
   return group === '' ? { ...blank, reportingComponent: '', reportingInstance: '' } : blank;
 }
 
-/** Who noticed, in events of either recorder; by the names of core/v1. */
+/** Component that reported a core/v1 event, from either of its two fields. */
 export function sourceOf(event: KubeObject): string {
   return textAt(event, ['source', 'component']) ?? textAt(event, ['reportingComponent']) ?? '';
 }
 
-/** The same event as an object of the other kind. */
-export function inForm(event: KubeObject, kind: Kind): KubeObject {
-  const names: Readonly<Record<string, string>> = kind.group === '' ? OLDER_NAMES : NEWER_NAMES;
-  const renamed = Object.entries(event)
-    .filter(([, value]) => value !== '')
-    .map(([field, value]) => [names[field] ?? field, value]);
-  const said = Object.fromEntries(renamed) as KubeObject;
-  return { ...kind.blank, ...said, apiVersion: apiVersionOf(kind) };
+/** Converts an event to `kind`. */
+export function convertEvent(event: KubeObject, kind: Kind): KubeObject {
+  const names = kind.group === '' ? OLDER : NEWER;
+  const { kind: name, metadata } = event;
+  const apiVersion = apiVersionOf(kind);
+  const converted: KubeObject = { ...kind.blank, apiVersion, kind: name, metadata };
+  for (const [field, value] of Object.entries(event)) {
+    if (field !== 'apiVersion' && value !== '') converted[names[field] ?? field] = value;
+  }
+  return converted;
 }

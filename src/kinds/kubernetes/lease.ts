@@ -1,6 +1,6 @@
 /**
- * Leases: how the copies of a program agree on which of them leads. They are kept for clients, who
- * write them every few seconds; the daemon itself goes by none of them.
+ * Lease: leader election among the replicas of a program. Clients write their leases every few
+ * seconds; the daemon itself uses none of them.
  */
 import { type FieldError, invalid, type KubeObject, valueAt } from '../../apimachinery/index.ts';
 import { AGE, textFrom } from '../columns.ts';
@@ -26,8 +26,7 @@ export const LEASE: Kind = defineKind({
     AGE,
   ],
   ...blankFields({ spec: {} }),
-  // Only a server that elects leaders itself makes use of these; Kubernetes drops them as well
-  // unless it is told to be one.
+  // Coordinated leader election is off, so these fields are dropped, as in Kubernetes.
   canonicalize: ({ spec }) => {
     delete spec?.['strategy'];
     delete spec?.['preferredHolder'];

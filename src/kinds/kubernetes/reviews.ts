@@ -1,7 +1,7 @@
 /**
- * Questions about access that are asked by creating an object and are answered in its status
- * (Kubernetes: `authorization.k8s.io`, `authentication.k8s.io`). They are never kept and no
- * manifest can have one, so they stand beside the table of kinds and not in it.
+ * Access reviews: a create asks a question about access, and the status answers it (Kubernetes:
+ * `authorization.k8s.io`, `authentication.k8s.io`). They are never stored and no manifest can hold
+ * one, so the table of kinds does not have them.
  */
 import { defineKind, type Kind } from '../kind.ts';
 

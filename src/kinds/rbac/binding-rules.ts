@@ -1,4 +1,4 @@
-/** What role bindings share, as Kubernetes checks and defaults them. */
+/** Rules and defaults of role bindings, as in Kubernetes. */
 import {
   dnsSubdomainProblems,
   type FieldError,
@@ -6,6 +6,7 @@ import {
   invalid,
   jsonEqual,
   type KubeObject,
+  listAt,
   notSupported,
   pathSegmentProblems,
   required,
@@ -27,20 +28,20 @@ export interface RoleRef {
 }
 
 export function subjectsOf(object: KubeObject): readonly Subject[] {
-  return (object['subjects'] ?? []) as readonly Subject[];
+  return listAt<Subject>(object, ['subjects']);
 }
 
 export function roleRefOf(object: KubeObject): RoleRef {
   return object['roleRef'] as RoleRef;
 }
 
-/** The API group that an entry without one means. */
+/** API group of an entry, or its default. */
 function effectiveGroup(entry: Subject | RoleRef): string {
   if (entry.apiGroup !== undefined && entry.apiGroup !== '') return entry.apiGroup;
   return entry.kind === 'ServiceAccount' ? '' : RBAC_GROUP;
 }
 
-/** Mutates `object`. */
+/** Fills in API groups. Mutates `object`. */
 export function setBindingDefaults(object: KubeObject): void {
   const roleRef = roleRefOf(object);
   if (!roleRef.apiGroup) roleRef.apiGroup = RBAC_GROUP;

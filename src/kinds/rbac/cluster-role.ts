@@ -6,9 +6,9 @@ import {
   invalid,
   type KubeObject,
   labelValueProblems,
+  listAt,
   qualifiedNameProblems,
   required,
-  valueAt,
 } from '../../apimachinery/index.ts';
 import { CREATED_AT } from '../columns.ts';
 import { blankFields, defineKind, type Kind, RBAC_GROUP } from '../kind.ts';
@@ -43,7 +43,7 @@ function aggregationProblems(object: KubeObject): FieldError[] {
   const aggregation = object['aggregationRule'];
   if (aggregation === undefined || aggregation === null) return [];
   const path = ['aggregationRule', 'clusterRoleSelectors'];
-  const selectors = (valueAt(object, path) ?? []) as readonly LabelSelector[];
+  const selectors = listAt<LabelSelector>(object, path);
   if (selectors.length === 0) {
     const detail = 'at least one clusterRoleSelector required if aggregationRule is non-nil';
     return [required(path, detail)];

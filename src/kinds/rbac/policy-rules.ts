@@ -1,9 +1,10 @@
-/** Rules that roles share, as Kubernetes checks them (`pkg/apis/rbac/validation`). */
+/** Validation of `rules` of roles, as in Kubernetes (`pkg/apis/rbac/validation`). */
 import {
   type FieldError,
   type FieldPath,
   invalid,
   type KubeObject,
+  listAt,
   required,
 } from '../../apimachinery/index.ts';
 
@@ -17,7 +18,7 @@ export interface PolicyRule {
 }
 
 export function policyRulesOf(object: KubeObject): readonly PolicyRule[] {
-  return (object['rules'] ?? []) as readonly PolicyRule[];
+  return listAt<PolicyRule>(object, ['rules']);
 }
 
 export function policyRuleProblems(object: KubeObject, namespaced: boolean): FieldError[] {

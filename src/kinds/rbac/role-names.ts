@@ -1,4 +1,4 @@
-/** Names of RBAC objects: as in Kubernetes, but for those that the platform makes itself. */
+/** Names of RBAC objects, as in Kubernetes. Prefix `gitplane:access:` is reserved for derived objects. */
 import { pathSegmentProblems } from '../../apimachinery/index.ts';
 import { GRANT_PREFIX } from '../access/access-grants.ts';
 

@@ -1,4 +1,4 @@
-/** The schemas as compiled checks: shape problems, unknown fields, nulls, defaults. */
+/** Checks of a schema: shape problems, unknown fields, nulls, defaults. */
 import type { ValidateFunction } from 'ajv';
 import { type FieldError, type FieldPath, isRecord, valueAt } from '../../apimachinery/index.ts';
 import { validatorOf } from './schema-compiler.ts';
@@ -9,22 +9,22 @@ export interface CompiledSchema {
   readonly name: string;
   /** Every problem of the shape. Does not mutate. */
   check(object: unknown): FieldError[];
-  /** Fields of `status` that the schema does not know; `check` leaves them out. */
+  /** Fields of `status` that the schema does not have. `check` ignores them. */
   unknownInStatus(object: unknown): FieldPath[];
-  /** Removes the fields that the schema does not know, in place, and returns where they were. */
+  /** Removes fields that the schema does not have. Mutates `object`; returns their paths. */
   prune(object: unknown): FieldPath[];
   /**
-   * Removes known fields that are null and may not be, in place: in Kubernetes they count as
-   * absent. Keys of maps and entries of lists stay, and `check` reports them.
+   * Removes null fields that are not nullable: in Kubernetes they count as absent. Keys of maps and
+   * items of lists stay, and `check` reports them. Mutates `object`.
    */
   dropNulls(object: unknown): void;
-  /** Fills in the defaults that the schema states, in place, below maps that are there. */
+  /** Fills in defaults of the schema, within maps that exist. Mutates `object`. */
   fillDefaults(object: unknown): void;
 }
 
 const compiled = new Map<string, CompiledSchema>();
 
-/** The checks of `schemas/<name>.json`; compiled when first used and then kept. */
+/** The checks of `schemas/<name>.json`. They are compiled at first use, and cached. */
 export function compileSchema(name: string): CompiledSchema {
   let schema = compiled.get(name);
   if (schema === undefined) {
@@ -101,7 +101,7 @@ function dropNulls(node: SchemaNode, value: unknown): void {
     return;
   }
   if (!isRecord(value)) return;
-  // What the object has is far less than what the schema knows.
+  // Iterates over the object, which has far fewer fields than the schema.
   for (const key of Object.keys(value)) {
     const child = propertyOf(node, key);
     if (child === undefined) continue;

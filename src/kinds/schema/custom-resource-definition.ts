@@ -1,14 +1,12 @@
 /**
- * Kinds as CustomResourceDefinitions of Kubernetes (`apiextensions.k8s.io/v1`), for API servers that
- * are to know them without this platform behind: tools that look for definitions, and the tests that
- * compare our answers with those of a real server.
+ * Kinds as CustomResourceDefinitions of Kubernetes (`apiextensions.k8s.io/v1`): for tools that read
+ * definitions, and for tests that compare this API with a real API server.
  */
 import { isRecord, type JsonObject } from '../../apimachinery/index.ts';
 import type { Kind, PrinterColumn } from '../kind.ts';
 import { openApiSchema } from './openapi-schema.ts';
 
-/** Undefined for kinds that a definition cannot describe: those that Kubernetes has, and those that
- * nothing keeps. */
+/** Undefined for kinds of Kubernetes itself, and for kinds that are not stored. */
 export function customResourceDefinition(kind: Kind): JsonObject | undefined {
   const { group, plural, singular, shortNames, categories, scope, version } = kind;
   const isOurs = kind.storedIn === 'git' || kind.storedIn === 'file';
@@ -48,24 +46,24 @@ export function customResourceDefinition(kind: Kind): JsonObject | undefined {
   };
 }
 
-/** Groups that belong to Kubernetes need an approval that ours do not have. */
+/** Groups of Kubernetes: a definition in one would need an approval annotation. */
 function isOfKubernetes(group: string): boolean {
   return group === '' || /(^|\.)(k8s|kubernetes)\.io$/.test(group);
 }
 
-/** A cell that is more than the value at a path cannot be told to Kubernetes. */
+/** Definitions have only columns with a path. */
 function printerColumn(column: PrinterColumn): JsonObject[] {
   const { name, type, description, priority = 0, jsonPath } = column;
   if (jsonPath === undefined) return [];
   return [{ name, type, description, ...(priority > 0 ? { priority } : {}), jsonPath }];
 }
 
-/** The server completes these, so no client has to send them. */
+/** Fields that the server fills in. */
 const INFERRED: readonly unknown[] = ['apiVersion', 'kind', 'metadata'];
 
 function structural(schema: JsonObject): JsonObject {
-  const { required, properties, ...rest } = withoutForeignWords(schema);
-  const { metadata: _metadata, ...own } = properties as JsonObject;
+  const { required, properties, ...rest } = withoutForeignKeywords(schema);
+  const { metadata: _metadata, ...own } = isRecord(properties) ? properties : {};
   const left = Array.isArray(required) ? required.filter((name) => !INFERRED.includes(name)) : [];
   return {
     ...rest,
@@ -79,26 +77,28 @@ function structural(schema: JsonObject): JsonObject {
   };
 }
 
-/** Kubernetes allows no further rules about these two. */
+/** A text without further rules: Kubernetes allows none for `apiVersion` and `kind`. */
 function textNamed(schema: unknown): JsonObject {
   const description = isRecord(schema) ? schema['description'] : undefined;
   return { type: 'string', ...(typeof description === 'string' ? { description } : {}) };
 }
 
-/** Words of JSON Schema and OpenAPI that definitions do not know. */
+/** Keywords of JSON Schema and OpenAPI that definitions do not have. */
 const FOREIGN = ['deprecated'];
 
-function withoutForeignWords(schema: JsonObject): JsonObject {
+function withoutForeignKeywords(schema: JsonObject): JsonObject {
   const result: JsonObject = {};
   for (const [word, value] of Object.entries(schema)) {
     if (FOREIGN.includes(word)) continue;
     if (word === 'properties' && isRecord(value)) {
-      const fields = Object.entries(value as Record<string, JsonObject>);
       result[word] = Object.fromEntries(
-        fields.map(([name, of]) => [name, withoutForeignWords(of)]),
+        Object.entries(value).map(([name, of]) => [
+          name,
+          isRecord(of) ? withoutForeignKeywords(of) : of,
+        ]),
       );
     } else if ((word === 'items' || word === 'additionalProperties') && isRecord(value)) {
-      result[word] = withoutForeignWords(value as JsonObject);
+      result[word] = withoutForeignKeywords(value);
     } else result[word] = value;
   }
   return result;

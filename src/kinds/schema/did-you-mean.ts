@@ -1,9 +1,9 @@
-/** "Did you mean": what the writer of a field or a name that nobody knows most likely meant. */
+/** "Did you mean": the most likely intended name in place of an unknown one. */
 import { distance } from 'fastest-levenshtein';
 import type { FieldPath } from '../../apimachinery/index.ts';
 import { type SchemaNode, schemaAt, schemaPlaces } from './schema-files.ts';
 
-/** The candidate that differs from `word` by case or by a slip of the fingers, if there is one. */
+/** The candidate that differs from `word` only by case or by a typing error. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
   const limit = Math.min(3, Math.floor(wanted.length * 0.5));
@@ -17,8 +17,8 @@ export function closest(word: string, candidates: Iterable<string>): string | un
 }
 
 /**
- * For the unknown field at the end of `path`: a field of the same map that is spelled much like
- * it, or the nearest place that has a field of exactly this name, as in `spec.users`.
+ * Suggestion for the unknown field at the end of `path`: a field of the same map with a similar name,
+ * or the nearest path in the schema with exactly this name, as in `spec.users`.
  */
 export function fieldHint(root: SchemaNode, path: FieldPath): string | undefined {
   const key = String(path.at(-1));
@@ -39,12 +39,12 @@ function elsewhere(root: SchemaNode, parent: FieldPath, key: string): string | u
   return best?.path.join('.').replaceAll('.*', '[]');
 }
 
-/** Nobody means a field that only the server writes. */
+/** True for fields that only the server writes. They are never suggested. */
 function isServerSide(path: readonly string[]): boolean {
   return path[0] === 'status' || path[0] === 'conditions' || path[1] === 'managedFields';
 }
 
-/** How many levels up and down it takes from one map to another. */
+/** Number of levels up and down from one map to another. */
 function stepsBetween(from: readonly string[], to: readonly string[]): number {
   let common = 0;
   while (common < from.length && common < to.length && from[common] === to[common]) common++;

@@ -1,6 +1,6 @@
 /**
- * The schemas as OpenAPI v3 has them: structural, self-contained, without the keywords that
- * OpenAPI does not know (reference: Kubernetes API, sections 1.2 and 2.15).
+ * Schemas in OpenAPI v3: structural, self-contained, without keywords that OpenAPI does not have
+ * (reference: Kubernetes API, sections 1.2 and 2.15).
  */
 import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 import { type SchemaNode, schemaTree } from './schema-files.ts';
@@ -13,12 +13,12 @@ const DROPPED = new Set([
   'x-gitplane-secret',
 ]);
 
-/** A fresh copy for `components.schemas`, without any `$ref`. */
+/** A new schema for `components.schemas`, without any `$ref`. */
 export function openApiSchema(name: string): JsonObject {
   return convert(schemaTree(name));
 }
 
-/** Whether objects of the kind have a status, which the server writes. */
+/** True if objects of the kind have a status. */
 export function hasStatus({ schema }: { readonly schema: string }): boolean {
   return schemaTree(schema).properties?.['status'] !== undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The schemas as functions. A bundle has them ready-made in place of this module
- * (`scripts/schema-functions.mjs`): compiling those of one kind takes longer than reading hundreds of
- * manifests, and is one piece.
+ * Compiler of schemas to functions. The bundle replaces this module by functions that the build has
+ * compiled (`scripts/schema-functions.mjs`): compiling the schema of one kind takes longer than
+ * reading hundreds of manifests, and blocks the event loop.
  */
 import { Ajv, type CodeOptions, type ValidateFunction } from 'ajv';
 import { isRecord, type JsonObject } from '../../apimachinery/index.ts';
@@ -18,8 +18,8 @@ const VOCABULARY = [
   'x-kubernetes-preserve-unknown-fields',
 ];
 
-/** One for all schemas, so that what they share is compiled once. They are ours and tested, so
- * they are not checked against the meta-schema here. */
+/** One compiler for all schemas, so that shared definitions are compiled once. Tests check the schemas
+ * against the meta-schema, so this does not. */
 export function newCompiler(code: CodeOptions = {}): Ajv {
   const ajv = new Ajv({
     allErrors: true,
@@ -35,8 +35,8 @@ export function newCompiler(code: CodeOptions = {}): Ajv {
   return ajv;
 }
 
-/** Only the server writes `status`, so nothing but its being a map is checked: the status of
- * Config alone would take longer to compile than everything else. */
+/** Reduces `status` to a map, because only the server writes it. The status of Config alone would take
+ * longer to compile than all other schemas. */
 function withOpenStatus(schema: JsonObject): JsonObject {
   const properties = schema['properties'];
   const isKind = isRecord(properties) && Object.hasOwn(properties, 'metadata');
@@ -47,7 +47,7 @@ function withOpenStatus(schema: JsonObject): JsonObject {
 
 let compiler: Ajv | undefined;
 
-/** Undefined: there is no such schema. */
+/** The function of a schema. Undefined: there is no such schema. */
 export function validatorOf(name: string): ValidateFunction | undefined {
   compiler ??= newCompiler();
   return compiler.getSchema(name);

@@ -1,4 +1,4 @@
-/** From what the schema compiler reports to field errors in Kubernetes' words. */
+/** Converts reports of Ajv to field errors, worded as in Kubernetes. */
 import type { ErrorObject } from 'ajv';
 import {
   duplicate,
@@ -16,7 +16,7 @@ import {
 import { fieldHint } from './did-you-mean.ts';
 import { type SchemaNode, schemaAt } from './schema-files.ts';
 
-/** One field error or more for each report. Values of secret fields are never printed. */
+/** One or more field errors per report. Values of secret fields are never printed. */
 export function toFieldErrors(
   root: SchemaNode,
   object: unknown,
@@ -30,10 +30,10 @@ export function toFieldErrors(
     .flatMap((report, i) => toFieldError({ root, object, report, guesses: i < MOST_GUESSES }));
 }
 
-/** Beyond so many problems nobody reads what each unknown field may have been meant to be. */
+/** Limit of unknown fields with a "did you mean", which takes time to find. */
 const MOST_GUESSES = 100;
 
-/** The field that a report is about; for a missing or unknown one including its name. */
+/** Path of the field of a report, including the name of a missing or unknown field. */
 export function pathOf(object: unknown, report: ErrorObject): FieldPath {
   const path = parsePointer(object, report.instancePath);
   const { missingProperty, additionalProperty } = report.params;
@@ -45,7 +45,7 @@ interface Found {
   readonly root: SchemaNode;
   readonly object: unknown;
   readonly report: ErrorObject;
-  /** Whether to look for what an unknown field was meant to be, which takes its time. */
+  /** True: add a "did you mean" for an unknown field. */
   readonly guesses: boolean;
 }
 
@@ -66,7 +66,7 @@ function toFieldError(found: Found): FieldError | FieldError[] {
   }
 }
 
-/** Rules about a value: these print it, unless it is a secret. */
+/** Error of a rule about a value. It prints the value, unless that is a secret. */
 function ruleError({ root, object, report }: Found, path: FieldPath): FieldError {
   const value = valueAt(object, path);
   const detail = `${formatPath(path)} in body ${ruleWords(report)}`;
@@ -132,7 +132,7 @@ function isSecret(root: SchemaNode, path: FieldPath): boolean {
   );
 }
 
-/** RFC 6901. Whether a step is a list index shows only in the object. */
+/** Parses a JSON pointer (RFC 6901). The object tells which steps are list indexes. */
 function parsePointer(object: unknown, pointer: string): FieldPath {
   const path: (string | number)[] = [];
   let value = object;

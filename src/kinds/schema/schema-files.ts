@@ -1,14 +1,14 @@
 /**
- * The JSON Schemas below `schemas/`: the one place where fields, types and defaults are written
- * down. Editors read the files, the server serves them, everything else here works on them.
+ * The JSON Schemas in `schemas/`: the single source of fields, types and defaults. Editors read the
+ * files, the server serves them, and validation, OpenAPI and docs are made from them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 
-/** The same folder for `src/kinds` and for `dist/kinds`. */
+/** The same folder from `src/kinds/schema` and from `dist/kinds/schema`. */
 const FOLDER = new URL('../../../schemas/', import.meta.url);
 
-/** A schema whose references have been replaced by what they refer to. */
+/** A schema with its references resolved. */
 export interface SchemaNode {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -20,9 +20,9 @@ export interface SchemaNode {
   readonly default?: JsonValue;
   readonly deprecated?: boolean;
   readonly readOnly?: boolean;
-  /** Values at and below this place never reach logs, audit or errors. */
+  /** Values at and below this path never reach logs, audit or errors. */
   readonly 'x-gitplane-secret'?: boolean;
-  /** A text that may name a variable of the environment; secrets may anyway. */
+  /** A text that may refer to an environment variable. Secrets may too. */
   readonly 'x-gitplane-env'?: boolean;
   readonly [keyword: string]: unknown;
 }
@@ -30,7 +30,7 @@ export interface SchemaNode {
 const documents = new Map<string, JsonObject>();
 const resolved = new Map<string, SchemaNode>();
 
-/** Every schema, those of the kinds and those that they share, in order of name. */
+/** Names of all schemas, sorted: those of kinds and those that they share. */
 export function schemaNames(): string[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.json'))
@@ -38,7 +38,7 @@ export function schemaNames(): string[] {
     .sort();
 }
 
-/** One file as it is, for serving. Shared by all callers: never mutate. */
+/** The content of one file. Shared by all callers: never mutate. */
 export function schemaDocument(name: string): JsonObject {
   let document = documents.get(name);
   if (document === undefined) {
@@ -58,7 +58,7 @@ export function schemaTree(name: string): SchemaNode {
   return tree;
 }
 
-/** Keywords beside a `$ref` win over those of its target; the schemas hold no cycles. */
+/** Resolves references. Keywords beside a `$ref` win over those of its target. Schemas have no cycles. */
 function inline(value: JsonValue, file: string): JsonValue {
   if (Array.isArray(value)) return value.map((item) => inline(item, file));
   if (typeof value !== 'object' || value === null) return value;
@@ -80,7 +80,7 @@ function follow(ref: string, file: string): JsonValue {
   return inline(definition, file);
 }
 
-/** The schema of the value at a path of map keys and list indexes; undefined where none is. */
+/** The schema of the value at a path of map keys and list indexes. */
 export function schemaAt(
   root: SchemaNode,
   path: readonly (string | number)[],
@@ -100,13 +100,13 @@ function childOf(node: SchemaNode, key: string): SchemaNode | undefined {
   return typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
 }
 
-/** A place in a schema; `*` stands for any list index and any key of a map. */
+/** A place in a schema. `*` matches any list index and any map key. */
 export interface SchemaPlace {
   readonly path: readonly string[];
   readonly node: SchemaNode;
 }
 
-/** Every place of a schema below its root, outer ones first. */
+/** Every place of a schema below its root, parents first. */
 export function* schemaPlaces(
   node: SchemaNode,
   path: readonly string[] = [],
@@ -129,8 +129,8 @@ const LAST_APPLIED = [
 ];
 
 /**
- * Where objects with this schema hold secrets, `*` for any step. Where there is one, the
- * annotation in which kubectl keeps a copy of the whole object is one as well.
+ * Paths of secrets in objects with this schema; `*` matches any step. If there is one, the annotation
+ * in which kubectl stores a copy of the object is secret too.
  */
 export function secretPathsOf(name: string): string[][] {
   const paths = [...schemaPlaces(schemaTree(name))]

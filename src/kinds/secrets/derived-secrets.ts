@@ -1,18 +1,18 @@
-/** The words by which secrets are copied from one object to another. */
+/** Labels and annotations of derived secrets, which copy their data from another object. */
 import { isRecord, type KubeObject, type ObjectKey, valueAt } from '../../apimachinery/index.ts';
 import type { Kind } from '../kind.ts';
 
-/** Label of a project secret: the shared secret that it follows. */
+/** Label of a project secret: name of the shared secret that it follows. */
 export const SOURCE_NAME = 'gitplane.dev/sharedsecret-name';
 
-/** On a source or a copy: nothing is copied. */
+/** Annotation of a source or a derived secret that stops the copying. */
 const DISABLE_SYNC = 'gitplane.dev/disable-sync';
 
 export function isCopyingDisabled({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[DISABLE_SYNC] === 'true';
 }
 
-/** The object without what it copies. */
+/** The object without the data that it copies. */
 export function ownPart(kind: Kind, object: KubeObject): KubeObject {
   if (kind.follows?.(object) === undefined || object.spec?.['data'] === undefined) return object;
   const { data: _copy, ...spec } = object.spec;
@@ -22,12 +22,12 @@ export function ownPart(kind: Kind, object: KubeObject): KubeObject {
 
 export const PROJECT_SECRET_KIND = 'ProjectSecret';
 
-/** On a Secret of a cluster: the project secret, of its project, whose data it is to have. */
+/** Label of a Secret of a cluster: name of the project secret that it copies. */
 const PROJECT_SECRET = 'gitplane.dev/project-secret-name';
-/** On such a Secret, by the server: where that was found when whoever wrote it was asked for the right. */
+/** Annotation of such a Secret, which the server sets: namespace in which its writer was authorized. */
 export const PROJECT_NAMESPACE = 'gitplane.dev/project-secret-namespace';
 
-/** What a Secret asks to be a copy of, in the namespace of its project. */
+/** The project secret that a Secret asks to copy, in the namespace of its project. */
 export function wantedProjectSecret(
   group: string,
   { metadata }: KubeObject,
@@ -38,14 +38,17 @@ export function wantedProjectSecret(
   return { group, kind: PROJECT_SECRET_KIND, namespace, name };
 }
 
-/** What a Secret was allowed to be a copy of. */
+/** The project secret that the writer of a Secret was allowed to copy. */
 export function grantedProjectSecret(group: string, secret: KubeObject): ObjectKey | undefined {
   const namespace = secret.metadata.annotations?.[PROJECT_NAMESPACE];
   return wantedProjectSecret(group, secret, namespace);
 }
 
-/** Notes what a Secret is a copy of; undefined: of nothing. Changes the object. */
-export function noteProjectSecret({ metadata }: KubeObject, source: ObjectKey | undefined): void {
+/** Sets the annotation for the source of a Secret, or removes it. Mutates the object. */
+export function annotateProjectSecret(
+  { metadata }: KubeObject,
+  source: ObjectKey | undefined,
+): void {
   const { [PROJECT_NAMESPACE]: _before, ...annotations } = metadata.annotations ?? {};
   if (source !== undefined) annotations[PROJECT_NAMESPACE] = source.namespace;
   if (Object.keys(annotations).length > 0) metadata.annotations = annotations;
@@ -53,13 +56,13 @@ export function noteProjectSecret({ metadata }: KubeObject, source: ObjectKey | 
 }
 
 /**
- * The data that copies of a project secret have; undefined where they keep what they have, since
- * there is nothing to copy: no such object, or one that has not what it should.
+ * The data for secrets derived from a project secret. Undefined if there is none to copy (the source
+ * is missing, or lacks its own data): then they stay unchanged.
  */
 export function dataToCopy(source: KubeObject | undefined): Record<string, unknown> | undefined {
   if (source === undefined || isCopyingDisabled(source)) return undefined;
   const conditions = valueAt(source, ['status', 'conditions']);
-  // Of one that is tied to the secret store the condition is about the store: git has its data.
+  // In a source with a store link, `Synced` is about the store; its data is in git.
   const isCopy = source.metadata.labels?.[SOURCE_NAME] !== undefined;
   const lacks = (condition: unknown): boolean =>
     isRecord(condition) &&

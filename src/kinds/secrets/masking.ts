@@ -1,13 +1,13 @@
-/** Secret values of an object, taken out of what is shown to somebody who may not see them. */
+/** Masking of secret values, for users who may not see them. */
 import { type FieldPath, isRecord } from '../../apimachinery/index.ts';
 
-/** What stands in for a secret value. */
+/** Text in place of a secret value. */
 export const MASK = '***';
 
-/** Steps of a path; `*` is every field and every item. */
+/** Paths; the step `*` matches every field and every item. */
 export type SecretPaths = readonly (readonly string[])[];
 
-/** A copy of what is at a path, `undefined` where there is nothing. */
+/** A copy of the value at `path` with its secrets masked. */
 export function masked(value: unknown, path: FieldPath, secrets: SecretPaths): unknown {
   if (value === undefined) return undefined;
   if (secrets.some((secret) => covers(secret, path))) return MASK;
@@ -18,7 +18,7 @@ export function masked(value: unknown, path: FieldPath, secrets: SecretPaths): u
   );
 }
 
-/** Whether everything at the path is secret. */
+/** True if the whole value at the path is secret. */
 function covers(secret: readonly string[], path: FieldPath): boolean {
   return (
     secret.length <= path.length &&

@@ -1,9 +1,10 @@
-/** `spec.data` of secrets: keys, base64 and size. No message holds a value. */
+/** Rules of `spec.data` of secrets: keys, base64 and size. No message holds a value. */
 import {
   type FieldError,
   type FieldPath,
   invalid,
   invalidSecret,
+  isRecord,
   type KubeObject,
   tooLong,
   valueAt,
@@ -12,20 +13,30 @@ import type { PrinterColumn } from '../kind.ts';
 
 const KEY = /^[-._a-zA-Z0-9]+$/;
 const LONGEST_KEY = 253;
-/** As a Kubernetes Secret: copies of the data have to fit into one. */
+/** The limit of a Kubernetes Secret: derived secrets have to fit into one. */
 const LARGEST_DATA = 1024 * 1024;
 
 export function secretDataOf(object: KubeObject): Readonly<Record<string, string>> {
-  return (valueAt(object, ['spec', 'data']) ?? {}) as Record<string, string>;
+  return textsAt(object, ['spec', 'data']);
 }
 
 export function secretDataProblems(object: KubeObject): FieldError[] {
   return base64DataProblems(object, ['spec', 'data']);
 }
 
+function textsAt(object: KubeObject, path: FieldPath): Readonly<Record<string, string>> {
+  const value = valueAt(object, path);
+  return isTextMap(value) ? value : {};
+}
+
+/** The schema has checked the values. */
+function isTextMap(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value);
+}
+
 /** Problems of the keys of a map at a path. */
 export function keysProblems(object: KubeObject, path: readonly string[]): FieldError[] {
-  const keys = Object.keys((valueAt(object, path) ?? {}) as object);
+  const keys = Object.keys(textsAt(object, path));
   return keys.flatMap((key) => keyProblems([...path, key], key));
 }
 
@@ -33,7 +44,7 @@ export function keysProblems(object: KubeObject, path: readonly string[]): Field
 export function base64DataProblems(object: KubeObject, path: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   let size = 0;
-  for (const [key, value] of Object.entries((valueAt(object, path) ?? {}) as object)) {
+  for (const [key, value] of Object.entries(textsAt(object, path))) {
     errors.push(...keyProblems([...path, key], key));
     size += Buffer.byteLength(value, 'base64');
     if (!isBase64(withoutBreaks(value)))
@@ -43,18 +54,18 @@ export function base64DataProblems(object: KubeObject, path: readonly string[]):
   return errors;
 }
 
-/** A block scalar ends with a line break, and encoders wrap long lines; Kubernetes reads past both. */
+/** Drops line breaks, as Kubernetes does: a block scalar ends with one, and encoders wrap lines. */
 function withoutBreaks(value: string): string {
   return /[\r\n]/.test(value) ? value.replace(/[\r\n]/g, '') : value;
 }
 
-/** Ends with padding, and bits that do not count are zero. */
+/** Base64 with padding, whose unused bits are zero. */
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
-/** The pattern is quick for short texts and takes much memory for long ones. */
+/** Longer texts are decoded: the pattern needs much memory for them. */
 const LONGEST_BY_PATTERN = 1024;
 
-/** Whether a value is what an encoder would write (RFC 4648 section 4). */
+/** True if an encoder would write the value (RFC 4648 section 4). */
 function isBase64(value: string): boolean {
   if (value.length <= LONGEST_BY_PATTERN) return BASE64.test(value);
   return Buffer.from(value, 'base64').toString('base64') === value;
@@ -84,7 +95,7 @@ function base64Words(value: string): string {
   return `${rule}; encode the value first, as "base64 -w0" does`;
 }
 
-/** How much there is, never what. */
+/** Column with the number of keys; never their values. */
 export const DATA_KEYS: PrinterColumn = {
   name: 'Keys',
   type: 'integer',

@@ -1,14 +1,14 @@
-/** Which values of an object are secrets that git must hold sealed. */
-import { type FieldPath, isRecord } from '../../apimachinery/index.ts';
+/** Values of an object that git must store encrypted. */
+import { type FieldPath, isRecord, valueAt } from '../../apimachinery/index.ts';
 import type { Kind } from '../kind.ts';
 import type { KindTable } from '../table.ts';
 
-/** Where kubectl keeps a copy of the whole object as it was applied. */
+/** Annotation in which kubectl stores a copy of the applied object. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Places of scalars that are secrets, in order; of values that are hashed in git there are none.
- * Expects nothing of the shape of `object`.
+ * Paths of secret scalars, in order. Values that git stores as hashes are not among them. `object` may
+ * have any shape.
  */
 export function secretPlaces(kind: Kind, object: unknown): FieldPath[] {
   const found: FieldPath[] = [];
@@ -16,13 +16,13 @@ export function secretPlaces(kind: Kind, object: unknown): FieldPath[] {
   return found;
 }
 
-/** Names of the keys below which objects of the kind hold secrets. */
+/** Names of the fields that hold secrets. */
 export function secretKeys(kind: Kind): string[] {
   const keys = sealedPaths(kind).map((path) => path.findLast((step) => step !== '*') ?? '');
   return [...new Set(keys)];
 }
 
-/** The kinds that hold secrets in git: in which folder, below which keys. */
+/** Folders of kinds with secrets in git, and the names of the secret fields. */
 export function sealedKinds({ kinds }: KindTable): { folder: string; keys: string[] }[] {
   return kinds
     .map((kind) => ({ folder: kind.plural, keys: secretKeys(kind) }))
@@ -30,8 +30,8 @@ export function sealedKinds({ kinds }: KindTable): { folder: string; keys: strin
 }
 
 /**
- * What is derived is in no file, and what is only written is hashed. Files of another make are
- * sealed by their writers as they please.
+ * Secret paths of manifests. Derived values are in no file, and write-only values are hashes. Writers
+ * of files in another format encrypt them as they like.
  */
 function sealedPaths(kind: Kind): readonly (readonly string[])[] {
   let paths = known.get(kind);
@@ -63,11 +63,11 @@ function collect(
     const keys = Array.isArray(value) ? value.map((_, i) => i) : Object.keys(value);
     const below = step === undefined || step === '*' ? keys : keys.filter((key) => key === step);
     for (const key of below) {
-      collect(found, at, (value as Record<string | number, unknown>)[key], [...path, key]);
+      collect(found, at, valueAt(value, [key]), [...path, key]);
     }
     return;
   }
-  // The last step may stand for whatever is there, so that a wrong shape hides nothing.
+  // A trailing `*` also matches a scalar, so that an object of a wrong shape cannot hide a secret.
   const isThere = step === undefined || (step === '*' && path.length === pattern.length - 1);
   if (!isThere || value === undefined || value === null || value === '') return;
   if (path.at(-1) === LAST_APPLIED ? copyHoldsSecret(kind, value) : kind.holdsSecret(path, value)) {
@@ -80,7 +80,7 @@ function copyHoldsSecret(kind: Kind, text: unknown): boolean {
     const copy: unknown = JSON.parse(String(text));
     return !isRecord(copy) || secretPlaces(kind, copy).length > 0;
   } catch {
-    // Whatever it is, it came from an object with secrets.
+    // A copy that does not parse may hold any secret.
     return true;
   }
 }

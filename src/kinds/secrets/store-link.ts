@@ -1,7 +1,7 @@
 /**
- * How annotations tie the data of a secret to a path of the secret store (spec section 2.8.11;
- * docs: secret-store). Nothing is tied without a mount and a path, and whatever could remove or
- * cover a value is off unless an annotation asks for it.
+ * Annotations that link the data of a secret to a path of the secret store (spec section 2.8.11;
+ * docs: secret-store). A link needs a mount and a path. Every policy that could delete or overwrite a
+ * value is off by default.
  */
 import {
   dnsLabelProblems,
@@ -33,19 +33,19 @@ export interface StoreLink {
   readonly mount: string;
   /** Below the mount. */
   readonly path: string;
-  /** Absent: the store is asked. */
+  /** Absent: detected from the store. */
   readonly version?: 1 | 2;
   readonly policy: SyncPolicy;
-  /** Absent: that of the store. */
+  /** Absent: the interval of the store. */
   readonly intervalMs?: number;
   readonly resolution?: Resolution;
 }
 
-/** Annotation with the name of the store; absent: the default one. */
+/** Annotation with the name of the store. Absent: the default store. */
 export const STORE_ANNOTATION = 'gitplane.dev/secret-store';
 const PREFIX = `${STORE_ANNOTATION}-`;
 
-/** What ties: without both there is no link. */
+/** Both are required. */
 const MOUNT = 'kv-mount-path';
 const PATH = 'kv-secret-path';
 const VERSION = 'kv-version';
@@ -53,7 +53,7 @@ const RESOLVE = 'resolve';
 const MERGE = 'merge';
 const INTERVAL = 'sync-interval';
 
-/** What a choice is called in an annotation, and in the policy. */
+/** Values of an annotation, and their names in the policy. */
 const CHOICES = {
   direction: { pull: 'Pull', push: 'Push', both: 'Both' },
   adopt: { hold: 'Hold', 'prefer-git': 'PreferGit', 'prefer-store': 'PreferStore' },
@@ -76,16 +76,16 @@ const FIELDS: Readonly<Record<keyof typeof CHOICES, keyof SyncPolicy>> = {
 
 const VERSIONS: Readonly<Record<string, 1 | 2>> = { kv1: 1, kv2: 2 };
 const KNOWN = new Set([MOUNT, PATH, VERSION, RESOLVE, MERGE, INTERVAL, ...Object.keys(CHOICES)]);
-/** A store is not asked more often for one secret. */
+/** Lower limit, to bound the requests to a store. */
 const SHORTEST_INTERVAL_MS = 1_000;
 
-/** Paths of the store itself: what is read there is no secret of anybody. */
+/** Paths of the store itself, which are not secret engines. */
 const NO_MOUNTS = new Set(['sys', 'auth', 'identity', 'cubbyhole']);
 const LONGEST_PATH = 512;
 
 /** Label with the name of the pull that made an object. */
 export const PULL_LABEL = 'gitplane.dev/secret-store-pull';
-/** Annotations for an object that a pull makes: its place in the store and its deletion policy. */
+/** Annotations for an object that a pull creates: its path in the store and its deletion policy. */
 export function linkAnnotations(
   { store, mount, path }: Pick<StoreLink, 'store' | 'mount' | 'path'>,
   isDeleted: boolean,
@@ -99,12 +99,12 @@ export function linkAnnotations(
 }
 
 interface ReadLink {
-  /** Undefined: the object has none, or it has problems. */
+  /** Undefined: the object has no link, or one with problems. */
   readonly link?: StoreLink;
   readonly problems: readonly FieldError[];
 }
 
-/** Whether a JSON text can be of an object with a link; a question for many objects. */
+/** False: a JSON text is not an object with a link. A quick test, for many objects. */
 export function mentionsLink(json: Buffer): boolean {
   return json.includes(PREFIX);
 }
@@ -168,7 +168,7 @@ function versionProblems(version: string | undefined, policy: SyncPolicy): Field
     return [notSupported(at(VERSION), version, Object.keys(VERSIONS))];
   }
   return VERSIONS[version ?? ''] === 1 && policy.deletionInGit === 'SoftDelete'
-    ? [forbidden(at('deletion-in-git'), 'KV v1 keeps nothing of what is deleted')]
+    ? [forbidden(at('deletion-in-git'), 'KV v1 has no soft delete')]
     : [];
 }
 
@@ -188,7 +188,7 @@ function unknownNames(texts: ReadonlyMap<string, string>): FieldError[] {
   return [...texts.keys()]
     .filter((name) => !KNOWN.has(name))
     .map((name) =>
-      forbidden(at(name), `there is no such annotation; after ${PREFIX} come ${names}`),
+      forbidden(at(name), `unknown annotation; the names after ${PREFIX} are ${names}`),
     );
 }
 
@@ -196,19 +196,19 @@ function placeProblems(texts: ReadonlyMap<string, string>): FieldError[] {
   return [MOUNT, PATH].flatMap((name) => {
     const text = texts.get(name);
     if (text === undefined || text === '') {
-      return [required(at(name), 'a secret follows the store by its mount and its path')];
+      return [required(at(name), 'a link to the store needs a mount and a path')];
     }
     const why = name === MOUNT ? mountPathProblem(text) : pathProblem(text);
     return why === undefined ? [] : [invalid(at(name), text, why)];
   });
 }
 
-/** Undefined: the text can be the path of a mount. */
+/** Problem of the path of a mount. */
 export function mountPathProblem(text: string): string | undefined {
   return pathProblem(text) ?? mountProblem(text);
 }
 
-/** Undefined: the text can be a path below a mount. */
+/** Problem of a path below a mount. */
 export function pathProblem(text: string): string | undefined {
   if (text.length > LONGEST_PATH) return `must have at most ${LONGEST_PATH} characters`;
   if (/[\p{Cc}\p{Cs}\s?#%*+]/u.test(text)) {
@@ -223,7 +223,7 @@ export function pathProblem(text: string): string | undefined {
 
 function mountProblem(text: string): string | undefined {
   const [first = ''] = trimmed(text).split('/');
-  return NO_MOUNTS.has(first) ? 'is no KV engine but the store itself' : undefined;
+  return NO_MOUNTS.has(first) ? 'is not a KV engine but the store itself' : undefined;
 }
 
 function readPolicy(texts: ReadonlyMap<string, string>): {
@@ -243,7 +243,7 @@ function readPolicy(texts: ReadonlyMap<string, string>): {
   if (problem !== undefined) problems.push(problem);
   const policy = { ...DEFAULT_POLICY, ...chosen, merge } as SyncPolicy;
   if (policy.deletionInGit === 'SoftDelete' && !mayPush(policy)) {
-    const detail = 'nothing is deleted in the store where nothing is pushed; set the direction';
+    const detail = 'needs a direction that pushes to the store: "push" or "both"';
     problems.push(forbidden(at('deletion-in-git'), detail));
   }
   return { policy, problems };

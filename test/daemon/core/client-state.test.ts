@@ -7,8 +7,10 @@ import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { ClientEvents } from '../../../src/daemon/core/client-events.ts';
 import { type Capacity, openClientState } from '../../../src/daemon/core/client-state.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
-import { CONFIG_MAP, RELEASE, RELEASE_TYPE } from '../../../src/kinds/kubernetes/client-kinds.ts';
-import { CORE_EVENT, CORE_KINDS, NEW_EVENT } from '../../../src/kinds/kubernetes/core-kinds.ts';
+import { CONFIG_MAP } from '../../../src/kinds/kubernetes/config-map.ts';
+import { RELEASE, RELEASE_TYPE } from '../../../src/kinds/kubernetes/helm-release.ts';
+import { CORE_EVENT, NEW_EVENT } from '../../../src/kinds/kubernetes/event.ts';
+import { CORE_KINDS } from '../../../src/kinds/kubernetes/tables.ts';
 import { LEASE } from '../../../src/kinds/kubernetes/lease.ts';
 import { ClusterRegistry } from '../../../src/registry/cluster-registry.ts';
 import type { ObjectRegistry } from '../../../src/registry/registry.ts';
@@ -116,7 +118,7 @@ test.each<[string, Kind, KubeObject, string]>([
     'a secret that is no release',
     RELEASE,
     release('a', 1, 'Opaque'),
-    'only helm.sh/release.v1 is kept here, for Helm; secrets of other types are SharedSecrets',
+    'only helm.sh/release.v1 is stored here, for Helm; secrets of other types are SharedSecrets',
   ],
   [
     'a secret of no type',

@@ -78,7 +78,7 @@ describe('with a key that has a scope, making a key', () => {
       403,
     ],
     [
-      'with a verb that stands for itself here, and for all elsewhere',
+      'with a verb that is literal here, and for all elsewhere',
       { scope: { rules: [{ ...WIDE.rules[0], verbs: ['*'] }] } },
       403,
     ],

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { ScopedAuthorizer } from '../../../src/auth/rbac/scoped-authorizer.ts';
 import { ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
-import { EVENT } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
+import { EVENT } from '../../../src/kinds/kubernetes/event.ts';
 import { recordEvent } from '../../../src/tenant-sync/sync-events.ts';
 import { kinds } from '../../support/platform.ts';
 

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { Attributes, Authorizer } from '../../../src/apimachinery/request.ts';
 import type { ScopedAuthorizer } from '../../../src/auth/rbac/scoped-authorizer.ts';
 import { type Clusters, ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
-import { SECRET } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
+import { SECRET } from '../../../src/kinds/kubernetes/secret.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
 import { sealingCodec } from '../../../src/state/records/codec.ts';

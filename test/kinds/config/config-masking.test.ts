@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
-import { secretConfigPaths } from '../../../src/kinds/config/environment-references.ts';
+import { SECRET_CONFIG_PATHS } from '../../../src/kinds/config/environment-references.ts';
 import { kindNamed, object } from '../objects.ts';
 
 /** As it is served to who may read and not change it. */
@@ -41,7 +41,7 @@ function completed(value: unknown, path: string): unknown {
 }
 
 describe('to readers', () => {
-  test.each(secretConfigPaths().map((path) => [path.join('.'), path] as const))(
+  test.each(SECRET_CONFIG_PATHS.map((path) => [path.join('.'), path] as const))(
     '%s is not shown',
     (_, path) => {
       const raw = JSON.stringify(completed(at(path, 'hunter2'), ''));

@@ -115,7 +115,7 @@ describe('problems of the text', () => {
     [
       'a missing field',
       'audit:\n  enabled: true\n',
-      '2:3 audit.path: Required value: auditing is enabled; say where the log goes',
+      '2:3 audit.path: Required value: auditing is enabled; set the path of the log',
     ],
     [
       'a missing field of a block that is empty',
@@ -413,13 +413,13 @@ describe('rules', () => {
     ],
     [
       `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      nameIDPolicyFormat: encrypted`,
-      'no key for it',
+      'no key to decrypt',
     ],
     [
       'platformHost: a.example\nauth: {oidc: {redirectURI: "https://b.example/auth/oidc/callback"}}',
       'leads to b.example',
     ],
-    ['auth: {accessKeyMaxTTLSeconds: 3599}', 'ends every key 3599 seconds after it was made'],
+    ['auth: {accessKeyMaxTTLSeconds: 3599}', 'ends every key 3599 seconds after its creation'],
   ])('warn: %s', (raw, message) => {
     expect(parseConfigRaw(raw).warnings).toEqual([expect.stringContaining(message)]);
   });

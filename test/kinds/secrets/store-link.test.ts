@@ -103,7 +103,7 @@ describe('refused is', () => {
     ['a mount without a path', { 'kv-mount-path': 'secret' }, 'kv-secret-path"]: Required value'],
     ['a path without a mount', { 'kv-secret-path': 'a' }, 'kv-mount-path"]: Required value'],
     ['a policy without a place', { direction: 'push' }, 'kv-mount-path"]: Required value'],
-    ['a name nobody knows', { ...TIED, dirction: 'both' }, 'there is no such annotation'],
+    ['a name nobody knows', { ...TIED, dirction: 'both' }, 'unknown annotation'],
     ['a direction nobody knows', { ...TIED, direction: 'Sideways' }, '"pull", "push", "both"'],
     ['a version nobody knows', { ...TIED, 'kv-version': '2' }, '"kv1", "kv2"'],
     ['a path upwards', { ...TIED, 'kv-secret-path': 'a/../../sys/mounts' }, 'no part "." or ".."'],
@@ -111,8 +111,8 @@ describe('refused is', () => {
     ['a path with a hidden query', { ...TIED, 'kv-secret-path': 'a%3Flist' }, 'none of "?"'],
     ['a wild card', { ...TIED, 'kv-secret-path': 'team/*' }, 'none of "?"'],
     ['a path that ends in a period', { ...TIED, 'kv-secret-path': 'a.' }, 'with a period'],
-    ['the store itself', { ...TIED, 'kv-mount-path': 'sys' }, 'is no KV engine'],
-    ['tokens as a mount', { ...TIED, 'kv-mount-path': '/auth/token' }, 'is no KV engine'],
+    ['the store itself', { ...TIED, 'kv-mount-path': 'sys' }, 'is not a KV engine'],
+    ['tokens as a mount', { ...TIED, 'kv-mount-path': '/auth/token' }, 'is not a KV engine'],
     ['a group of one key', { ...TIED, merge: 'user' }, 'groups of at least two keys'],
     ['a key in two groups', { ...TIED, merge: 'a,b;b,c' }, 'each key once'],
     ['no interval', { ...TIED, 'sync-interval': 'soon' }, 'a duration of at least one second'],
@@ -121,12 +121,12 @@ describe('refused is', () => {
     [
       'to delete where nothing is pushed',
       { ...TIED, 'deletion-in-git': 'soft-delete' },
-      'set the direction',
+      'needs a direction',
     ],
     [
       'a soft delete where there is none',
       { ...TIED, direction: 'push', 'kv-version': 'kv1', 'deletion-in-git': 'soft-delete' },
-      'KV v1 keeps nothing',
+      'KV v1 has no soft delete',
     ],
   ])('%s', (_what, annotations, words) => {
     expect(problems(annotations).join('\n')).toContain(words);
