@@ -14,12 +14,12 @@ import {
   sameKey,
 } from '../../apimachinery/index.ts';
 import {
+  annotateProjectSecret,
   dataToCopy,
   grantedProjectSecret,
   isCopyingDisabled,
   type Kind,
   type KindTable,
-  annotateProjectSecret,
   PROJECT_NAMESPACE,
   PROJECT_SECRET_KIND,
   settingsOf,

@@ -74,7 +74,11 @@ describe('warned of', () => {
     ['providerD', 'tenant: a.b, useGroupsAsWhitelist: true', 'useGroupsAsWhitelist has no effect'],
     ['providerE', 'host: a', 'bearerToken is not set'],
     ['providerE', 'bearerToken: a:b', 'host is not set'],
-    ['providerE', 'host: a, bearerToken: a:b, insecure: true', 'insecure: the host is not verified'],
+    [
+      'providerE',
+      'host: a, bearerToken: a:b, insecure: true',
+      'insecure: the host is not verified',
+    ],
     [
       'providerB',
       'groups: [a], redirectURI: "https://platform.example.com/callback"',
