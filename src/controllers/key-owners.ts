@@ -26,8 +26,8 @@ interface KeysByOwner {
   ownerProblem(keyName: string): { readonly reason: string; readonly message: string } | undefined;
 }
 
-/** Keys per round; other work runs between rounds. */
-const MAX_PER_ROUND = 100;
+/** Keys that are reconciled at the same time. */
+const MAX_AT_ONCE = 100;
 
 const REASONS: Readonly<Record<string, string>> = {
   'owner-missing': 'OwnerMissing',
@@ -42,7 +42,7 @@ export function startKeyOwners(options: KeyOwnersOptions): Stop {
   const [group = ''] = kinds.groups;
   const keys = { group, kind: KEY_KIND };
   const queue = new WorkQueue({
-    workers: MAX_PER_ROUND,
+    workers: MAX_AT_ONCE,
     reconcile: async (name) => {
       // The index of keys observes the same change: let all observers be called first.
       await new Promise(setImmediate);
