@@ -1,7 +1,7 @@
 /**
- * Who made a temporary file, so that what a crash left behind can be told from what is in use. An
- * owner is `<machine>-<pid>-<start>`: the machine covers host, boot and pid namespace, because a
- * pid means nothing outside of them.
+ * Owner of a temporary file: the process that made it. It distinguishes leftovers of a crash from files
+ * in use. An owner is `<machine>-<pid>-<start>`. The machine part covers host, boot and pid namespace,
+ * because a pid has no meaning outside of them.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -9,29 +9,29 @@ import { hostname } from 'node:os';
 
 const ownerPattern = /^([0-9a-f]{12})-(\d+)-(\d+)$/;
 
-/** What another machine or container left is its own for so long. */
+/** Age at which files of another machine or container count as abandoned. */
 export const FOREIGN_GRACE_MS = 30_000;
 
 export const thisOwner = `${machine()}-${process.pid}-${startOf(process.pid) ?? 0}`;
 
 /**
- * Whether the process that made a file is gone. Of an owner that cannot be looked up from here
- * (another container on the same volume) only the age of the file tells.
+ * True if the process that made a file is gone. For an owner that cannot be checked from here (another
+ * container on the same volume), only the age of the file decides.
  */
 export function isAbandoned(owner: string, ageMs: number): boolean {
   return isGone(owner) ?? ageMs > FOREIGN_GRACE_MS;
 }
 
-/** The same, where age tells nothing; undefined: the owner cannot be looked up from here. */
+/** Like `isAbandoned`, without the age; undefined: the owner cannot be checked from here. */
 export function isGone(owner: string): boolean | undefined {
   const [, where, pidText, start] = ownerPattern.exec(owner) ?? [];
   if (where !== machine()) return undefined;
   const pid = Number(pidText);
   if (start !== '0') return startOf(pid) !== Number(start);
-  return !answers(pid);
+  return !isRunning(pid);
 }
 
-/** Another one after every start of the machine; empty where it cannot be told. */
+/** Id of the current boot of the machine; empty if unknown. */
 export function bootId(): string {
   return tryRead('/proc/sys/kernel/random/boot_id').trim();
 }
@@ -49,20 +49,22 @@ function pidNamespace(): string {
   }
 }
 
-/** When a process began, in ticks since the boot; undefined when it is gone, or not on Linux.
- * The name of the program may hold spaces and parentheses, so fields count from its end. */
+/**
+ * Start time of a process in ticks since the boot; undefined if the process is gone, or not on Linux.
+ * The program name may contain spaces and parentheses, so that fields count from its end.
+ */
 export function startOf(pid: number): number | undefined {
   const stat = tryRead(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[19] === undefined ? undefined : Number(fields[19]);
 }
 
-function answers(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Temporary files that become a file by rename or link. The name holds the process that made one, so
- * that the next process removes what a killed one left: many hold a secret.
+ * Temporary files that become a file by rename or link. The name contains the process that made it, so
+ * that a later process can remove leftovers: many contain a secret.
  */
 import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { FOREIGN_GRACE_MS, isAbandoned, thisOwner } from './owner.ts';
 /** `<file>.<machine>-<pid>-<start>-<random>.tmp`; earlier versions wrote `<file>.<random>.tmp`. */
 const pattern = /^.+?\.(?:([0-9a-f]{12}-\d+-\d+)-)?[0-9a-f]{12}\.tmp$/;
 
-/** A new name beside `path`, on the same file system. */
+/** New name beside `path`, on the same file system. */
 export function temporaryPath(path: string): string {
   return `${path}.${thisOwner}-${randomBytes(6).toString('hex')}.tmp`;
 }
@@ -26,8 +26,8 @@ export function removeTemporariesIn(folder: string): void {
   remove(folder, () => true);
 }
 
-/** A folder that cannot be read has nothing to remove; a file that stays is tried again next time. */
-function remove(folder: string, isMeant: (name: string) => boolean): void {
+/** Ignores a folder that cannot be read. A file that cannot be removed is retried next time. */
+function remove(folder: string, matches: (name: string) => boolean): void {
   let names: string[];
   try {
     names = readdirSync(folder);
@@ -36,13 +36,14 @@ function remove(folder: string, isMeant: (name: string) => boolean): void {
   }
   for (const name of names) {
     const found = pattern.exec(name);
-    if (found === null || !isMeant(name)) continue;
+    if (found === null || !matches(name)) continue;
     const file = join(folder, name);
     try {
       const age = Date.now() - lstatSync(file).mtimeMs;
       const [, owner] = found;
-      const isLeft = owner === undefined ? age > FOREIGN_GRACE_MS : isAbandoned(owner, age);
-      if (isLeft) rmSync(file);
+      const isAbandonedFile =
+        owner === undefined ? age > FOREIGN_GRACE_MS : isAbandoned(owner, age);
+      if (isAbandonedFile) rmSync(file);
     } catch {}
   }
 }

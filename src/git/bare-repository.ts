@@ -1,4 +1,4 @@
-/** A bare repository at one branch: reading, writing and upkeep put together. */
+/** A bare repository at one branch: combines the reader, the publisher and maintenance. */
 
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
@@ -31,16 +31,16 @@ export interface BareRepositoryParts {
   readonly maintenance: Maintenance;
   readonly sign: CommitSignature | undefined;
   readonly settle?: HeadSettlement | undefined;
-  /** Files and folders of a tree that is read. */
+  /** Limit for the files and folders of one tree. */
   readonly maxPaths?: number | undefined;
 }
 
-/** From where the branch is on the disk to where it counts as being. */
+/** Maps the branch tip found on disk to the tip that this process counts as current. */
 export type HeadSettlement = (found: string | undefined) => Promise<string | undefined>;
 
 const TREE_CACHE_BYTES = 64 * 1024 * 1024;
-/** Commits whose tree is remembered: the next batch begins on one of the last. */
-const REMEMBERED_COMMITS = 64;
+/** Commits whose tree id is cached. The next batch starts on one of the newest commits. */
+const MAX_CACHED_COMMITS = 64;
 
 export class BareRepository implements Repository {
   readonly gitDir: string;
@@ -52,13 +52,13 @@ export class BareRepository implements Repository {
   readonly #maintenance: Maintenance;
   readonly #sign: CommitSignature | undefined;
   readonly #settle: HeadSettlement | undefined;
-  /** By id. */
+  /** Parsed trees by object id. */
   readonly #trees = new LRUCache<string, Tree>({
     maxSize: TREE_CACHE_BYTES,
     sizeCalculation: ({ weight }) => weight,
   });
   readonly #commitTrees = new Map<string, string>();
-  /** Batches on their way to disk: the next one may begin on top of them. */
+  /** Batches in flight to disk. The next batch may start on top of one of them. */
   readonly #publishing = new Set<FinishedBatch>();
 
   constructor(parts: BareRepositoryParts) {
@@ -127,8 +127,8 @@ export class BareRepository implements Repository {
   }
 
   /**
-   * `parent` may also be the tip of a batch whose `publish` was called and has not returned: the
-   * next group is then built while the last one is on its way to disk.
+   * `parent` may be the tip of a batch whose `publish` is still running, so that the next batch is
+   * built while the previous one is written to disk.
    */
   begin(parent: string | undefined): CommitBatch {
     return new Batch(parent, {
@@ -139,7 +139,7 @@ export class BareRepository implements Repository {
     });
   }
 
-  /** Packs what came together, now and to the end. False when that failed (and was logged). */
+  /** Repacks now, to the end. Returns false when that failed (the failure is logged). */
   maintain(): Promise<boolean> {
     return this.#maintenance.run();
   }
@@ -150,8 +150,9 @@ export class BareRepository implements Repository {
   }
 
   /**
-   * Somebody else moved the branch (a push, say). Git flushes the file of a ref but not its
-   * directory: when this resolves, the move survives a power cut. Packs in the background when due.
+   * Called after another process (a push, for example) moved the branch. Git flushes the ref file but
+   * not its directory. When this resolves, the move survives a power failure.
+   * Starts maintenance in the background when it is due.
    */
   async noteForeignWrite(): Promise<void> {
     void this.#maintenance.runIfDue();
@@ -168,7 +169,7 @@ export class BareRepository implements Repository {
     try {
       await this.#publisher.publish(batch);
       for (const [id, tree] of batch.trees) this.#trees.set(id, tree);
-      this.#rememberTree(batch.tip, batch.tipTree);
+      this.#cacheTreeOf(batch.tip, batch.tipTree);
       this.#maintenance.packAdded();
     } finally {
       this.#publishing.delete(batch);
@@ -180,7 +181,7 @@ export class BareRepository implements Repository {
     const known = this.#commitTrees.get(commit);
     if (known !== undefined) return known;
     const tree = treeOfCommit(await this.#reader.readObject(commit, 'commit'), commit);
-    this.#rememberTree(commit, tree);
+    this.#cacheTreeOf(commit, tree);
     return tree;
   }
 
@@ -196,10 +197,10 @@ export class BareRepository implements Repository {
     return tree;
   }
 
-  #rememberTree(commit: string, tree: string): void {
+  #cacheTreeOf(commit: string, tree: string): void {
     this.#commitTrees.set(commit, tree);
     for (const oldest of this.#commitTrees.keys()) {
-      if (this.#commitTrees.size <= REMEMBERED_COMMITS) break;
+      if (this.#commitTrees.size <= MAX_CACHED_COMMITS) break;
       this.#commitTrees.delete(oldest);
     }
   }

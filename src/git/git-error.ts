@@ -1,8 +1,7 @@
-/** Errors of this folder. Every message is one line that names the place and the remedy. */
+/** Errors of this folder. Each message is one line with the place and the remedy. */
 
-/** Git, or the repository, cannot do what was asked. */
 export class GitError extends Error {
-  /** What the reader can do about it; part of the message too. */
+  /** Advice for the operator; also part of the message. */
   readonly remedy: string | undefined;
 
   constructor(problem: string, options: ErrorOptions & { remedy?: string } = {}) {
@@ -13,7 +12,7 @@ export class GitError extends Error {
   }
 }
 
-/** A path that cannot be written as asked. Nothing of its commit was added. */
+/** A path that git cannot store as given. Nothing of its commit was added. */
 export class PathError extends GitError {
   readonly path: string;
 
@@ -37,7 +36,7 @@ export class MissingObjectError extends GitError {
 }
 
 export class ObjectTypeError extends GitError {
-  /** As git calls it: `tag`, `tree`, `blob` or `commit`. */
+  /** Object type in the words of git: `tag`, `tree`, `blob` or `commit`. */
   readonly found: string;
 
   constructor(id: string, types: { readonly found: string; readonly wanted: string }) {
@@ -49,9 +48,9 @@ export class ObjectTypeError extends GitError {
 
 export class BlobTooLargeError extends GitError {
   readonly id: string;
-  /** Undefined: so large that git met a limit before it told. */
+  /** Undefined: git stopped at a limit before it reported the size. */
   readonly size: number | undefined;
-  /** All that were asked for together and are too large. */
+  /** All blobs of the request that are too large. */
   ids: readonly string[];
 
   constructor(id: string, size: number | undefined, limit: number) {
@@ -69,7 +68,7 @@ export class BlobTooLargeError extends GitError {
   }
 }
 
-/** Somebody else holds the lock of the branch and did not let go. Nothing was changed. */
+/** Another process held the lock of the branch until the timeout. Nothing was changed. */
 export class RefLockedError extends GitError {
   readonly lockFile: string;
   readonly waitedMs: number;
@@ -95,15 +94,15 @@ const storageRemedies: Readonly<Record<string, string>> = {
   EMFILE: 'Raise the limit of open files',
 };
 
-/** The disk did not take a write. */
+/** A write to disk failed. */
 export class StorageError extends GitError {
   /** The path that could not be written. */
   readonly place: string;
-  /** As in `ENOSPC`, `EROFS`, `EIO`. */
+  /** `ENOSPC`, `EROFS`, `EIO` and so on. */
   readonly code: string;
   /**
-   * False: the branch is where it was. True: the branch did move, but whether the move outlives a
-   * loss of power is not known.
+   * False: the branch was not moved. True: the branch moved, but the move may not survive a power
+   * failure.
    */
   readonly moved: boolean;
 
@@ -111,7 +110,7 @@ export class StorageError extends GitError {
     const { cause, moved = false } = options;
     const code = errorCode(cause) ?? 'EIO';
     const outcome = moved
-      ? 'the branch moved, but may move back when the power fails'
+      ? 'the branch moved, but the move may be lost in a power failure'
       : 'the branch was not moved';
     const remedy = storageRemedies[code] ?? 'Check the disk';
     super(`Cannot write to ${place} (${code}): ${outcome}`, { remedy, cause });
@@ -122,8 +121,8 @@ export class StorageError extends GitError {
   }
 }
 
-/** The code of a failed system call, as in `ENOENT`; undefined for any other error. */
+/** Code of a failed system call, for example `ENOENT`; undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }

@@ -1,4 +1,4 @@
-/** Making the repository that the daemon owns. */
+/** Creation of the repository that the daemon owns. */
 import { existsSync, readFileSync } from 'node:fs';
 import {
   type FileHandle,
@@ -17,31 +17,31 @@ import { SIZE_LIMITS } from './process/git-environment.ts';
 import { runGit } from './process/git-process.ts';
 import { outwaitLock } from './refs/stale-lock.ts';
 
-/** In the repository's own file, because a push by path runs the pusher's git. */
+/** Stored in the config of the repository, because a push by path runs the git of the pusher. */
 const settings: readonly (readonly [string, string])[] = [
-  // History is the database: it is only ever added to.
+  // History is the database: commits are only ever added.
   ['receive.denyNonFastForwards', 'true'],
   ['receive.denyDeletes', 'true'],
   ['receive.fsckObjects', 'true'],
   ['transfer.fsckObjects', 'true'],
   ['receive.advertisePushOptions', 'true'],
-  // One pack a push: two files to sync instead of one for every object.
+  // One pack per push: two files to sync instead of one per object.
   ['receive.unpackLimit', '1'],
   ['transfer.unpackLimit', '1'],
-  // We pack in the background; git must not do it in the middle of a push.
+  // The daemon repacks in the background; git must not do it during a push.
   ['gc.auto', '0'],
   ['receive.autogc', 'false'],
   ['core.fsync', 'objects,derived-metadata,reference'],
   ['uploadpack.allowFilter', 'true'],
   ['uploadpack.allowReachableSHA1InWant', 'true'],
-  // What we keep for ourselves is nobody's to clone.
+  // Refs for internal use are hidden from clones.
   ['transfer.hideRefs', 'refs/gitplane'],
-  // The pusher's own setting must not lead past our hook.
+  // The setting of the pusher must not bypass the hook of the daemon.
   ['core.hooksPath', 'hooks'],
   ...SIZE_LIMITS,
 ];
 
-/** Makes a bare repository whose HEAD is `branch`, or brings the settings of one up to date. */
+/** Creates a bare repository whose HEAD is `branch`, or updates the settings of an existing one. */
 export async function initRepository(options: { gitDir: string; branch: string }): Promise<void> {
   const gitDir = resolve(options.gitDir);
   try {
@@ -54,8 +54,8 @@ export async function initRepository(options: { gitDir: string; branch: string }
   const head = `refs/heads/${options.branch}`;
   await assertBranchName(context, options.branch);
   for (const name of ['config', 'HEAD']) await outwaitLock(gitDir, join(gitDir, `${name}.lock`));
-  // Nothing is written that is there already: a start must succeed on a full disk.
-  if (!isWhole(gitDir)) {
+  // Nothing that exists is written again: a start must succeed on a full disk.
+  if (!isInitialized(gitDir)) {
     await runGit(context, ['init', '-q', '--bare', '--template=', '--object-format=sha1', gitDir]);
   }
   if (headOf(gitDir) !== head) await runGit(context, ['symbolic-ref', 'HEAD', head]);
@@ -70,7 +70,10 @@ export async function initRepository(options: { gitDir: string; branch: string }
   }
 }
 
-/** In one write, under the lock that `git config` takes: a process for each makes a first start slow. */
+/**
+ * Adds the settings in one write, under the lock that `git config` takes. One process per setting
+ * would make the first start slow.
+ */
 async function appendSettings(
   gitDir: string,
   added: readonly (readonly [string, string])[],
@@ -107,8 +110,8 @@ async function openLock(gitDir: string, path: string, mode: number): Promise<Fil
   }
 }
 
-/** Whether an earlier `git init` came to its end: it writes the settings last. */
-function isWhole(gitDir: string): boolean {
+/** True if an earlier `git init` finished: it writes the settings last. */
+function isInitialized(gitDir: string): boolean {
   const names = ['HEAD', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags'];
   if (!names.every((name) => existsSync(join(gitDir, name)))) return false;
   return /^\s*bare\s*=\s*true\s*$/m.test(readIfThere(join(gitDir, 'config')));
@@ -126,7 +129,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** `<key> LF <value> NUL`, the key in lower case; the last value of a key counts. */
+/** Parses `<key> LF <value> NUL`. Keys are in lower case; the last value of a key counts. */
 async function localSettings(context: { gitDir: string }): Promise<ReadonlyMap<string, string>> {
   const list = await runGit(context, ['config', '--local', '-z', '--list']);
   const lines = list.toString('utf8').split('\0');

@@ -1,4 +1,4 @@
-/** What we say about background work: a constant message and variable fields, as pino takes them. */
+/** Log of background work: a constant message and variable fields, as pino takes them. */
 export interface GitLogger {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -1,4 +1,4 @@
-/** Opening a repository: everything that could be wrong with it is said here, once and clearly. */
+/** Opening of a repository: checks it, and reports each problem with its remedy. */
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { thisOwner } from '../files/index.ts';
@@ -23,42 +23,39 @@ import { replayLogs } from './wal/wal-replay.ts';
 
 export interface OpenOptions extends ReaderOptions {
   readonly gitDir: string;
-  /** Short name, as in `main`. It need not exist yet. */
+  /** Short name, as in `main`. The branch need not exist yet. */
   readonly branch: string;
   readonly logger?: GitLogger;
-  /** Packs beyond those of the last maintenance that start the next. Default: 50. */
+  /** Packs beyond those of the last maintenance that start the next run. Default: 50. */
   readonly packThreshold?: number;
-  /** How long a publication waits for a ref lock of another process. Default: 2,000 ms. */
+  /** Time limit for a ref lock of another process. Default: 2,000 ms. */
   readonly lockPatienceMs?: number;
-  /** Who has to agree before the branch moves to commits of ours. */
+  /** Must approve before the branch moves to new commits. */
   readonly gate?: Gate | undefined;
-  /** Who has to have commits of ours before the branch moves to them; goes with a log. */
+  /** Must store new commits elsewhere before the branch moves to them. Requires the WAL. */
   readonly agree?: Agreement | undefined;
-  /**
-   * Says where the branch is, given where it is found on the disk: what others moved is not always to
-   * be taken as it is.
-   */
+  /** Maps the branch tip on disk to the current one: not every move by another process is accepted. */
   readonly settle?: HeadSettlement | undefined;
-  /** Signs every commit that is made here. */
+  /** Signs every commit that this process makes. */
   readonly sign?: CommitSignature | undefined;
   /**
-   * Publishes by way of a log, with a thread for what takes long: without a gate, on the real file
-   * system, and by nobody else.
+   * Publishes through the WAL, with a worker thread for slow work. Requires the real file system, no
+   * gate, and that no other process publishes.
    */
   readonly ownThread?: boolean;
-  /** Publishes by way of a log of two files of so many bytes, on the thread of the caller. */
+  /** Publishes through a WAL of two segments of this many bytes, on the thread of the caller. */
   readonly logBytes?: number;
-  /** Time that packs of the log stay after another one replaced them. Default: 1,000 ms. */
+  /** Delay between the replacement of a short-lived pack and its removal. Default: 1,000 ms. */
   readonly graceMs?: number;
-  /** The file system, for tests that break off in the middle. */
+  /** File system; tests pass one that fails. */
   readonly files?: DurableFiles;
-  /** The process that temporary files are marked with, for tests that play another one. */
+  /** Process id that temporary files carry; tests pass that of another process. */
   readonly owner?: string;
 }
 
 const OLDEST_GIT = [2, 36] as const;
 
-/** Throws a GitError that names the problem and the remedy. */
+/** Throws a GitError with the problem and the remedy. */
 export async function openRepository(options: OpenOptions): Promise<BareRepository> {
   const { branch, logger = silent } = options;
   const gitDir = await existingDirectory(resolve(options.gitDir));
@@ -103,24 +100,24 @@ async function publishingTo(
   return publisher;
 }
 
-/** The first write should not wait for the log and the thread, and the start of the daemon neither. */
-const START_AFTER_MS = 300;
+/** Opening the WAL and the thread later keeps both the start of the daemon and the first write fast. */
+const OPEN_AFTER_MS = 300;
 
 function publishingWithThread(
   where: { gitDir: string; ref: string },
   { lockPatienceMs, agree }: { lockPatienceMs: number; agree: Agreement | undefined },
 ): Publishing {
-  const workshop = new PublishingThread({ ...where, lockPatienceMs });
+  const packWorker = new PublishingThread({ ...where, lockPatienceMs });
   return new WalPublisher(where, {
     files: realFiles,
     owner: thisOwner,
     lockPatienceMs,
     agree,
-    workshop,
-    openAfterMs: START_AFTER_MS,
+    workshop: packWorker,
+    openAfterMs: OPEN_AFTER_MS,
     prepare: async () => {
-      workshop.start();
-      // What could not be replayed when the repository was opened must be before it is added to.
+      packWorker.start();
+      // Records that could not be replayed at open must be replayed before new ones are added.
       await replayLogs(where.gitDir, { files: realFiles, logger: silent, isOwn: true });
     },
   });
@@ -132,9 +129,9 @@ async function replay(gitDir: string, options: OpenOptions): Promise<void> {
   try {
     await replayLogs(gitDir, { files, logger, isOwn });
   } catch (error) {
-    // Where nothing can be written, what git sees can be read; the log stays for when there is room.
+    // On a disk that cannot be written, git data can still be read. The WAL stays for the next start.
     if (!(error instanceof StorageError) || !['EROFS', 'ENOSPC'].includes(error.code)) throw error;
-    logger.warn({ error: error.message }, 'Writes in the log wait for room on the disk');
+    logger.warn({ error: error.message }, 'The WAL cannot be replayed until the disk is writable');
   }
 }
 
@@ -160,7 +157,7 @@ function notARepository(path: string, reason?: string): GitError {
   );
 }
 
-/** Programs that are new enough, by the PATH that finds them: asked once in a process. */
+/** Values of PATH whose git is new enough: checked once per process. */
 const newEnough = new Set<string | undefined>();
 
 async function assertGit(context: GitContext): Promise<void> {
@@ -178,7 +175,7 @@ async function assertGit(context: GitContext): Promise<void> {
   newEnough.add(PATH);
 }
 
-/** Names that git takes: asked once in a process. */
+/** Valid branch names: checked once per process. */
 const branchNames = new Set<string>();
 
 export async function assertBranchName(context: GitContext, branch: string): Promise<void> {
@@ -186,7 +183,7 @@ export async function assertBranchName(context: GitContext, branch: string): Pro
   const args = ['check-ref-format', `refs/heads/${branch}`];
   const { code, stderr } = await tryGit(context, args);
   if (code !== 0 && code !== 1) throw processError(args, { code, signal: null }, stderr);
-  // Names that git takes for a ref, but for no branch.
+  // Names that git accepts for a ref, but not for a branch.
   if (code === 1 || branch.startsWith('-') || branch === 'HEAD') {
     throw new GitError(`${JSON.stringify(branch)} is not a branch name`, {
       remedy: 'Choose one like `main`',
@@ -214,7 +211,7 @@ async function assertBareSha1(context: GitContext): Promise<void> {
     });
   }
   if (config.get('core.bare') !== 'true') {
-    throw new GitError(`${gitDir} is not bare: its work tree would fall behind the branch`, {
+    throw new GitError(`${gitDir} is not bare: its work tree would not follow the branch`, {
       remedy: 'Use `git clone --bare` to make a bare copy',
     });
   }
@@ -247,7 +244,7 @@ async function assertReadable(
     const tree = treeOfCommit(await reader.readObject(head, 'commit'), head);
     await reader.readObject(tree, 'tree');
   } catch (error) {
-    // It is there; what is too large is held later, with the place.
+    // The commit exists. A tree that is too large is reported later, with its path.
     if (error instanceof BlobTooLargeError) return;
     const reason = error instanceof Error ? error.message : String(error);
     throw new GitError(
@@ -261,7 +258,7 @@ async function assertReadable(
   }
 }
 
-/** What crashed runs of ours and of git left: parts of packs, values of refs, locks. */
+/** Removes leftovers of crashed runs, of gitplane and of git: incomplete packs, ref values, locks. */
 async function removeLeftovers(gitDir: string, ref: string): Promise<void> {
   try {
     await mkdir(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
@@ -270,7 +267,7 @@ async function removeLeftovers(gitDir: string, ref: string): Promise<void> {
     await removeAbandonedPacks(gitDir);
     await removeGitLeftovers(gitDir);
   } catch (error) {
-    // A full or read-only disk does not keep anyone from reading.
+    // Reading works on a full or read-only disk.
     if (errorCode(error) === undefined) throw error;
     if (errorCode(error) === 'EROFS' || errorCode(error) === 'ENOSPC') return;
     throw new StorageError(gitDir, { cause: error });

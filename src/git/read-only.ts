@@ -1,4 +1,4 @@
-/** A repository that is only looked at: whoever owns it, nothing in it changes. */
+/** A repository opened for reading: nothing in it changes, and other processes may own it. */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
@@ -8,25 +8,22 @@ import { type ObjectReader, Reader, type ReaderOptions } from './reading/reader.
 import { resolveCommit } from './reading/resolve-commit.ts';
 import type { Repository } from './repository.ts';
 
-/**
- * The git directory of a bare repository, or of the work tree at `path`. Throws a GitError when
- * there is none.
- */
+/** Git directory of the bare repository or of the work tree at `path`. Throws a GitError if none. */
 export function gitDirOf(path: string): string {
-  const place = resolve(path);
-  const inner = join(place, '.git');
-  if (existsSync(inner)) return statSync(inner).isDirectory() ? inner : linkedGitDir(place, inner);
-  if (existsSync(join(place, 'HEAD')) && existsSync(join(place, 'objects'))) return place;
-  throw new GitError(`${place} is no git repository`, {
+  const root = resolve(path);
+  const inner = join(root, '.git');
+  if (existsSync(inner)) return statSync(inner).isDirectory() ? inner : linkedGitDir(root, inner);
+  if (existsSync(join(root, 'HEAD')) && existsSync(join(root, 'objects'))) return root;
+  throw new GitError(`${root} is not a git repository`, {
     remedy: 'Name a clone or a bare repository',
   });
 }
 
-/** A linked work tree says in a file where its git directory is. */
-function linkedGitDir(place: string, file: string): string {
+/** A linked work tree has a `.git` file that names its git directory. */
+function linkedGitDir(root: string, file: string): string {
   const target = /^gitdir: (.+)$/m.exec(readFileSync(file, 'utf8'))?.[1];
   if (target === undefined) throw new GitError(`${file} names no git directory`);
-  return realpathSync(resolve(place, target));
+  return realpathSync(resolve(root, target));
 }
 
 /** A repository as one command reads it. */
@@ -75,8 +72,8 @@ export function readOnlyRepository(
     rootCommit: (revision) => reader.rootCommit(revision),
     mergeBases: (one, other) => reader.mergeBases(one, other),
     isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),
-    noteOf: (commit) => reader.noteOf(commit),
-    boundsOf: (commit) => reader.boundsOf(commit),
+    commitMetadata: (commit) => reader.commitMetadata(commit),
+    checkLimits: (commit) => reader.checkLimits(commit),
     objectionsTo: (pushed) => reader.objectionsTo(pushed),
     begin: () => {
       throw new GitError(`${gitDir} is open for reading only`);

@@ -1,6 +1,6 @@
 /**
- * A repository at one branch: bytes, paths, commits and refs. Nothing in this folder knows what a
- * manifest is. Ids are 40 hexadecimal digits.
+ * The interface of a repository at one branch: bytes, paths, commits and refs. This folder knows
+ * nothing about manifests. Object ids are 40 hexadecimal digits.
  */
 import type { GitContext } from './process/git-environment.ts';
 
@@ -11,7 +11,7 @@ export interface TreeFile {
   readonly mode: string;
 }
 
-/** What a commit did to one path, against one parent. */
+/** Change of one path between a commit and one of its parents. */
 export interface PathChange {
   readonly path: string;
   /** Absent when the path did not exist before. */
@@ -25,9 +25,9 @@ export interface PathChange {
 export interface HistoryCommit {
   readonly id: string;
   readonly parents: readonly string[];
-  /** Seconds since the epoch, of the committer. */
+  /** Committer time in seconds since the epoch. */
   readonly committerTime: number;
-  /** One list a parent, in the order of `parents`; a root commit has one list, against nothing. */
+  /** One list per parent, in the order of `parents`. A root commit has one list, against nothing. */
   readonly changes: readonly (readonly PathChange[])[];
 }
 
@@ -36,7 +36,7 @@ export interface Person {
   readonly email: string;
 }
 
-/** What a commit says beside its tree. */
+/** Content of a commit beside its tree. */
 export interface CommitNote {
   readonly parents: readonly string[];
   readonly author: Person;
@@ -59,7 +59,7 @@ export interface NewCommit {
   readonly message: string;
 }
 
-/** The branch is not where the batch began; nothing was changed. */
+/** The branch is not at the parent of the batch; nothing was changed. */
 export class HeadMovedError extends Error {
   readonly expected: string | undefined;
   readonly actual: string | undefined;
@@ -72,39 +72,41 @@ export class HeadMovedError extends Error {
   }
 }
 
-/** Chained commits that become visible and durable together, or not at all. */
+/** A chain of commits that becomes visible and durable together, or not at all. */
 export interface CommitBatch {
-  /** The commit the next one goes on top of. */
+  /** Parent of the next commit. */
   readonly tip: string | undefined;
-  /** Builds one commit on top of `tip` in memory; returns its id and the ids of the new blobs by
-   * path. Throws when a path cannot exist in a git tree. */
+  /**
+   * Builds one commit on top of `tip` in memory. Returns its id and the ids of the new blobs by path.
+   * Throws when a path cannot exist in a git tree.
+   */
   add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }>;
   /**
    * Makes every commit durable and moves the branch. On return the branch reaches all of them on
-   * stable storage. Throws HeadMovedError, and changes nothing, unless the branch still is where
-   * the batch began. A batch is published once.
+   * stable storage. Throws HeadMovedError, and changes nothing, if the branch is no longer at the
+   * parent of the batch. A batch is published once.
    */
   publish(): Promise<void>;
 }
 
-/** True if the tree of a commit is within the limits. */
+/** Result of checking the tree of a commit against the limits. */
 export interface Bounded {
-  /** Undefined: it is. */
+  /** Undefined: the tree is within the limits. */
   readonly problem: string | undefined;
-  /** The commit itself, or the one that stands for it; undefined: the empty tree does. */
+  /** The commit itself, or the commit to read in its place; undefined: read the empty tree. */
   readonly standIn: string | undefined;
 }
 
-/** Commits and annotated tags that come, and what is here already. */
+/** Pushed commits and annotated tags, and the commits that the repository already has. */
 export interface PushedTips {
   readonly tips: readonly string[];
-  /** A commit, or whatever the refs lead to. */
+  /** One commit, or everything that the refs reach. */
   readonly known: { readonly commit: string | undefined } | 'all refs';
 }
 
-/** Why a push is not taken. */
+/** Reason for refusing a push. */
 export interface PushObjection {
-  /** Undefined: it is about no path, or about many. */
+  /** Undefined: the problem is not about a single path. */
   readonly path: string | undefined;
   readonly problem: string;
 }
@@ -114,38 +116,38 @@ export interface Repository {
   readonly gitDir: string;
   /** Full name, as in `refs/heads/main`. */
   readonly ref: string;
-  /** How another thread reads the same objects; absent where it cannot. Always the same instance. */
+  /** Lets another thread read the same objects; absent where that is impossible. Always the same instance. */
   readonly context?: GitContext;
-  /** Where the branch is now, read from disk; undefined while it has no commit. */
+  /** Branch tip, read from disk; undefined while the branch has no commit. */
   head(): Promise<string | undefined>;
-  /** Every file of a revision's tree below `under` ('' = all), in git's order. */
+  /** Files of the tree of a revision below `under` ('' = all), in the order of git. */
   listFiles(revision: string, under?: string): Promise<TreeFile[]>;
-  /** What differs between two trees; `from` undefined: everything is new. */
+  /** Differences between two trees; `from` undefined: every path is new. */
   diff(from: string | undefined, to: string): Promise<PathChange[]>;
-  /** Contents in the order of `ids`. Rejects when one is missing. */
+  /** Contents in the order of `ids`. Rejects if one is missing. */
   readBlobs(ids: readonly string[]): Promise<Buffer[]>;
   /**
-   * Commits reachable from `to` and not from `from`, parents before children, each with what it
-   * changed against every parent.
+   * Commits reachable from `to` and not from `from`, parents before children, each with its changes
+   * against every parent.
    */
   history(from: string | undefined, to: string): AsyncIterable<HistoryCommit>;
-  /** The same for commits reachable from `tips`, tags among them, and from no ref. */
+  /** Like `history`, for commits reachable from `tips` (commits or tags) and from no ref. */
   newHistory(tips: readonly string[]): AsyncIterable<HistoryCommit>;
-  /** The bytes of commit objects, in the order of `ids`. Rejects when one is missing or no commit. */
+  /** Bytes of commit objects, in the order of `ids`. Rejects if one is missing or not a commit. */
   readCommits(ids: readonly string[]): Promise<Buffer[]>;
-  /** Where two lines of history parted: none when they have nothing in common, seldom several. */
+  /** Merge bases of two commits: none for unrelated histories, seldom several. */
   mergeBases(one: string, other: string): Promise<string[]>;
-  /** The commit without parents that the first-parent line of `revision` begins with. */
+  /** Root commit of the first-parent line of `revision`. */
   rootCommit(revision: string): Promise<string>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
-  /** What the commit says. Rejects when it is missing. */
+  /** Metadata of a commit. Rejects if it is missing. */
   noteOf(commit: string): Promise<CommitNote>;
-  /** True if the tree of a commit is within the limits; no other one is listed or compared. */
+  /** Checks the tree of a commit against the limits. Only a tree within them may be listed or compared. */
   boundsOf(commit: string): Promise<Bounded>;
-  /** Why a push of commits is not taken: limits, names, submodules. */
+  /** Reasons to refuse pushed commits: limits, names, submodules. */
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]>;
-  /** A batch on top of `parent` (undefined: the first commit of an empty branch). */
+  /** Starts a batch on top of `parent` (undefined: the first commit of an empty branch). */
   begin(parent: string | undefined): CommitBatch;
-  /** Ends child processes and background work. */
+  /** Stops child processes and background work. */
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import type {
   DurableFile,
   DurableFiles,
-  PlacedFile,
+  FixedSizeFile,
 } from '../../src/git/publication/durable-files.ts';
 
 /** Thrown in place of the process dying: from here on nothing reaches the disk. */
@@ -98,7 +98,7 @@ export class FragileFiles implements DurableFiles {
     };
   }
 
-  open(path: string): Promise<PlacedFile> {
+  open(path: string): Promise<FixedSizeFile> {
     return this.#perform(`open ${path}`, () => {
       const fd = fs.openSync(path, 'r+');
       this.#placed.push(fd);

@@ -15,6 +15,6 @@ export function openRemote(
     assertMayAct: () => assertHeld(term),
   });
   // The start does not wait for a slow remote; the first push claims it at the latest.
-  remote.claim().catch((err: unknown) => logger.debug({ err }, 'The remote is not fenced yet'));
+  remote.startTerm().catch((err: unknown) => logger.debug({ err }, 'The remote is not fenced yet'));
   return remote;
 }

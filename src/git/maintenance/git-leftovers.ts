@@ -1,17 +1,16 @@
 /**
- * What git leaves when it is killed: the objects of a push in quarantine, packs that were not
- * finished. They harm nobody and take room, and git removes them only when it prunes, which is never
- * done here.
+ * Removes files of killed git processes: quarantines of pushes, and unfinished packs. They use disk
+ * space, and git removes them only when it prunes, which gitplane never does.
  */
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packFolder } from '../packs/pack-names.ts';
 import { isWorkedOn } from '../refs/stale-lock.ts';
 
-/** Longer than a push or a repack goes without making a file. */
+/** Longer than a push or a repack runs without creating a file. */
 const GRACE_MS = 60 * 60_000;
 
-/** Removes what is old, while no git process is at work that could have made it. Never rejects. */
+/** Removes old files while no git process runs that could have made them. Never rejects. */
 export async function removeGitLeftovers(gitDir: string): Promise<void> {
   const found = [
     ...(await named(join(gitDir, 'objects'), /^(tmp_objdir-)?incoming-/)),

@@ -1,7 +1,6 @@
 /**
- * Upkeep in the background. Every publication is a pack, and git slows down with their number:
- * rolling them up geometrically, often, costs little each time and nobody waits for it. Readers
- * and writers go on meanwhile. Nothing is ever pruned here.
+ * Background maintenance. Every publication adds a pack, and git slows down with their number. Frequent
+ * geometric repacks cost little each. Readers and writers continue meanwhile. Nothing is ever pruned.
  */
 import { lstat, readdir, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,19 +13,19 @@ import { MAINTENANCE } from '../process/process-limits.ts';
 import { removeGitLeftovers } from './git-leftovers.ts';
 
 export interface MaintenanceOptions {
-  /** So many more packs than the last run left start the next one. */
+  /** Packs beyond those of the last run that start the next one. */
   readonly packThreshold: number;
   readonly logger: GitLogger;
-  /** Called after packs were replaced: whoever holds the old ones open can let go. */
+  /** Called after packs were replaced, so that open files of old packs can be closed. */
   readonly onRepacked: () => void;
-  /** Around what looks at all packs: none of them goes meanwhile. */
+  /** Wraps a repack: no pack is removed while `work` runs. */
   readonly whileStill?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** Arguments of git, in this order; each is useful without the other. */
+/** Arguments of git commands, in order. Each is useful without the others. */
 type Steps = readonly (readonly string[])[];
 
-/** One thread: the daemon needs the rest. */
+/** One thread, since the daemon needs the other CPUs. */
 function repack(factor: number): readonly string[] {
   const quiet = ['-c', 'pack.threads=1', 'repack', '-d', '-q'];
   return [...quiet, `--geometric=${factor}`, '--write-midx'];
@@ -38,25 +37,25 @@ const LIGHT: Steps = [
 ];
 
 /**
- * One pack of everything, unless the largest has a hundred times what all others have; and one file of
- * the commit graph. Not `repack -a`: it would leave out what nothing reaches, and before git 2.42 it
- * removes a pack whose index comes after it has begun. A geometric repack copies every object of the
- * packs that it opened, and removes these alone.
+ * Writes one pack of everything, unless the largest pack is a hundred times larger than all others, and
+ * one commit-graph file. `repack -a` would drop unreachable objects, and before git 2.42 it removes a
+ * pack whose index appears after its start. A geometric repack copies every object of the packs that it
+ * opened, and removes only these.
  */
 const FULL: Steps = [
   repack(100),
   ['commit-graph', 'write', '--reachable', '--split=replace', '--no-progress'],
 ];
-/** Left free beside a copy of all packs: writes of others go on meanwhile. */
-const SPARE_BYTES = 256 * 1024 * 1024;
+/** Free disk space required beside a copy of all packs, for concurrent writes. */
+const RESERVED_BYTES = 256 * 1024 * 1024;
 
-/** What a run that was killed may leave locked. All of it can be made anew at any time. */
+/** Locks that a killed run may leave. The locked files can be derived again at any time. */
 const derivedLocks = [
   ['objects', 'pack', 'multi-pack-index.lock'],
   ['objects', 'info', 'commit-graph.lock'],
   ['objects', 'info', 'commit-graphs', 'commit-graph-chain.lock'],
 ];
-/** No writer of these holds its lock for so long. */
+/** No writer of these files holds its lock for this long. */
 const STALE_LOCK_MS = 10 * 60 * 1000;
 
 export class Maintenance {
@@ -64,7 +63,7 @@ export class Maintenance {
   readonly #options: MaintenanceOptions;
   #running: Promise<GitError | undefined> | undefined;
   #git: GitProcess | undefined;
-  /** Packs added since somebody last counted. */
+  /** Packs added since the last count. */
   #added = 0;
   #packsLeft: number | undefined;
   #closed = false;
@@ -74,13 +73,13 @@ export class Maintenance {
     this.#options = options;
   }
 
-  /** One more pack was written; starts a run when enough came together. */
+  /** Call after a pack was written; starts a run when the threshold is reached. */
   packAdded(): void {
     this.#added += 1;
     if (this.#added >= this.#options.packThreshold) void this.runIfDue();
   }
 
-  /** Starts a run in the background when there are many packs, whoever wrote them. */
+  /** Counts all packs, including those of git, and starts a run in the background if needed. */
   async runIfDue(): Promise<boolean> {
     const packs = await countPacks(this.#context.gitDir);
     this.#packsLeft ??= 0;
@@ -88,7 +87,7 @@ export class Maintenance {
     return this.#added >= this.#options.packThreshold ? this.run() : false;
   }
 
-  /** Runs now, or waits for the run under way. False when it failed; never rejects. */
+  /** Runs now, or waits for the current run. Returns false if it failed; never rejects. */
   async run(): Promise<boolean> {
     if (this.#closed) return false;
     const error = await (this.#running ?? this.#begin(LIGHT));
@@ -96,8 +95,8 @@ export class Maintenance {
   }
 
   /**
-   * Rolls up everything, after the run under way. False where this was closed before it ended. Rejects
-   * when the signal ended it, and with a GitError when a step failed or the disk has too little room.
+   * Runs the full maintenance after the current run. Returns false if this was closed before the end.
+   * Rejects if the signal aborts it, and with a GitError if a step failed or the disk lacks space.
    */
   async runFully(signal: AbortSignal): Promise<boolean> {
     if (this.#closed) return false;
@@ -119,7 +118,7 @@ export class Maintenance {
     }
   }
 
-  /** Ends a run that is under way: git removes its temporary files. */
+  /** Stops a current run: git removes its temporary files. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#git?.stop();
@@ -133,7 +132,7 @@ export class Maintenance {
     return this.#running;
   }
 
-  /** Resolves with the first error of a step. Never rejects. */
+  /** Resolves to the first error of a step. Never rejects. */
   async #run(steps: Steps, signal?: AbortSignal): Promise<GitError | undefined> {
     const { logger, onRepacked, whileStill = (work) => work() } = this.#options;
     const started = performance.now();
@@ -174,7 +173,7 @@ async function assertRoom(gitDir: string): Promise<void> {
   const sizes = names.map(
     async (name) => (await lstat(join(folder, name)).catch(() => NOTHING)).size,
   );
-  const needed = (await Promise.all(sizes)).reduce((sum, size) => sum + size, SPARE_BYTES);
+  const needed = (await Promise.all(sizes)).reduce((sum, size) => sum + size, RESERVED_BYTES);
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize >= needed) return;
   const mib = Math.ceil(needed / 1024 / 1024);

@@ -1,10 +1,10 @@
-/** Commit objects: what we write passes `git fsck --strict` whatever the names and messages hold. */
+/** Encoder and parsers of commit objects. Encoded commits pass `git fsck --strict` for any names and messages. */
 import { GitError } from '../git-error.ts';
 import type { CommitNote, NewCommit, Person } from '../repository.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
-/** What git takes off both ends of a name (git: `crud`). */
+/** Characters that git strips from both ends of a name (git: `crud`). */
 const crudAtEnds = /^[\s.,:;<>"\\']+|[\s.,:;<>"\\']+$/g;
 
 export function encodeCommit(
@@ -14,7 +14,7 @@ export function encodeCommit(
 ): Buffer {
   if (!Number.isSafeInteger(commit.time) || commit.time < 0) {
     throw new GitError(`${commit.time} is not the time of a commit`, {
-      remedy: 'Give whole seconds since 1970',
+      remedy: 'Use whole seconds since 1970',
     });
   }
   const message = commit.message.replaceAll('\0', '');
@@ -32,11 +32,10 @@ export function encodeCommit(
   );
 }
 
-/** The signature for the bytes of a commit, armored, with a newline at its end. */
+/** Returns the signature of the bytes of a commit: armored, with a newline at its end. */
 export type CommitSignature = (payload: Buffer) => string;
 
-/** Puts the signature behind the other headers, where git puts it: `gpgsig`, then lines that begin
- * with a blank. */
+/** Adds the signature behind the other headers, as git does: `gpgsig`, then lines with a leading blank. */
 export function withSignature(content: Buffer, signature: string): Buffer {
   const end = content.indexOf('\n\n') + 1;
   const lines = signature.trimEnd().replaceAll('\n', '\n ');
@@ -56,23 +55,23 @@ function clean(text: string): string {
 
 const rootLines = /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)/;
 
-/** The tree and the parents of a commit object, however odd the rest of it is. */
+/** Tree and parents of a commit object; the rest may be malformed. */
 export function rootsOfCommit(
   content: Buffer,
   id: string,
 ): { readonly tree: string; readonly parents: readonly string[] } {
   const end = content.indexOf('\nauthor ');
   const [, tree, parents = ''] = rootLines.exec(content.toString('latin1', 0, end + 1)) ?? [];
-  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
+  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it has no tree`);
   return { tree, parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([parent]) => parent) };
 }
 
 const treeLine = /^tree ([0-9a-f]{40})\n/;
 
-/** The tree of a commit object. */
+/** Tree of a commit object. */
 export function treeOfCommit(content: Buffer, id: string): string {
   const tree = treeLine.exec(content.toString('latin1', 0, 46))?.[1];
-  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
+  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it has no tree`);
   return tree;
 }
 
@@ -85,7 +84,7 @@ export interface CommitLinks {
 const links =
   /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
 
-/** What people wrote into a commit object, and who made it. */
+/** Author, committer, message and parents of a commit object. */
 export function noteOfCommit(content: Buffer): CommitNote {
   const text = content.toString('utf8');
   const end = text.indexOf('\n\n');
@@ -102,7 +101,7 @@ function personIn(head: string, role: 'author' | 'committer'): Person {
   return { name, email };
 }
 
-/** Undefined for a commit that is not written the usual way: what it means is for git to say. */
+/** Undefined for a commit in an unusual format: the caller must ask git. */
 export function linksOfCommit(content: Buffer): CommitLinks | undefined {
   const [, parents, time] = links.exec(content.toString('latin1')) ?? [];
   if (parents === undefined) return undefined;

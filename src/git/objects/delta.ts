@@ -1,13 +1,13 @@
 /**
- * Deltas between trees, in git's pack encoding (gitformat-pack, "Deltified representation"). The
- * newer tree is the base and the older one the result: what is read most is then whole.
+ * Deltas between trees, in the pack encoding of git (gitformat-pack, "Deltified representation"). The
+ * newer tree is the base and the older one the result, so that the most read version is stored whole.
  */
 import type { Splice } from './tree.ts';
 
 const MAX_COPY = 0xffffff;
 const MAX_INSERT = 127;
 
-/** How `older` is made from `newer`, given how `newer` was made from `older`. */
+/** Delta from `newer` to `older`, given the splices that turned `older` into `newer`. */
 export function reverseDelta(older: Buffer, newer: Buffer, splices: readonly Splice[]): Buffer {
   const parts: Buffer[] = [encodeSize(newer.length), encodeSize(older.length)];
   let inOlder = 0;
@@ -22,7 +22,7 @@ export function reverseDelta(older: Buffer, newer: Buffer, splices: readonly Spl
   return Buffer.concat(parts);
 }
 
-/** What a delta of `reverseDelta` makes of its base. */
+/** Applies a delta of `reverseDelta` to its base. */
 export function applyDelta(base: Buffer, delta: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = sizeEnd(delta, sizeEnd(delta, 0));
@@ -49,7 +49,7 @@ function sizeEnd(delta: Buffer, at: number): number {
   return end + 1;
 }
 
-/** Little end first, seven bits a byte. */
+/** Encodes little-endian, seven bits per byte. */
 function encodeSize(size: number): Buffer {
   const bytes: number[] = [];
   let rest = size;
@@ -67,7 +67,7 @@ function copy(parts: Buffer[], from: number, length: number): void {
   }
 }
 
-/** Only bytes that are not zero are written; the low seven bits of the first say which. */
+/** Only nonzero bytes are written; the low seven bits of the first byte say which. */
 function copyInstruction(offset: number, size: number): Buffer {
   const fields = [
     offset & 0xff,

@@ -1,4 +1,4 @@
-/** The output of `git ls-tree -r -z`: `<mode> SP <type> SP <id> TAB <path> NUL`. */
+/** Parser for the output of `git ls-tree -r -z`: `<mode> SP <type> SP <id> TAB <path> NUL`. */
 import { isUtf8 } from 'node:buffer';
 import type { PathChange, TreeFile } from '../repository.ts';
 import { decodePath } from './path-text.ts';
@@ -7,7 +7,7 @@ const MODE_LENGTH = 6;
 const ID_LENGTH = 40;
 
 export function parseFileList(output: Buffer): TreeFile[] {
-  // Decoding everything at once is several times faster than path by path.
+  // One decode of everything is several times faster than one per path.
   const records = isUtf8(output)
     ? output.toString('utf8').split('\0')
     : output.toString('latin1').split('\0').map(redecode);
@@ -28,7 +28,7 @@ function parseRecord(record: string): TreeFile {
   };
 }
 
-/** A file as seen by a caller who had nothing before. */
+/** Change that adds the file. */
 export function asAddition(file: TreeFile): PathChange {
   return { path: file.path, newId: file.id, mode: file.mode };
 }

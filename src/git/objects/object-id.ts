@@ -10,7 +10,7 @@ export function isObjectId(value: string): boolean {
   return hexId.test(value);
 }
 
-/** Throws unless `value` is a full id: nothing else ever becomes an argument of git. */
+/** Throws unless `value` is a full id. No other value ever becomes an argument of git. */
 export function assertObjectId(value: string): void {
   if (!isObjectId(value)) {
     throw new GitError(`${JSON.stringify(value)} is not an object id`, {
@@ -19,7 +19,7 @@ export function assertObjectId(value: string): void {
   }
 }
 
-/** Hashed in one piece: making a hasher takes longer than copying, and so does making a buffer. */
+/** Reused buffer: a one-shot hash of a copy is faster than a streaming hash or a new buffer. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 export function objectId(type: ObjectType, content: Buffer): string {

@@ -1,7 +1,7 @@
 /**
- * Paths are bytes to git and text to us. Valid UTF-8 is decoded as such; a byte that is not part
- * of valid UTF-8 becomes the lone surrogate U+DC00 + byte, so that every path is distinct and
- * turns back into its bytes.
+ * Paths are bytes in git and text in gitplane. Valid UTF-8 is decoded as such. A byte that is not part
+ * of valid UTF-8 becomes the lone surrogate U+DC00 + byte, so that every path is distinct and can be
+ * encoded again.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -22,7 +22,7 @@ export function decodePath(bytes: Buffer): string {
   return text;
 }
 
-/** Bytes of the valid UTF-8 character that begins at `at`; 0 where none does. */
+/** Length of the valid UTF-8 character at `at`; 0 if there is none. */
 function sequenceLength(bytes: Buffer, at: number): number {
   const lead = bytes[at] ?? 0;
   const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

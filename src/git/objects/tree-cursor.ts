@@ -1,11 +1,11 @@
-/** The entries of a tree object one after the other, without an object for each. */
+/** Iterates over the entries of a tree object, without allocating an object per entry. */
 import { corruptTree } from './tree.ts';
 
 const SPACE = 0x20;
 const NUL = 0;
 const SLASH = 0x2f;
 const ID_BYTES = 20;
-/** First bytes of modes: `40000`, padded by old writers; `160000` and no other begins with `16`. */
+/** First digits of modes: `40000`, padded with zeros by old writers; only `160000` starts with `16`. */
 const DIGIT_0 = 0x30;
 const DIGIT_4 = 0x34;
 const DIGIT_6 = 0x36;
@@ -21,7 +21,7 @@ export class TreeCursor {
     this.#bytes = bytes;
   }
 
-  /** Moves to the next entry; false behind the last one. Throws when the bytes are no tree. */
+  /** Moves to the next entry; false after the last one. Throws if the bytes are not a tree. */
   next(): boolean {
     const bytes = this.#bytes;
     this.#start = this.#next;
@@ -54,7 +54,7 @@ export class TreeCursor {
     return this.#nameEnd - this.#nameStart;
   }
 
-  /** One character a byte. */
+  /** Name as one character per byte. */
   get name(): string {
     return this.#bytes.toString('latin1', this.#nameStart, this.#nameEnd);
   }
@@ -63,7 +63,7 @@ export class TreeCursor {
     return this.#bytes.toString('hex', this.#nameEnd + 1, this.#next);
   }
 
-  /** The 20 bytes of the id, one a character: what is looked up often is not spelt out. */
+  /** The 20 bytes of the id, one character each: a cheap key for frequent lookups. */
   get rawId(): string {
     return this.#bytes.toString('latin1', this.#nameEnd + 1, this.#next);
   }
@@ -91,7 +91,7 @@ export class TreeCursor {
     return this.#bytes.compare(other.#bytes, otherStart, otherEnd, start, end) === 0;
   }
 
-  /** Negative, zero or positive, in git's order: the name of a folder counts with a `/` behind it. */
+  /** Negative, zero or positive, in the order of git: the name of a folder sorts with a trailing `/`. */
   compareTo(other: TreeCursor): number {
     const length = Math.min(this.nameBytes, other.nameBytes);
     const order = this.#bytes.compare(

@@ -1,4 +1,4 @@
-/** Changes files below a tree: only the directories on the way to a change are rebuilt. */
+/** Edits files below a tree: only the directories that contain a change are rebuilt. */
 import { PathError } from '../git-error.ts';
 import { objectId } from './object-id.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from './tree.ts';
 import { splitPath } from './tree-path.ts';
 
-/** A file to be set to a blob, or removed where `blob` is undefined. */
+/** Sets a file to a blob, or removes it if `blob` is undefined. */
 export interface FileEdit {
   readonly path: string;
   readonly blob: string | undefined;
@@ -22,26 +22,26 @@ export interface FileEdit {
 export interface NewTree {
   readonly id: string;
   readonly tree: Tree;
-  /** The tree it was made from, where there was one. */
+  /** Tree before the edit; undefined for a new directory. */
   readonly origin: { readonly id: string; readonly splices: readonly Splice[] } | undefined;
 }
 
 export interface TreeEditing {
   load(id: string): Promise<Tree>;
-  /** Called for every tree made, a directory after what is in it. */
+  /** Called for every new tree, children before parents. */
   made(tree: NewTree): void;
 }
 
-/** The edits of one directory, by name. */
+/** Edits of one directory, by name. */
 interface Folder {
   readonly files: Map<string, FileEdit>;
   readonly folders: Map<string, Folder>;
 }
 
 /**
- * The id of the tree after the edits; undefined when nothing is left in it. The edits of one call
- * happen at once: a file may give way to a directory of its name. Throws a PathError, with nothing
- * made that matters, when they cannot be.
+ * Returns the id of the edited tree; undefined if it is empty. The edits of one call apply at once: a
+ * directory may replace a file of the same name. Throws a PathError if an edit is impossible; trees made
+ * before the error are unused.
  */
 export function editTree(
   root: string | undefined,
@@ -102,26 +102,26 @@ async function editEntry(
   const folder = parent.folders.get(name);
   const oldDirectory = old !== undefined && isDirectory(old) ? old : undefined;
   if (folder !== undefined && old !== oldDirectory && !(file && file.blob === undefined)) {
-    throw new PathError(anyPath(folder), 'a directory on its way is a file');
+    throw new PathError(anyPath(folder), 'a parent directory is a file');
   }
   const below =
     folder === undefined ? oldDirectory?.id : await editFolder(oldDirectory?.id, folder, editing);
   if (file?.blob !== undefined) return fileEntry(file.path, file.blob, { old, below });
   if (file !== undefined) {
-    if (old === undefined) throw new PathError(file.path, 'there is no such file to remove');
+    if (old === undefined) throw new PathError(file.path, 'the file to remove does not exist');
     if (oldDirectory !== undefined) throw new PathError(file.path, 'it is a directory');
   }
   return below === undefined ? undefined : { mode: TREE_MODE, id: below };
 }
 
-/** A file keeps its mode; links are never written through. */
+/** An existing file keeps its mode. Symbolic links are not followed. */
 function fileEntry(
   path: string,
   id: string,
-  place: { old: TreeEntry | undefined; below: string | undefined },
+  at: { old: TreeEntry | undefined; below: string | undefined },
 ): TreeEntry {
-  if (place.below !== undefined) throw new PathError(path, 'it is a directory');
-  const mode = place.old === undefined || isDirectory(place.old) ? FILE_MODE : place.old.mode;
+  if (at.below !== undefined) throw new PathError(path, 'it is a directory');
+  const mode = at.old === undefined || isDirectory(at.old) ? FILE_MODE : at.old.mode;
   if (mode === SYMLINK_MODE) throw new PathError(path, 'it is a symbolic link');
   if (mode === SUBMODULE_MODE) throw new PathError(path, 'it is a submodule');
   return { mode, id };

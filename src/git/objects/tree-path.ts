@@ -1,6 +1,6 @@
 /**
- * Which paths may be written. Stricter than git itself in what it refuses, so that every tree we
- * write passes `git fsck --strict` and can be checked out on every system.
+ * Checks of paths to write. They are stricter than git, so that every written tree passes
+ * `git fsck --strict` and can be checked out on every system.
  */
 import { PathError } from '../git-error.ts';
 import { encodePath } from './path-text.ts';
@@ -8,26 +8,26 @@ import { encodePath } from './path-text.ts';
 const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 4096;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const controlCharacter = /[\0-\x1f\x7f]/;
 const loneSurrogate = /\p{Surrogate}/u;
 /** Characters that HFS+ ignores when it compares names (git: `next_hfs_char`). */
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
-/** `.git` as NTFS sees it: trailing dots and spaces, streams, the short name. */
+/** Variants that NTFS reads as `.git`: trailing dots and spaces, streams, the short name. */
 const ntfsDotGit = /^(?:\.git|git~1)[. ]*(?::.*)?$/i;
 
-/** The names along a path, each as the latin1 text of its bytes. */
+/** Segments of a path, each as the latin1 text of its bytes. */
 export function splitPath(path: string): string[] {
   return path.split('/').map((name) => encodePath(name).toString('latin1'));
 }
 
-/** Throws a PathError when a file may not be written at `path`. */
+/** Throws a PathError if `path` must not be written. */
 export function assertWritablePath(path: string): void {
   const flaw = pathFlaw(path);
   if (flaw !== undefined) throw new PathError(path, flaw);
 }
 
-/** Why no file may be written at `path`, as in `it has a control character`. */
+/** Reason why `path` must not be written, as in `it has a control character`. */
 export function pathFlaw(path: string): string | undefined {
   if (controlCharacter.test(path)) return 'it has a control character';
   if (loneSurrogate.test(path)) return 'it is not valid Unicode';
@@ -42,7 +42,7 @@ export function pathFlaw(path: string): string | undefined {
 function nameFlaw(name: string): string | undefined {
   if (name === '') return 'it has an empty segment';
   if (name === '.' || name === '..') return `${name} is not a name`;
-  if (isDotGit(name)) return 'git keeps the name .git to itself';
+  if (isDotGit(name)) return 'the name .git is reserved for git';
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
     return `a segment is longer than ${MAX_NAME_BYTES} bytes`;
   }

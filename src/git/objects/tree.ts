@@ -1,8 +1,8 @@
 /**
- * One tree object: its bytes and an index into them. A change splices the bytes and reuses the
- * index where it can, so that one entry of ten thousand costs a copy and not a rebuild.
+ * One tree object: its bytes and an index of them. An edit splices the bytes and reuses the index where
+ * possible, so that an edit of one entry among ten thousand is a copy and not a rebuild.
  *
- * Names are latin1 text here, one character a byte: comparing strings is comparing bytes.
+ * Names are latin1 text here, one character per byte, so that comparing strings compares bytes.
  */
 import { GitError } from '../git-error.ts';
 
@@ -17,7 +17,7 @@ export interface TreeEntry {
   readonly id: string;
 }
 
-/** What became of bytes [start, end) of the old tree: `inserted` of them in the new one. */
+/** Bytes [start, end) of the old tree were replaced by `inserted` bytes in the new one. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
@@ -37,9 +37,9 @@ const FEW_STEPS = 8;
 
 export class Tree {
   readonly bytes: Buffer;
-  /** In git's order: the names, a directory's with a `/` behind it. */
+  /** Names in the order of git; that of a directory has a trailing `/`. */
   readonly #keys: readonly string[];
-  /** Where each entry begins, and the end. */
+  /** Offset of each entry, and the end of the last one. */
   readonly #starts: Uint32Array;
 
   constructor(bytes: Buffer, keys: readonly string[], starts: Uint32Array) {
@@ -48,13 +48,15 @@ export class Tree {
     this.#starts = starts;
   }
 
-  /** The tree without entries. A getter: TypeScript 7.0 miscompiles a static field that makes an
-   * instance of its own class. */
+  /**
+   * The tree without entries. A getter, because TypeScript 7.0 miscompiles a static field with an
+   * instance of its own class.
+   */
   static get empty(): Tree {
     return EMPTY;
   }
 
-  /** Throws when `bytes` are no tree. */
+  /** Throws if `bytes` are not a tree. */
   static parse(bytes: Buffer): Tree {
     const keys: string[] = [];
     const starts: number[] = [];
@@ -77,7 +79,7 @@ export class Tree {
     return this.#keys.length;
   }
 
-  /** Bytes of memory, roughly. */
+  /** Approximate memory use in bytes. */
   get weight(): number {
     return this.bytes.length + this.#keys.length * 48 + 200;
   }
@@ -87,7 +89,7 @@ export class Tree {
     return index === undefined ? undefined : this.#entry(index);
   }
 
-  /** The tree with the given entries set, or removed where undefined. */
+  /** Returns the tree with the given entries set, or removed where undefined. */
   edit(entries: ReadonlyMap<string, TreeEntry | undefined>): TreeEdit {
     const steps: Step[] = [];
     for (const [name, entry] of entries) this.#plan(name, entry, steps);
@@ -112,7 +114,7 @@ export class Tree {
     return undefined;
   }
 
-  /** How many keys come before `key`. */
+  /** Number of keys before `key`. */
   #lowerBound(key: string): number {
     let low = 0;
     let high = this.#keys.length;
@@ -137,7 +139,7 @@ export class Tree {
       steps.push({ index: old, removes: 1, key, insert });
       return;
     }
-    // A file became a directory, or the other way: it sorts elsewhere.
+    // A file became a directory or vice versa, which sorts at another position.
     if (old !== undefined) steps.push({ index: old, removes: 1, key: '', insert: undefined });
     steps.push({ index: this.#lowerBound(key), removes: 0, key, insert });
   }
@@ -176,7 +178,7 @@ export class Tree {
     return keys;
   }
 
-  /** The same by copying all of them at once, which is many times as fast for a few. */
+  /** Like `#splicedKeys`, with one copy of the whole array: many times faster for a few steps. */
   #fewSplicedKeys(steps: readonly Step[]): string[] {
     const keys = [...this.#keys];
     for (const { index, removes, key, insert } of steps.toReversed()) {
@@ -207,7 +209,7 @@ export class Tree {
 
 const EMPTY = new Tree(Buffer.alloc(0), [], new Uint32Array(1));
 
-/** One place of an edit: so many entries go at `index` (0 or 1), one may come before the next. */
+/** One step of an edit: removes 0 or 1 entries at `index`, and may insert one before the next. */
 interface Step {
   readonly index: number;
   readonly removes: 0 | 1;
@@ -215,7 +217,7 @@ interface Step {
   readonly insert: Buffer | undefined;
 }
 
-/** Old writers padded the mode. */
+/** Accepts the zero-padded mode of old writers. */
 function isTreeMode(mode: string): boolean {
   return mode === TREE_MODE || mode === `0${TREE_MODE}`;
 }

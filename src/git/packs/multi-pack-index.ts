@@ -1,4 +1,4 @@
-/** Which packs an index over many packs names (gitformat-pack, "multi-pack-index files"). */
+/** Reads the pack names from a multi-pack-index (gitformat-pack, "multi-pack-index files"). */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../git-error.ts';
@@ -7,7 +7,7 @@ const HEADER = 12;
 const CHUNK = 12;
 const PACK_NAMES = 'PNAM';
 
-/** Names without an ending; none where there is no such index, or none that can be read. */
+/** Pack names without extension; empty if the index is missing or unreadable. */
 export async function packsOfMultiPackIndex(folder: string): Promise<ReadonlySet<string>> {
   try {
     return new Set(await readNames(join(folder, 'multi-pack-index')));

@@ -1,4 +1,4 @@
-/** Packs that come from elsewhere, and packs that are made to go there. */
+/** Import of packs from other repositories, and export of a range of commits as a pack. */
 import type { Writable } from 'node:stream';
 import { thisOwner } from '../../files/index.ts';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
@@ -11,13 +11,13 @@ import { packFolder, packNames } from './pack-names.ts';
 
 export interface ForeignPack {
   readonly pack: Buffer;
-  /** Undefined: git looks at every object and makes one. */
+  /** Undefined: git checks every object and creates the index. */
   readonly index: Buffer | undefined;
 }
 
 const CHECKSUM_BYTES = 20;
 
-/** Git sees the objects of all of them, on stable storage, when this resolves. */
+/** Resolves when git sees the objects of all packs, on stable storage. */
 export async function takePacks(
   gitDir: string,
   packs: readonly ForeignPack[],
@@ -42,18 +42,18 @@ async function placePack(
 ): Promise<void> {
   const checksum = pack.subarray(-CHECKSUM_BYTES).toString('hex');
   const names = packNames(gitDir, checksum, thisOwner);
-  const places = [
+  const targets = [
     { bytes: pack, temporary: names.newPack, name: names.pack },
     { bytes: index, temporary: names.newIndex, name: names.index },
   ];
   try {
     await Promise.all(
-      places.map(({ bytes, temporary }) => writeDurably(files, temporary, { bytes, mode: 0o444 })),
+      targets.map(({ bytes, temporary }) => writeDurably(files, temporary, { bytes, mode: 0o444 })),
     );
-    // Git sees a pack once its index is there.
-    for (const { temporary, name } of places) await files.rename(temporary, name);
+    // Git sees a pack once its index exists.
+    for (const { temporary, name } of targets) await files.rename(temporary, name);
   } catch (error) {
-    for (const { temporary } of places) await files.remove(temporary).catch(() => undefined);
+    for (const { temporary } of targets) await files.remove(temporary).catch(() => undefined);
     throw error;
   }
 }
@@ -73,15 +73,15 @@ function send(stream: Writable, bytes: Buffer): Promise<void> {
   });
 }
 
-/** More than was asked for. */
+/** A pack exceeds the limit of the caller. */
 export class PackTooLargeError extends GitError {
   constructor(limit: number) {
-    super(`More than ${limit} bytes`);
+    super(`The pack has more than ${limit} bytes`);
     this.name = 'PackTooLargeError';
   }
 }
 
-/** Every object that `to` reaches and `from` does not, as one pack. Throws PackTooLargeError. */
+/** Packs every object that `to` reaches and `from` does not. Throws PackTooLargeError. */
 export async function packRange(
   context: GitContext,
   range: { readonly from: string | undefined; readonly to: string },

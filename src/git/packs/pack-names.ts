@@ -1,4 +1,4 @@
-/** The names of a pack of ours, while it is written and after. */
+/** File names of packs that gitplane writes. */
 import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbandoned, thisOwner } from '../../files/index.ts';
@@ -6,7 +6,7 @@ import { isAbandoned, thisOwner } from '../../files/index.ts';
 export interface PackNames {
   readonly pack: string;
   readonly index: string;
-  /** Git looks at neither; it removes `tmp_*` when it prunes, once they are old. */
+  /** Ignored by git, which removes old `tmp_*` files when it prunes. */
   readonly newPack: string;
   readonly newIndex: string;
 }
@@ -33,8 +33,9 @@ export function packNames(gitDir: string, checksum: string, owner: string): Pack
 const SHORT_LIVED = /^pack-gitplane-([0-9a-f]{40})\./;
 
 /**
- * Of a pack that another one will soon replace, named after the commit that it ends with: git takes
- * it for a pack like any other. The pack has its name from the beginning, as git looks for indexes.
+ * Names of a short-lived pack, which a checkpoint soon replaces. It is named after the tip of its
+ * batch, and git reads it like any other pack. The pack has its final name from the start, since git
+ * looks for indexes.
  */
 export function shortLivedNames(gitDir: string, tip: string, owner: string): PackNames {
   const folder = packFolder(gitDir);
@@ -47,12 +48,12 @@ export function shortLivedNames(gitDir: string, tip: string, owner: string): Pac
   };
 }
 
-/** Of a file in the pack folder. */
+/** Takes the name of a file in the pack folder. */
 export function isShortLived(name: string): boolean {
   return SHORT_LIVED.test(name);
 }
 
-/** Names of their files, by the commit that they are named after. */
+/** File names of the short-lived packs, by the commit in their name. */
 export async function shortLivedPacks(gitDir: string): Promise<ReadonlyMap<string, string[]>> {
   const packs = new Map<string, string[]>();
   for (const name of (await readdir(packFolder(gitDir))).sort()) {
@@ -63,8 +64,8 @@ export async function shortLivedPacks(gitDir: string): Promise<ReadonlyMap<strin
 }
 
 /**
- * Removes what crashed processes left in the pack folder. A pack without an index is removed only
- * where the index of that very pack lies beside it under its unfinished name: that one is ours.
+ * Removes files of crashed processes from the pack folder. A pack without an index is removed only if
+ * the temporary index of the same pack is beside it: then gitplane wrote it.
  */
 export async function removeAbandonedPacks(gitDir: string): Promise<void> {
   const folder = packFolder(gitDir);

@@ -1,6 +1,6 @@
 /**
- * Pack files and their indexes, version 2 (gitformat-pack). A pack is made in memory: it holds one
- * group of commits.
+ * Writer of pack files and their indexes, version 2 (gitformat-pack). A pack is built in memory: it
+ * holds one batch of commits.
  */
 import { hash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
@@ -13,12 +13,12 @@ export interface PackObject {
   readonly type: ObjectType;
   /** The content, or a delta against `base`. */
   readonly data: Buffer;
-  /** An object of the same pack, before this one. */
+  /** Id of an object that comes before this one in the same pack. */
   readonly base: string | undefined;
 }
 
 export interface Pack {
-  /** SHA-1 of the pack, which names it. */
+  /** SHA-1 of the pack, part of its file name. */
   readonly checksum: string;
   readonly pack: Buffer;
   readonly index: Buffer;
@@ -34,29 +34,29 @@ const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, 
 const OFS_DELTA = 6;
 const CHECKSUM_BYTES = 20;
 const PACK_HEADER_BYTES = 12;
-/** Type and size, and how far back the base is. */
-const MOST_ENTRY_HEADER_BYTES = 16;
-/** Header, checksum and blocks of a zlib stream, beside an eighth of what is in it. */
+/** Type, size, and the distance to the base. */
+const MAX_ENTRY_HEADER_BYTES = 16;
+/** Header, checksum and block headers of a zlib stream, beside an eighth of its content. */
 const ZLIB_BYTES = 128;
-/** Offsets with the top bit set mean something else in an index. */
+/** In an index, offsets with the top bit set have another meaning. */
 const MAX_PACK_BYTES = 0x7fffffff;
-/** Below this, starting a compressor costs more than it saves: most commits are smaller. */
+/** Below this size, starting a compressor costs more than it saves. Most commits are smaller. */
 const MIN_DEFLATE_BYTES = 400;
 const COMPRESSION_LEVEL = 3;
-/** A compressor for a window of 4 KiB starts three times as fast, and smaller data need no other. */
+/** A compressor with a window of 4 KiB starts three times as fast, and is enough for small data. */
 const SMALL_BYTES = 4096;
 const SMALL_COMPRESSOR = { level: COMPRESSION_LEVEL, windowBits: 12, memLevel: 5, chunkSize: 4096 };
-/** The length of a stored block has 16 bits. */
+/** The length of a stored block has 16 bits (RFC 1951, 3.2.4). */
 const MAX_STORED_BYTES = 0xffff;
 
-/** `stored`: nothing is compressed, for a pack that is not kept. */
+/** `stored`: no compression, for short-lived packs. */
 export type Packing = 'deflated' | 'stored';
 
 export function buildPack(objects: readonly PackObject[], packing: Packing = 'deflated'): Pack {
   const offsets = new Map<string, number>();
   const placed: Placed[] = [];
-  // One piece, somewhat too large, as every further one would cost more than its bytes.
-  const bytes = Buffer.allocUnsafe(mostBytes(objects));
+  // One buffer, slightly too large: further allocations would cost more than the unused bytes.
+  const bytes = Buffer.allocUnsafe(maxPackBytes(objects));
   let at = writePackHeader(bytes, objects.length);
   for (const object of objects) {
     const offset = at;
@@ -70,48 +70,48 @@ export function buildPack(objects: readonly PackObject[], packing: Packing = 'de
   return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum) };
 }
 
-/** Whatever is compressed may come out a little longer. Throws a GitError for more than a pack holds. */
-function mostBytes(objects: readonly PackObject[]): number {
+/** Compressed data may be slightly longer than its input. Throws a GitError above the pack limit. */
+function maxPackBytes(objects: readonly PackObject[]): number {
   let most = PACK_HEADER_BYTES + CHECKSUM_BYTES;
   for (const { data } of objects) {
-    most += MOST_ENTRY_HEADER_BYTES + data.length + Math.ceil(data.length / 8) + ZLIB_BYTES;
+    most += MAX_ENTRY_HEADER_BYTES + data.length + Math.ceil(data.length / 8) + ZLIB_BYTES;
   }
   if (most <= MAX_PACK_BYTES) return most;
-  throw new GitError(`Commits of more than ${MAX_PACK_BYTES} bytes`, {
-    remedy: 'Write them in parts',
+  throw new GitError(`The commits have more than ${MAX_PACK_BYTES} bytes together`, {
+    remedy: 'Split them into several writes',
   });
 }
 
-/** All at once: an object that hashes piece by piece takes longer to make than a small pack. */
+/** One-shot hash: a streaming hash object takes longer to create than a small pack to hash. */
 function sha1(bytes: Buffer): Buffer {
   return hash('sha1', bytes, 'buffer');
 }
 
-/** Returns where the next byte goes, as all that write here do. */
+/** Returns the offset of the next byte, as all writers in this file do. */
 function writePackHeader(to: Buffer, count: number): number {
   to.write('PACK\0\0\0\x02', 'latin1');
   return to.writeUInt32BE(count, 8);
 }
 
-interface EntryPlace {
+interface EntryTarget {
   readonly offset: number;
-  /** Of the entries before it. */
+  /** Offsets of the earlier entries by id. */
   readonly offsets: ReadonlyMap<string, number>;
   readonly packing: Packing;
 }
 
-function writeEntry(to: Buffer, object: PackObject, place: EntryPlace): number {
-  const { offset, offsets, packing } = place;
+function writeEntry(to: Buffer, object: PackObject, target: EntryTarget): number {
+  const { offset, offsets, packing } = target;
   const { type, data } = object;
   let at = offset;
   if (object.base === undefined) at = writeEntryHeader(to, at, [typeNumbers[type], data.length]);
   else {
     const base = offsets.get(object.base);
-    if (base === undefined) throw new GitError(`The base of ${object.id} does not come before it`);
+    if (base === undefined) throw new GitError(`The base of ${object.id} must come before it`);
     at = writeEntryHeader(to, at, [OFS_DELTA, data.length]);
     at = writeDistance(to, at, offset - base);
   }
-  // Trees are ids for the most part, which do not compress; maintenance makes deltas of them.
+  // Trees are mostly ids, which do not compress. Maintenance turns them into deltas.
   const isStored = packing === 'stored' || type === 'tree' || data.length < MIN_DEFLATE_BYTES;
   return isStored ? writeStored(to, at, data) : at + deflate(data).copy(to, at);
 }
@@ -127,7 +127,7 @@ function writeEntryHeader(to: Buffer, start: number, [type, size]: [number, numb
   return at;
 }
 
-/** Big end first, seven bits a byte, one subtracted before each further byte. */
+/** Encodes big-endian, seven bits per byte, with one subtracted before each further byte. */
 function writeDistance(to: Buffer, start: number, distance: number): number {
   const bytes = [distance & 0x7f];
   for (let rest = distance >>> 7; rest > 0; rest >>>= 7) {
@@ -159,7 +159,7 @@ function writeStored(to: Buffer, start: number, data: Buffer): number {
   return to.writeUInt32BE(adler32(data), at);
 }
 
-/** So many bytes can be summed before the sums must be reduced to stay exact in 32 bits. */
+/** Number of bytes before the sums must be reduced to stay exact in 32 bits. */
 const ADLER_BLOCK = 5552;
 const ADLER_MODULUS = 65521;
 

@@ -1,6 +1,6 @@
 /**
- * Packs by which git sees a group of commits at once: another pack soon replaces them, so nothing in
- * them is compressed and nothing is flushed. What a loss of power leaves of them is the log's to mend.
+ * Short-lived packs make a batch of commits visible to git at once. A checkpoint soon replaces them, so
+ * they are neither compressed nor flushed. After a power failure, the WAL replay repairs them.
  */
 
 import { errorCode } from '../git-error.ts';
@@ -11,22 +11,22 @@ import { packsOfMultiPackIndex } from './multi-pack-index.ts';
 import { packFolder, shortLivedNames } from './pack-names.ts';
 import { buildPack } from './pack-writer.ts';
 
-export interface PackPlace {
+export interface PackTarget {
   readonly files: DurableFiles;
   readonly gitDir: string;
   readonly owner: string;
 }
 
-/** Git sees the objects when this resolves. Where it rejects, a part may be there. */
-export async function writeShortLived(place: PackPlace, publication: Publication): Promise<void> {
-  const { files, gitDir, owner } = place;
+/** Resolves when git sees the objects. A rejection may leave a partial pack. */
+export async function writeShortLived(target: PackTarget, publication: Publication): Promise<void> {
+  const { files, gitDir, owner } = target;
   const { pack, index } = buildPack(publication.objects, 'stored');
   const names = shortLivedNames(gitDir, publication.tip, owner);
   const write = (): Promise<void> => writeSoon(files, names.pack, { bytes: pack, mode: 0o444 });
   await write().catch(async (error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error;
-    // Of an attempt that failed.
-    await removeShortLived(place, publication.tip);
+    // A failed attempt left it.
+    await removeShortLived(target, publication.tip);
     await write();
   });
   try {
@@ -38,37 +38,37 @@ export async function writeShortLived(place: PackPlace, publication: Publication
   }
 }
 
-/** The same by way of files that are there already. */
+/** Like `writeShortLived`, with preallocated files. */
 export async function writeShortLivedFrom(
-  spares: PreallocatedFiles,
-  place: PackPlace,
+  preallocated: PreallocatedFiles,
+  target: PackTarget,
   publication: Publication,
 ): Promise<void> {
   const { pack, index } = buildPack(publication.objects, 'stored');
-  const names = shortLivedNames(place.gitDir, publication.tip, place.owner);
+  const names = shortLivedNames(target.gitDir, publication.tip, target.owner);
   const put = async (bytes: Buffer, name: string): Promise<void> => {
-    const file = await spares.filled(bytes);
+    const file = await preallocated.filled(bytes);
     try {
-      await place.files.rename(file, name);
+      await target.files.rename(file, name);
     } catch (error) {
-      spares.drop(file);
+      preallocated.drop(file);
       throw error;
     }
-    spares.gone(file);
+    preallocated.gone(file);
   };
   try {
     await put(pack, names.pack);
     await put(index, names.index);
   } catch (error) {
     if (errorCode(error) !== 'EXDEV') throw error;
-    // Packs are on another disk than the rest.
-    await writeShortLived(place, publication);
+    // The pack folder is on another file system.
+    await writeShortLived(target, publication);
   }
 }
 
-/** The pack of the group that ends with `tip`, or a part of it. Never rejects. */
+/** Removes the pack of the batch with this tip, even a partial one. Never rejects. */
 export async function removeShortLived(
-  { files, gitDir, owner }: PackPlace,
+  { files, gitDir, owner }: PackTarget,
   tip: string,
 ): Promise<void> {
   const { pack, index } = shortLivedNames(gitDir, tip, owner);
@@ -76,10 +76,10 @@ export async function removeShortLived(
   await files.remove(pack).catch(() => undefined);
 }
 
-/** Those that another pack has replaced, unless an index over many packs names them. */
-export async function removeReplaced(place: PackPlace, tips: readonly string[]): Promise<void> {
-  const named = await packsOfMultiPackIndex(packFolder(place.gitDir));
+/** Removes short-lived packs after a checkpoint, unless a multi-pack-index names them. */
+export async function removeReplaced(target: PackTarget, tips: readonly string[]): Promise<void> {
+  const named = await packsOfMultiPackIndex(packFolder(target.gitDir));
   for (const tip of tips) {
-    if (!named.has(`pack-gitplane-${tip}`)) await removeShortLived(place, tip);
+    if (!named.has(`pack-gitplane-${tip}`)) await removeShortLived(target, tip);
   }
 }

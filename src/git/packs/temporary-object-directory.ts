@@ -1,6 +1,6 @@
 /**
- * A pack that is on the disk and not yet part of the repository, as an object directory of its own:
- * git can send it elsewhere before anything here shows it.
+ * An object directory for a pack that is on disk and not yet part of the repository. Git can send it to
+ * a remote before the repository shows it.
  */
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readdir, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import type { PackNames } from './pack-names.ts';
 
 const PREFIX = 'outgoing-';
 
-/** Runs `work` with the object directory, which is gone afterwards. */
+/** Runs `work` with the object directory, and removes it afterwards. */
 export async function withTemporaryObjectDirectory(
   gitDir: string,
   names: PackNames,
@@ -28,7 +28,7 @@ export async function withTemporaryObjectDirectory(
   }
 }
 
-/** Removes what a crash left behind; to be called while nobody else works on the repository. */
+/** Removes directories of crashed processes. Call while no other process works on the repository. */
 export async function removeAbandonedObjectDirectories(gitDir: string): Promise<void> {
   const folder = join(gitDir, REF_LOCK_FOLDER);
   const names = await readdir(folder).catch(() => []);

@@ -1,35 +1,35 @@
 /**
- * The environment of every git process we start: the repository is named, and nothing of the
- * user's or the system's configuration, locale, replacement refs or grafts can change an answer.
+ * Environment of every git process: it names the repository, and keeps out the config of the user and
+ * of the system, the locale, replacement refs and grafts, any of which could change an answer.
  */
 import { devNull } from 'node:os';
 
 /** A repository for child processes. */
 export interface GitContext {
-  /** Absolute. */
+  /** Absolute path. */
   readonly gitDir: string;
-  /** Added to the environment: where a quarantine is, what a hook is told. */
+  /** Additional environment, for example of a quarantine or for a hook. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Configuration of this call alone, on no disk and no command line. */
+  /** Config of this process only; it is neither written to disk nor on the command line. */
   readonly config?: readonly (readonly [string, string])[];
 }
 
-/** What finding and running programs needs, and nothing else of ours. */
+/** Variables that a child needs to find and run programs. */
 const inherited = ['PATH', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
 
-/** A pack that a push sends, after it was unpacked from the request. */
+/** Limit for the pack of a push, after the request body was decompressed. */
 export const MAX_PUSH_BYTES = 2 ** 31;
 
-/** Of the repository too, because a push by path runs the pusher's git. */
+/** Also stored in the repository, because a push by path runs the git of the pusher. */
 export const SIZE_LIMITS: readonly (readonly [string, string])[] = [
   ['receive.maxInputSize', String(MAX_PUSH_BYTES)],
-  // A larger blob is no manifest: git passes it on in pieces and looks for no delta.
+  // A larger blob is not a manifest: git streams it and computes no delta.
   ['core.bigFileThreshold', '16m'],
 ];
 
-/** Configuration that holds whatever the repository's own file says. */
+/** Config that overrides the file of the repository. */
 const configuration: readonly (readonly [string, string])[] = [
-  // git makes only objects durable unless told otherwise; an acknowledged push needs its ref too.
+  // By default git flushes only objects; an acknowledged push needs its ref too.
   ['core.fsync', 'objects,derived-metadata,reference'],
   ['gc.auto', '0'],
   ['receive.autogc', 'false'],
@@ -38,7 +38,7 @@ const configuration: readonly (readonly [string, string])[] = [
   // Names that are `.git` to the file systems of macOS and Windows.
   ['core.protectHFS', 'true'],
   ['core.protectNTFS', 'true'],
-  // Each thread of a packer has memory of its own, and the whole process has one limit.
+  // Each thread of a packer has its own memory, and the whole process has one limit.
   ['pack.threads', '2'],
   ['pack.windowMemory', '64m'],
   ['pack.deltaCacheSize', '64m'],
@@ -62,7 +62,7 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
-    // Grafts give commits other parents than they have, and objects another identity.
+    // Grafts change the parents of commits, and with them the identity of objects.
     GIT_GRAFT_FILE: `${devNull}/none`,
     GIT_OPTIONAL_LOCKS: '0',
     GIT_LITERAL_PATHSPECS: '1',
@@ -77,11 +77,11 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
   };
 }
 
-/** What any program of ours gets of the daemon's own environment. */
+/** Part of the environment of the daemon that its child processes get. */
 export function inheritedEnvironment(): Record<string, string> {
   const result: Record<string, string> = {};
   for (const name of inherited) {
-    // biome-ignore lint/style/noProcessEnv: a child needs PATH; these are no options of gitplane
+    // biome-ignore lint/style/noProcessEnv: a child needs PATH; these are not options of gitplane
     const value = process.env[name];
     if (value !== undefined) result[name] = value;
   }

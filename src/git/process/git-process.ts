@@ -1,6 +1,6 @@
 /**
- * Starting git, for every use of it: always with our environment and within limits, in a process
- * group of its own, errors in git's own words.
+ * Starts git for all callers: with a fixed environment, within limits, in a process group of its own,
+ * and with the messages of git in the errors.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
@@ -20,14 +20,14 @@ import {
 const STDERR_LIMIT = 8 * 1024;
 const KILL_AFTER_MS = 2_000;
 
-/** End of a process. A process that did not start has a `failure` only. */
+/** Result of a process. A process that did not start has only a `failure`. */
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly failure?: Error;
 }
 
-/** One git process. It is ended, with all that it started, when it meets a limit. */
+/** One git process. It is killed, with its children, when it exceeds a limit. */
 export class GitProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #args: readonly string[];
@@ -40,7 +40,7 @@ export class GitProcess {
   #deadline: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `trace` gets what the process, or one that it starts, writes to file descriptor 3. */
+  /** `trace` gets the output of the process and its children to file descriptor 3. */
   constructor(
     context: GitContext,
     args: readonly string[],
@@ -52,7 +52,7 @@ export class GitProcess {
     this.#child = start(context, args, { ...limits, isTraced: trace !== undefined });
     if (trace !== undefined) this.#child.stdio[3]?.on('data', trace);
     const { stdin, stdout, stderr } = this.#child;
-    // A process that ends early is reported by its exit, not by the pipe to it.
+    // The exit code reports a process that ended early, not the broken pipe.
     stdin.on('error', () => undefined);
     stderr.on('data', (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_LIMIT);
@@ -83,17 +83,17 @@ export class GitProcess {
     return this.#child.stdout;
   }
 
-  /** The end of what the process says. */
+  /** Last part of stderr. */
   get stderr(): string {
     return this.#stderr.toString('utf8').trim();
   }
 
-  /** Set once the daemon ended it for a limit. */
+  /** Limit for which this process was killed; undefined: none. */
   get met(): Limit | undefined {
     return this.#met;
   }
 
-  /** Replaces the deadline: so long from now on; Infinity: none. */
+  /** Replaces the deadline, in milliseconds from now; Infinity: none. */
   endWithin(milliseconds: number): void {
     clearTimeout(this.#deadline);
     this.#deadline = undefined;
@@ -101,7 +101,7 @@ export class GitProcess {
     this.#deadline = setTimeout(() => this.#exceed('time'), milliseconds).unref();
   }
 
-  /** Of a process that answers requests: some wait for a reply, which begins with the next byte. */
+  /** For a process that answers requests: starts or stops the time limit of a reply. */
   expectReply(isExpected: boolean): void {
     this.#written = 0;
     this.endWithin(
@@ -109,16 +109,16 @@ export class GitProcess {
     );
   }
 
-  /** Lets everything else go first. */
+  /** Sets the lowest CPU priority. */
   lowerPriority(): void {
     try {
       if (this.pid !== undefined) setPriority(this.pid, constants.priority.PRIORITY_LOW);
     } catch {
-      // It ended already, or the system does not allow it.
+      // The process has ended, or the system does not allow it.
     }
   }
 
-  /** SIGTERM to the process group, and SIGKILL to what is left of it soon after. */
+  /** Sends SIGTERM to the process group, and SIGKILL shortly after to what remains. */
   stop(): void {
     this.kill('SIGTERM');
     const timer = setTimeout(() => this.kill('SIGKILL'), KILL_AFTER_MS);
@@ -131,16 +131,16 @@ export class GitProcess {
     try {
       process.kill(IN_GROUP ? -pid : pid, signal);
     } catch {
-      // All of them ended already.
+      // All processes of the group have ended.
     }
   }
 
-  /** The limit that was met, by the process or by one that it started. */
+  /** Limit that the process or one of its children exceeded. */
   limitOf({ signal }: Pick<Ending, 'signal'>): Limit | undefined {
     return this.#met ?? limitMet(signal, this.stderr);
   }
 
-  /** The error for a process that did not do its work. */
+  /** Error for a failed process. */
   error(end: Ending): GitError {
     const limit = this.limitOf(end);
     return limit === undefined ? processError(this.#args, end, this.stderr) : this.errorFor(limit);
@@ -169,7 +169,7 @@ const IN_GROUP = process.platform !== 'win32';
 
 const running = new Set<GitProcess>();
 
-// A group of its own hears nothing of what ends the daemon.
+// Signals to the daemon do not reach a separate process group.
 process.once('exit', () => {
   for (const git of running) git.kill('SIGTERM');
 });
@@ -188,7 +188,7 @@ function start(
   }) as ChildProcessWithoutNullStreams;
 }
 
-/** The error for a git process that did not do its work. */
+/** Error for a failed git process. */
 export function processError(args: readonly string[], end: Ending, stderr: string): GitError {
   const { failure } = end;
   const isMissing =
@@ -203,8 +203,8 @@ export function processError(args: readonly string[], end: Ending, stderr: strin
     return new GitError(`git cannot be started: ${failure.message}`, { cause: failure });
   }
   const how = end.signal === null ? `exit code ${end.code}` : `signal ${end.signal}`;
-  const said = stderr === '' ? '' : `: ${stderr.replaceAll(/\s*\n\s*/g, '; ')}`;
-  return new GitError(`git ${args[0]} failed with ${how}${said}`);
+  const message = stderr === '' ? '' : `: ${stderr.replaceAll(/\s*\n\s*/g, '; ')}`;
+  return new GitError(`git ${args[0]} failed with ${how}${message}`);
 }
 
 export interface GitResult {
@@ -213,7 +213,7 @@ export interface GitResult {
   readonly stderr: string;
 }
 
-/** Runs git to its end. Rejects only when it was not started, was killed, or met a limit. */
+/** Runs git to its end. Rejects only if it was not started, was killed, or exceeded a limit. */
 export async function tryGit(
   context: GitContext,
   args: readonly string[],
@@ -232,7 +232,7 @@ export async function tryGit(
   return { code: end.code, stdout: Buffer.concat(chunks), stderr };
 }
 
-/** Runs git to its end and returns its output. Rejects with git's own words when it fails. */
+/** Runs git to its end and returns its output. Rejects with the message of git if it fails. */
 export async function runGit(
   context: GitContext,
   args: readonly string[],
@@ -243,7 +243,7 @@ export async function runGit(
   return stdout;
 }
 
-/** The lines that git prints, as they come. Rejects at the end with git's own words when it fails. */
+/** Lines of the output as they arrive. Rejects at the end with the message of git if it fails. */
 export async function* gitLines(
   context: GitContext,
   args: readonly string[],

@@ -1,14 +1,11 @@
-/**
- * A command that starts another program within limits of memory and processor time, which hold for
- * all that this program starts.
- */
+/** Runs a program within limits of memory and CPU time, which also hold for its children. */
 import { gitMemoryMib } from './process-limits.ts';
 
 /**
- * The shell becomes the program once the limits are set: it costs less than a millisecond, and is
- * there where `prlimit` is not. `-d` limits private memory: mapped packs do not count. A system that
- * does not know a limit, or has a lower one, goes on with its own. The hard limit of processor time is
- * a second later: where both are met at once, Linux sends SIGKILL, which names no limit.
+ * The shell sets the limits and then becomes the program. This takes less than a millisecond and works
+ * without `prlimit`. `-d` limits private memory, so that mapped packs do not count. A system that does
+ * not know a limit, or has a lower one, keeps its own. The hard limit of CPU time is one second later:
+ * if both limits are equal, Linux sends SIGKILL, which does not name a limit.
  */
 const SCRIPT = [
   'ulimit -d "$1" 2>/dev/null',
@@ -17,12 +14,12 @@ const SCRIPT = [
   'exec "$@"',
 ].join('; ');
 
-/** Exit code of a shell that does not find the program. */
+/** Exit code of a shell that cannot find the program. */
 export const NOT_FOUND = 127;
 
 const HAS_SHELL = process.platform !== 'win32';
 
-/** A program and its arguments for `spawn`; 0 seconds of processor time: any number of them. */
+/** Program and arguments for `spawn`; 0 seconds: CPU time is not limited. */
 export function limitedCommand(
   program: string,
   args: readonly string[],

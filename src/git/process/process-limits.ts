@@ -1,7 +1,7 @@
 /**
- * Limits of git processes. A pushed tree of some kilobytes can stand for a hundred million paths, a
- * pack of one megabyte for gigabytes: each process has so much memory, time and output, and is ended
- * beyond it.
+ * Limits of git processes. A pushed tree of a few kilobytes can stand for a hundred million paths, and
+ * a pack of one megabyte for gigabytes. Each process has limits of memory, time and output, and is
+ * killed if it exceeds one.
  */
 import { GitError } from '../git-error.ts';
 
@@ -9,46 +9,46 @@ const MIB = 1024 * 1024;
 const MINUTE_MS = 60_000;
 
 export interface ProcessLimits {
-  /** From the start to the end of the process. */
+  /** Time from the start to the end of the process. */
   readonly deadlineMs: number;
-  /** Between a request and the next byte of its reply, for a process that answers requests. */
+  /** Time between a request and the next byte of its reply, for a process that answers requests. */
   readonly replyMs?: number;
-  /** On stdout; of a process that answers requests: per reply. */
+  /** Bytes on stdout; for a process that answers requests, per reply. */
   readonly outputBytes: number;
-  /** Processor time of the process, and of each that it starts. */
+  /** CPU time of the process, and of each of its children. */
   readonly cpuSeconds?: number;
 }
 
-/** Nothing is limited that the reader of the output takes with backpressure. */
+/** No limit, since the reader applies backpressure. */
 const STREAMED = Number.POSITIVE_INFINITY;
 
-/** A question with one answer that is kept in memory: a list of a million paths is 100 MiB. */
+/** Limits for one answer that is held in memory: a list of a million paths is 100 MiB. */
 export const QUERY: ProcessLimits = { deadlineMs: 5 * MINUTE_MS, outputBytes: 256 * MIB };
 
-/** A list that is read as it comes: the reader may be slow. */
+/** Limits for a list that is streamed: the reader may be slow. */
 export const LISTING: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: STREAMED };
 
 export const MAINTENANCE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: 16 * MIB };
 
-/** Room for a large clone over a slow line. */
+/** Allows a large clone over a slow connection. */
 export const CLONE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: STREAMED };
 
-/** As long as the server waits for the request. */
+/** Equals the time limit of the server for a request. */
 export const PUSH: ProcessLimits = { deadlineMs: 15 * MINUTE_MS, outputBytes: STREAMED };
 
 const PUSH_CPU_SECONDS = 2;
 const PUSH_CPU_SECONDS_PER_MIB = 2;
-/** The verdict has to come meanwhile as well: see the timeout of the hook. */
+/** Includes the time for the verdict: see the timeout of the hook. */
 const PUSH_AFTER_INPUT_MS = 3 * MINUTE_MS;
 const PUSH_AFTER_INPUT_MS_PER_MIB = 4000;
 
-/** Limits of a push that arrived as a whole: work in proportion to its size. */
+/** Limits for a push that arrived completely: CPU time in proportion to its size. */
 export function limitsOfPush(bytes: number): ProcessLimits {
   const cpuSeconds = PUSH_CPU_SECONDS + Math.ceil((bytes / MIB) * PUSH_CPU_SECONDS_PER_MIB);
   return { ...PUSH, cpuSeconds };
 }
 
-/** Time that git has for a push once all of its bytes arrived. */
+/** Time limit for git after all bytes of a push arrived. */
 export function unpackWithinMs(bytes: number): number {
   return PUSH_AFTER_INPUT_MS + (bytes / MIB) * PUSH_AFTER_INPUT_MS_PER_MIB;
 }
@@ -61,7 +61,7 @@ export const DEFAULT_MEMORY_MIB = 512;
 
 let memoryMib = DEFAULT_MEMORY_MIB;
 
-/** Private memory that each git process started from now on may have. */
+/** Sets the private memory limit of git processes that start from now on. */
 export function limitGitMemory(mib: number): void {
   memoryMib = mib;
 }
@@ -72,7 +72,7 @@ export function gitMemoryMib(): number {
 
 export type Limit = 'memory' | 'time' | 'processor time' | 'output';
 
-/** A git process met a limit. Other processes, and other requests, go on. */
+/** A git process exceeded a limit. Other processes and requests continue. */
 export class GitLimitError extends GitError {
   readonly limit: Limit;
 
@@ -103,7 +103,7 @@ const OUT_OF_MEMORY =
   /out of memory|malloc failed|cannot allocate memory|mmap failed|unable to create thread/i;
 const OUT_OF_CPU = /died of signal (?:24|XCPU)\b/i;
 
-/** The limit that the words of git, or the signal that ended it, speak of. */
+/** Limit that stderr or the signal of a git process indicates. */
 export function limitMet(signal: NodeJS.Signals | null, stderr: string): Limit | undefined {
   if (signal === 'SIGXCPU' || OUT_OF_CPU.test(stderr)) return 'processor time';
   return OUT_OF_MEMORY.test(stderr) ? 'memory' : undefined;

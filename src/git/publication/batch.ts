@@ -1,4 +1,4 @@
-/** Chained commits, built in memory and published as one pack. */
+/** A chain of commits, built in memory and published as one pack. */
 
 import { Mutex } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
@@ -13,33 +13,33 @@ import type { CommitBatch, NewCommit } from '../repository.ts';
 import type { Publication } from './publisher.ts';
 
 export interface BatchParts {
-  /** The tree of a commit that is not of this batch. */
+  /** Tree id of a commit outside the batch. */
   treeOf(commit: string): Promise<string>;
-  /** A tree that is not of this batch. */
+  /** Loads a tree outside the batch. */
   load(id: string): Promise<Tree>;
   publish(batch: FinishedBatch): Promise<void>;
-  /** Signs every commit, when there is a key. */
+  /** Signs every commit; undefined: commits are not signed. */
   readonly sign?: CommitSignature | undefined;
 }
 
 export interface FinishedBatch extends Publication {
   readonly tip: string;
   readonly tipTree: string;
-  /** The newest tree of every directory that was changed, by id. */
+  /** Newest tree of every changed directory, by id. */
   readonly trees: ReadonlyMap<string, Tree>;
-  /** Any tree of the batch. */
+  /** Finds any tree that the batch made. */
   find(tree: string): Tree | undefined;
 }
 
 interface BatchObject extends PackObject {
-  /** For trees: how many in a row were made one from the other. */
+  /** For trees: number of versions in a row that derive from each other. */
   readonly run: number;
 }
 
-/** After so many deltas on each other a tree is stored whole: reading an old one stays cheap. */
+/** Limit for a chain of deltas. Then a tree is stored whole, so that reading an old one stays cheap. */
 const MAX_DELTA_RUN = 32;
 
-/** What one commit adds; it becomes part of the batch when the commit is complete. */
+/** Objects of one commit. They become part of the batch when the commit is complete. */
 interface Draft {
   readonly objects: Map<string, BatchObject>;
   readonly trees: NewTree[];
@@ -50,9 +50,9 @@ export class Batch implements CommitBatch {
   readonly #parts: BatchParts;
   #tip: string | undefined;
   #tipTree: string | undefined;
-  /** In the order they were made. */
+  /** In order of creation. */
   readonly #objects = new Map<string, BatchObject>();
-  /** The newest tree of every directory that was changed. */
+  /** Newest tree of every changed directory, by id. */
   readonly #trees = new Map<string, Tree>();
   /** One commit is added at a time, whether or not callers wait. */
   readonly #adding = new Mutex();
@@ -83,7 +83,7 @@ export class Batch implements CommitBatch {
       parent: this.#parent,
       tip,
       tipTree,
-      // Newest first: a delta's base, which is newer, comes before it.
+      // Newest first: the base of a delta is newer, and must come before it.
       objects: [...this.#objects.values()].reverse(),
       trees: this.#trees,
       find: (id) => this.#find(id),
@@ -93,7 +93,7 @@ export class Batch implements CommitBatch {
   #find(id: string): Tree | undefined {
     const newest = this.#trees.get(id);
     if (newest !== undefined || this.#objects.get(id)?.type !== 'tree') return newest;
-    // Replaced in one directory, still the tree of another with the same content.
+    // The tree was replaced in one directory, but another directory may have the same content.
     return Tree.parse(this.#content(id));
   }
 
@@ -103,7 +103,7 @@ export class Batch implements CommitBatch {
   }
 
   async #add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }> {
-    if (this.#published) throw new GitError('The batch was published: begin another');
+    if (this.#published) throw new GitError('The batch was published: start a new one');
     const draft: Draft = { objects: new Map(), trees: [] };
     const blobs = new Map<string, string>();
     const edits = commit.changes.map(({ path, content }): FileEdit => {
@@ -155,7 +155,7 @@ export class Batch implements CommitBatch {
     if (old.base !== undefined || old.run % MAX_DELTA_RUN === 0) return;
     const delta = reverseDelta(old.data, tree.bytes, origin.splices);
     if (delta.length * 2 > old.data.length) return;
-    // Replacing a value keeps its place in the order of the map.
+    // Setting an existing key keeps its position in the map.
     this.#objects.set(origin.id, { ...old, data: delta, base: id });
   }
 }

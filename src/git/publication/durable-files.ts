@@ -1,39 +1,40 @@
 /**
- * The calls that make a write durable, and no others: what a crash test must be able to break off
- * before and after each of them. Errors are those of node:fs.
+ * The file system calls that make a write durable. Crash tests stop before and after each of them.
+ * Errors are those of node:fs.
  */
 import * as fs from 'node:fs';
 import { promisify } from 'node:util';
+import { errorCode } from '../git-error.ts';
 
 export interface DurableFile {
   write(bytes: Buffer): Promise<void>;
-  /** Content and size are on stable storage; the name is not, see `syncDirectory`. */
+  /** Flushes content and size. The name needs `syncDirectory`. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A file whose size stays what it is. */
-export interface PlacedFile {
-  /** Resolves when the bytes are on stable storage. The order of two calls is the caller's to keep. */
+/** An open file of fixed size. */
+export interface FixedSizeFile {
+  /** Resolves when the bytes are on stable storage. Concurrent calls have no order. */
   writeAt(bytes: Buffer, position: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface DurableFiles {
-  /** A new, empty file. EEXIST when there is one. */
+  /** Creates an empty file. Rejects with EEXIST if it exists. */
   create(path: string, mode: number): Promise<DurableFile>;
-  /** A file that is there. */
-  open(path: string): Promise<PlacedFile>;
-  /** Writes to a file that is there and empty. Not flushed. */
+  /** Opens an existing file. */
+  open(path: string): Promise<FixedSizeFile>;
+  /** Writes to an existing, empty file, without a flush. */
   fill(path: string, bytes: Buffer): Promise<void>;
-  /** Content and size of a file that is there are on stable storage. */
+  /** Flushes content and size of an existing file. */
   syncFile(path: string): Promise<void>;
-  /** A second name. EEXIST when it is taken. */
+  /** Adds a hard link. Rejects with EEXIST if the name is taken. */
   link(existing: string, path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
   makeDirectory(path: string): Promise<void>;
-  /** Names that were added to, moved in and removed from a directory are on stable storage. */
+  /** Flushes the names that were added to, moved in and removed from a directory. */
   syncDirectory(path: string): Promise<void>;
 }
 
@@ -42,14 +43,16 @@ const fdatasync = promisify(fs.fdatasync);
 const writeFile = promisify(fs.writeFile);
 const unlink = promisify(fs.unlink);
 
-/** Larger writes leave the event loop; a small one into the page cache costs less than the way
- * to another thread and back. */
+/**
+ * Larger writes run on the thread pool. A small write to the page cache takes less time than the hop
+ * to another thread and back.
+ */
 const MAX_BLOCKING_WRITE = 256 * 1024;
 
-/** Only what takes long is done on another thread: fsync, large writes, giving up files. */
+/** Only slow calls run on the thread pool: fsync, large writes, and the removal of files. */
 export const realFiles: DurableFiles = {
   create: async (path, mode) => openFile(fs.openSync(path, 'wx', mode)),
-  open: async (path) => openPlaced(fs.openSync(path, 'r+')),
+  open: async (path) => openFixedSize(fs.openSync(path, 'r+')),
   fill: async (path, bytes) => {
     const fd = fs.openSync(path, 'r+');
     try {
@@ -75,9 +78,9 @@ async function syncPath(path: string): Promise<void> {
   }
 }
 
-function openPlaced(fd: number): PlacedFile {
+function openFixedSize(fd: number): FixedSizeFile {
   return {
-    // The flush begins before the call returns: there is other work to do meanwhile.
+    // The flush starts before the call returns, so that the caller can work meanwhile.
     writeAt: async (bytes, position) => {
       writeAll(fd, bytes, position);
       await fdatasync(fd);
@@ -108,7 +111,7 @@ export interface NewFile {
   readonly mode: number;
 }
 
-/** A new file with its content on stable storage. Leaves nothing open; may leave a part behind. */
+/** Writes a new file and flushes it. A failure may leave an incomplete file. */
 export async function writeDurably(
   files: DurableFiles,
   path: string,
@@ -117,7 +120,7 @@ export async function writeDurably(
   await write(files, path, { ...content, sync: true });
 }
 
-/** The same for what a loss of power may take: others see the content, the disk gets it later. */
+/** Like `writeDurably`, without the flush: other processes see the content, a power failure may lose it. */
 export async function writeSoon(
   files: DurableFiles,
   path: string,
@@ -141,16 +144,16 @@ async function write(
 }
 
 /**
- * The same for the directory of a ref. Git removes one that becomes empty, after it flushed the ref
- * to packed-refs: nothing is left to flush.
+ * Like `syncDirectory`, for the directory of a ref. Git removes a directory that becomes empty after it
+ * flushed the ref to packed-refs: then nothing is left to flush.
  */
 export async function syncRefDirectory(files: DurableFiles, path: string): Promise<void> {
   await files.syncDirectory(path).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
   });
 }
 
-/** Makes a directory and those above it, each name durable in its parent. */
+/** Creates a directory and its parents, and flushes each name in its parent. */
 export async function makeDirectories(files: DurableFiles, path: string): Promise<void> {
   if (fs.existsSync(path)) return;
   const parent = path.slice(0, path.lastIndexOf('/'));
@@ -158,8 +161,8 @@ export async function makeDirectories(files: DurableFiles, path: string): Promis
   try {
     await files.makeDirectory(path);
   } catch (error) {
-    // Another process may make the same directory for its own ref.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    // Another process may create the same directory for its own ref.
+    if (errorCode(error) !== 'EEXIST') throw error;
   }
   await files.syncDirectory(parent);
 }

@@ -1,4 +1,4 @@
-/** Work on publications that keeps a processor or the disk busy, done where nobody waits for it. */
+/** CPU-heavy and disk-heavy work on publications, kept off the path of the caller. */
 
 import { errorCode } from '../git-error.ts';
 import { removeReplaced, writeShortLived } from '../packs/short-lived-pack.ts';
@@ -8,17 +8,17 @@ import { type DurableFiles, writeSoon } from './durable-files.ts';
 import { type Publication, Publisher, type PublisherOptions } from './publisher.ts';
 
 export interface PackWorker {
-  /** The way without a log: resolves when the publication is durable and the branch is there. */
+  /** Publishes without the WAL: resolves when the publication is durable and the branch has moved. */
   publish(publication: Publication): Promise<void>;
-  /** Shows git a group that goes to the log, see `writeShortLived`. */
+  /** Writes the short-lived pack of a batch that goes to the WAL, see `writeShortLived`. */
   show(publication: Publication): Promise<void>;
-  /** See `saveLog`. */
+  /** See `checkpointLog`. */
   save(log: FullLog): Promise<void>;
   /** See `removeReplaced`. */
   remove(tips: readonly string[]): Promise<void>;
-  /** Makes and removes spare files; rejects when a part of it failed. */
+  /** Creates and removes preallocated files; rejects if some of it failed. */
   stock(stock: Stock): Promise<void>;
-  /** Resolves when what was asked for has ended, and left nothing behind. */
+  /** Resolves when all requested work has ended. */
   settled(): Promise<void>;
 }
 
@@ -28,14 +28,14 @@ export interface PackWorkerOptions extends Omit<PublisherOptions, 'gate'> {
   readonly files: DurableFiles;
 }
 
-/** On the thread of the caller. */
+/** Runs on the thread of the caller. */
 export class LocalPackWorker implements PackWorker {
-  readonly #place: PackWorkerOptions;
+  readonly #target: PackWorkerOptions;
   readonly #publisher: Publisher;
 
-  constructor(place: PackWorkerOptions) {
-    this.#place = place;
-    this.#publisher = new Publisher(place, place);
+  constructor(target: PackWorkerOptions) {
+    this.#target = target;
+    this.#publisher = new Publisher(target, target);
   }
 
   publish(publication: Publication): Promise<void> {
@@ -43,19 +43,19 @@ export class LocalPackWorker implements PackWorker {
   }
 
   show(publication: Publication): Promise<void> {
-    return writeShortLived(this.#place, publication);
+    return writeShortLived(this.#target, publication);
   }
 
   save(log: FullLog): Promise<void> {
-    return checkpointLog(this.#place, log);
+    return checkpointLog(this.#target, log);
   }
 
   remove(tips: readonly string[]): Promise<void> {
-    return removeReplaced(this.#place, tips);
+    return removeReplaced(this.#target, tips);
   }
 
   async stock({ make, drop }: Stock): Promise<void> {
-    const { files } = this.#place;
+    const { files } = this.#target;
     const done = [
       ...make.map((path) => writeSoon(files, path, { bytes: Buffer.alloc(0), mode: 0o666 })),
       ...drop.map((path) => files.remove(path).catch(unlessGone)),

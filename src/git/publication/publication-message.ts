@@ -1,11 +1,11 @@
-/** What the main thread and the one that publishes tell each other. */
+/** Messages between the main thread and the publishing thread. */
 import { GitError, RefLockedError, StorageError } from '../git-error.ts';
 import type { ObjectType } from '../objects/object-id.ts';
 import type { PackObject } from '../packs/pack-writer.ts';
 import { HeadMovedError } from '../repository.ts';
 import type { Publication } from './publisher.ts';
 
-/** A publication with all its bytes in one piece, which changes hands without being copied. */
+/** A publication with all its bytes in one buffer, which is transferred without a copy. */
 export interface PublicationMessage {
   readonly parent: string | undefined;
   readonly tip: string;
@@ -43,7 +43,7 @@ export function decodePublication(message: PublicationMessage): Publication {
   return { parent, tip, objects };
 }
 
-/** Errors do not keep their class between threads. */
+/** Errors lose their class between threads. */
 export type FailureMessage =
   | { readonly kind: 'moved'; readonly expected: string | undefined; readonly actual?: string }
   | { readonly kind: 'locked'; readonly lockFile: string; readonly waitedMs: number }

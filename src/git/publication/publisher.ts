@@ -1,18 +1,17 @@
 /**
- * Makes a group of commits durable and moves the branch to the last of them. The order is the
- * contract:
+ * Makes a batch of commits durable and moves the branch to its tip. The order is the contract:
  *
- * 1. pack, index and the new value of the ref are written under names git does not look at, each
- *    with an fsync, side by side;
- * 2. the ref is locked and compared: from here on nobody else moves it;
- * 3. the pack gets its name, then the index (git sees a pack once its index is there), and the
- *    directory is synced: the objects are durable before anything points to them;
- * 4. the ref is renamed into place and its directory is synced.
+ * 1. Write the pack, the index and the new value of the ref in parallel, under names that git ignores,
+ *    each with an fsync.
+ * 2. Lock the ref and compare it. From here on no other process moves it.
+ * 3. Rename the pack, then the index (git sees a pack once its index exists), and sync the directory:
+ *    the objects are durable before a ref points to them.
+ * 4. Rename the ref into place and sync its directory.
  *
- * Where a gate stands before the branch (a remote that has to have the commits first), it is asked
- * between 1 and 2.
+ * A gate (for example a remote that must receive the commits first) is asked between 1 and 2.
  *
- * A crash before 4 leaves at most unreachable objects and files of ours, removed at the next start.
+ * A crash before 4 leaves at most unreachable objects and temporary files, which the next start
+ * removes.
  */
 import { existsSync } from 'node:fs';
 import { readdir, rmdir } from 'node:fs/promises';
@@ -33,25 +32,25 @@ export interface Publication {
 }
 
 /**
- * Asked when a publication is on the disk and before the branch moves; throws to leave the branch
- * where it is. `objects` is an object directory with what is published.
+ * Called when a publication is on disk and before the branch moves; throws to leave the branch
+ * unmoved. `objects` is an object directory with the objects of the publication.
  */
 export type Gate = (publication: Publication, objects: string) => Promise<void>;
 
-/** What makes publications durable and visible. */
+/** Makes publications durable and visible. */
 export interface Publishing {
-  /** Publications take effect in the order of the calls; writing their files overlaps. */
+  /** Publications take effect in the order of the calls. Their files are written in parallel. */
   publish(publication: Publication): Promise<void>;
-  /** Resolves when every publication asked for so far has ended, and left nothing behind. */
+  /** Resolves when all publications so far have ended and their temporary files are removed. */
   settled(): Promise<void>;
-  /** Packs that were there stay there while work goes on that looks at all of them. */
+  /** Runs `work`, which reads all packs, while no pack is removed. */
   whileStill<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface PublisherOptions {
   readonly files: DurableFiles;
   readonly owner: string;
-  /** How long to wait for a ref lock that somebody else holds. */
+  /** Time limit for a ref lock of another process. */
   readonly lockPatienceMs: number;
   readonly gate?: Gate | undefined;
 }
@@ -84,7 +83,7 @@ export class Publisher implements Publishing {
     const done = this.#publishAfter(prepared, before).finally(() => {
       this.#running -= 1;
     });
-    // Whoever waits for a publication need not wait until the traces of a success are gone.
+    // After a success the caller does not wait for the removal of temporary files.
     const tidied = done.then(
       () => dropRefLock(this.#options.files, prepared.claim),
       () => this.#cleanUp(prepared),
@@ -112,7 +111,7 @@ export class Publisher implements Publishing {
   }
 
   async #publishAfter(prepared: Prepared, before: Promise<void>): Promise<void> {
-    // Not worth writing anything for a branch that is known to be elsewhere.
+    // Nothing is written for a branch that has already moved.
     if (this.#running === 1) await this.#compare(prepared.publication.parent);
     await this.#write(prepared);
     await before;
@@ -161,7 +160,7 @@ export class Publisher implements Publishing {
       await syncRefDirectory(files, dirname(ref));
     } catch (error) {
       if (state === 'locked') await files.remove(file).catch(() => undefined);
-      // Behind the gate the commits are there already: our branch will follow.
+      // The remote behind the gate already has the commits: this branch will follow.
       const isBehindGate = this.#options.gate !== undefined && !(error instanceof HeadMovedError);
       if (isBehindGate && error instanceof RefLockedError) {
         throw new StorageError(file, { cause: error, moved: true });
@@ -176,7 +175,7 @@ export class Publisher implements Publishing {
     try {
       await files.rename(names.newIndex, names.index);
     } catch (error) {
-      // Without its index nobody knows the pack, unless these very bytes were there before.
+      // A pack without an index is unused, unless a pack with the same bytes existed before.
       if (!existsSync(names.index)) await files.remove(names.pack).catch(() => undefined);
       throw error;
     }
@@ -197,17 +196,17 @@ export class Publisher implements Publishing {
   }
 }
 
-/** A failed system call in words that tell where the branch is; any other error as it is. */
+/** Wraps a failed system call in a StorageError that says if the branch moved; returns other errors. */
 export function asStorageError(
   error: unknown,
   { place, moved }: { readonly place: string; readonly moved: boolean },
 ): unknown {
   if (error instanceof GitError || errorCode(error) === undefined) return error;
-  const cause = error as NodeJS.ErrnoException;
-  return new StorageError(cause.path ?? place, { cause, moved });
+  const path = error instanceof Error && 'path' in error ? error.path : undefined;
+  return new StorageError(typeof path === 'string' ? path : place, { cause: error, moved });
 }
 
-/** The lock of a branch becomes the branch. */
+/** Renames the lock file of a branch to the branch. */
 export async function renameIntoPlace(
   files: DurableFiles,
   from: string,
@@ -222,12 +221,12 @@ export async function renameIntoPlace(
   }
 }
 
-/** What deleted branches `a/b` leave behind at `a`. */
+/** Removes the directory `a` that deleted branches `a/b` left. */
 async function removeEmptyDirectories(path: string): Promise<void> {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     if (!entry.isDirectory()) {
-      throw new GitError(`${path} holds other branches, so that no branch can have its name`, {
-        remedy: 'Rename those or choose another branch',
+      throw new GitError(`${path} contains other branches, so that no branch can have its name`, {
+        remedy: 'Rename those branches or choose another branch name',
       });
     }
     await removeEmptyDirectories(join(path, entry.name));

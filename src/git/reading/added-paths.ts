@@ -1,7 +1,6 @@
 /**
- * Entries that one tree has and another has not, found by reading only folders that differ: how many paths
- * a comparison of both lists, and which of the new names cannot be taken. Trees come here after they
- * were measured.
+ * Compares two trees entry by entry and reads only the folders that differ. It counts the paths that a
+ * full comparison would list, and reports new names that are not accepted. Trees are measured before.
  */
 import { nameFlaw } from '../objects/portable-name.ts';
 import { TreeCursor } from '../objects/tree-cursor.ts';
@@ -12,7 +11,7 @@ import type { ReadTrees, TreeSizes } from './tree-sizes.ts';
 export interface AddedPathsOptions {
   readonly read: ReadTrees;
   readonly sizes: TreeSizes;
-  /** All comparisons together list no more paths. */
+  /** Limit for the paths of all comparisons together. */
   readonly maxPaths: number;
 }
 
@@ -22,7 +21,7 @@ interface FolderPair {
   readonly name: string;
 }
 
-/** Entries to compare below one pair of folders. */
+/** Entries to compare below a pair of folders. */
 interface Differences {
   /** Entries of the folders themselves. */
   readonly entries: number;
@@ -30,7 +29,7 @@ interface Differences {
   readonly removed: readonly string[];
 }
 
-/** Flaws that are listed; the rest is listed once these are mended. */
+/** Limit for reported flaws. The rest is reported once these are fixed. */
 const MOST_FLAWS = 100;
 
 export class AddedPaths {
@@ -43,19 +42,19 @@ export class AddedPaths {
     this.#options = options;
   }
 
-  /** `old` undefined: all is new. Throws a TreeLimitError when there is too much. */
+  /** `old` undefined: everything is new. Throws a TreeLimitError above the limit. */
   async add(old: string | undefined, now: string): Promise<void> {
     this.#total += await this.#count({ old, now, name: '' }, []);
     this.#assert(this.#total);
   }
 
-  /** The depth is that of a measured tree. */
+  /** Recursion is safe: the depth of a measured tree is limited. */
   async #count({ old, now }: FolderPair, names: readonly string[]): Promise<number> {
     if (old === now) return 0;
     const key = `${old ?? ''} ${now}`;
     const known = this.#counts.get(key);
     if (known !== undefined) return known;
-    // Two folders that differ have a path that does: there are no more pairs than paths.
+    // Two different folders have at least one different path, so there are no more pairs than paths.
     this.#assert(this.#counts.size);
     const { entries, pairs, removed } = await this.#differences({ old, now }, names);
     let count = entries;
@@ -96,31 +95,31 @@ export class AddedPaths {
         if (before.isTree) removed.push(before.id);
         continue;
       }
-      if (how === 'added') this.#judge(after, names);
-      else if (!before.isSubmodule) this.#judgeMode(after, names);
+      if (how === 'added') this.#check(after, names);
+      else if (!before.isSubmodule) this.#checkMode(after, names);
       const old = how === 'changed' ? before.id : undefined;
       if (after.isTree) pairs.push({ old, now: after.id, name: after.name });
     }
     return { entries, pairs, removed };
   }
 
-  #judge(entry: TreeCursor, names: readonly string[]): void {
+  #check(entry: TreeCursor, names: readonly string[]): void {
     const { name } = entry;
     const flaw = nameFlaw(name);
     if (name === '.' || name === '..') {
-      this.#note([...names, name], 'The path leads out of its tree and is never followed');
+      this.#report([...names, name], 'The path leads out of its tree and is never followed');
     } else if (flaw !== undefined) {
-      this.#note([...names, name], `The path cannot be used: ${flaw}; rename the file`);
+      this.#report([...names, name], `The path cannot be used: ${flaw}; rename the file`);
     }
-    this.#judgeMode(entry, names);
+    this.#checkMode(entry, names);
   }
 
-  #judgeMode({ name, isSubmodule }: TreeCursor, names: readonly string[]): void {
+  #checkMode({ name, isSubmodule }: TreeCursor, names: readonly string[]): void {
     if (!isSubmodule) return;
-    this.#note([...names, name], 'A submodule is never followed; commit the file itself');
+    this.#report([...names, name], 'A submodule is never followed; commit the file itself');
   }
 
-  #note(names: readonly string[], problem: string): void {
+  #report(names: readonly string[], problem: string): void {
     if (this.flaws.length >= MOST_FLAWS) return;
     const path = pathOfNames(names);
     const isKnown = this.flaws.some((flaw) => flaw.path === path && flaw.problem === problem);
@@ -128,7 +127,7 @@ export class AddedPaths {
   }
 }
 
-/** Steps through two trees at once; the cursors are at the entries that differ. */
+/** Merges two sorted trees; the cursors stand at the entries that differ. */
 function* changedEntries(
   before: TreeCursor,
   after: TreeCursor,

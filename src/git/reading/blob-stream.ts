@@ -1,7 +1,7 @@
 /**
- * Blobs by the hundred: one `git cat-file` that writes without a pause, nothing kept of what came,
- * and no questions asked twice. Whatever is not as it should be fails the list that asked, and those
- * behind it; `Reader` tells what is wrong.
+ * Bulk reader of blobs: one `git cat-file` that streams without waiting, without retries and without
+ * buffering results. Any unexpected output fails the current list and those behind it; `Reader` then
+ * finds the cause.
  */
 
 import { GitError } from '../git-error.ts';
@@ -10,27 +10,27 @@ import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess } from '../process/git-process.ts';
 import { replies } from '../process/process-limits.ts';
 
-/** Called once for each id, in order. */
+/** Called once per id, in order. */
 export type TakeBlob = (content: Buffer, at: number) => void;
 
 interface List {
   readonly size: number;
   readonly take: TakeBlob;
   readonly settle: (error?: Error) => void;
-  /** Those that came. */
+  /** Number of blobs delivered. */
   taken: number;
 }
 
 const ARGS = ['cat-file', '--batch-command', '--buffer'];
 const LARGEST_BLOB = 8 * 1024 * 1024;
-/** A list is as long as its reader wants it; each blob is limited. */
+/** The length of a list is not limited; the size of each blob is. */
 const LIMITS = replies(Number.POSITIVE_INFINITY);
 
 export class BlobStream {
   readonly #context: GitContext;
   readonly #lists: List[] = [];
   #git: GitProcess | undefined;
-  /** What came and could not be used yet, and how much there must be before it can. */
+  /** Received chunks that are not parsed yet, and the number of bytes needed to continue. */
   #parts: Buffer[] = [];
   #held = 0;
   #wanted = 1;
@@ -39,7 +39,7 @@ export class BlobStream {
     this.#context = context;
   }
 
-  /** Resolves when all of them were taken. Lists may be read while others are. */
+  /** Resolves when all blobs were delivered. Several lists may be in progress. */
   read(ids: readonly string[], take: TakeBlob): Promise<void> {
     if (ids.length === 0) return Promise.resolve();
     let request = '';
@@ -79,7 +79,7 @@ export class BlobStream {
   #fail(error: Error): void {
     this.#git?.kill();
     this.#git = undefined;
-    this.#keep(EMPTY, 1);
+    this.#setRest(EMPTY, 1);
     for (const list of this.#lists.splice(0)) list.settle(error);
   }
 
@@ -92,14 +92,14 @@ export class BlobStream {
     for (;;) {
       const header = readHeader(data, at);
       if (header === undefined) {
-        this.#keep(data.subarray(at), 1);
+        this.#setRest(data.subarray(at), 1);
         return;
       }
       const { start, size } = header;
       // A newline follows.
       const end = start + size + 1;
       if (end > data.length) {
-        this.#keep(data.subarray(at), end - data.length);
+        this.#setRest(data.subarray(at), end - data.length);
         return;
       }
       this.#take(data.subarray(start, end - 1));
@@ -107,7 +107,7 @@ export class BlobStream {
     }
   }
 
-  #keep(rest: Buffer, more: number): void {
+  #setRest(rest: Buffer, more: number): void {
     this.#parts = rest.length === 0 ? [] : [rest];
     this.#held = rest.length;
     this.#wanted = rest.length + more;
@@ -115,7 +115,7 @@ export class BlobStream {
 
   #take(content: Buffer): void {
     const [list] = this.#lists;
-    if (list === undefined) throw new GitError('git cat-file gave more than it was asked for');
+    if (list === undefined) throw new GitError('git cat-file sent more objects than requested');
     list.take(content, list.taken);
     list.taken += 1;
     if (list.taken < list.size) return;
@@ -130,13 +130,13 @@ const LF = 0x0a;
 const ID_LENGTH = 40;
 const BLOB = Buffer.from(' blob ');
 
-/** `<id> SP blob SP <size> LF`; undefined: not all of it is there. */
+/** Parses `<id> SP blob SP <size> LF`; undefined: the header is incomplete. */
 function readHeader(data: Buffer, at: number): { start: number; size: number } | undefined {
   const lf = data.indexOf(LF, at);
   if (lf < 0) return undefined;
   const type = at + ID_LENGTH;
   for (let i = 0; i < BLOB.length; i++) {
-    if (data[type + i] !== BLOB[i]) throw new GitError('git cat-file gave something else');
+    if (data[type + i] !== BLOB[i]) throw new GitError('git cat-file sent no blob');
   }
   let size = 0;
   for (let i = type + BLOB.length; i < lf; i++) size = size * 10 + (data[i] ?? 0) - ZERO;

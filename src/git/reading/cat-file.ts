@@ -1,24 +1,24 @@
-/** The protocol of `git cat-file --batch`: one id a line, then `<id> SP <type> SP <size> LF <bytes> LF`. */
+/** The protocol of `git cat-file --batch`: one id per line; replies `<id> SP <type> SP <size> LF <bytes> LF`. */
 import { replies } from '../process/process-limits.ts';
 import type { Protocol, ReplyParser } from './request-process.ts';
 
 export interface FoundObject {
   readonly type: string;
   readonly size: number;
-  /** Absent when the object is larger than what is read. */
+  /** Absent if the object exceeds the size limit. */
   readonly content: Buffer | undefined;
 }
 
-/** undefined: there is no such object. */
+/** undefined: the object does not exist. */
 export type CatFileReply = FoundObject | undefined;
 
 const LF = 0x0a;
-/** The rest of an object that is larger by so much is not waited for. */
+/** If an object exceeds the limit by more than this, its rest is not read. */
 const SKIPPED_BYTES = 1024 * 1024;
 
 /**
- * `maxBytes`: larger objects are not kept in memory. A blob of gigabytes takes some kilobytes in a
- * push, so that the process which unpacks it is replaced.
+ * Objects above `maxBytes` are not held in memory. A blob of gigabytes may need only kilobytes in a
+ * push, so the process that unpacks it is replaced instead of read to the end.
  */
 export function catFileProtocol(maxBytes: number): Protocol<CatFileReply> {
   return {
@@ -33,7 +33,7 @@ export function catFileProtocol(maxBytes: number): Protocol<CatFileReply> {
 
 class CatFileParser implements ReplyParser<CatFileReply> {
   readonly #maxBytes: number;
-  /** The part of a header line that came so far. */
+  /** Part of a header line that has arrived. */
   #header = '';
   #body: { found: FoundObject; filled: number } | undefined;
 

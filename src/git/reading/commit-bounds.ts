@@ -1,6 +1,7 @@
 /**
- * Which commits no process may walk, and which commit stands for such a one: the nearest of its
- * first parents that is within the limits. What depends on history alone comes out the same everywhere.
+ * Finds commits that exceed the limits, and for each the commit to read in its place (stand-in): the
+ * nearest first parent within the limits. The result depends on history alone, so that every replica
+ * gets the same one.
  */
 
 import { BlobTooLargeError } from '../git-error.ts';
@@ -23,12 +24,12 @@ export class CommitBounds {
     this.#readCommit = readCommit;
   }
 
-  /** To be asked about commits with these trees soon. */
+  /** Measures these trees ahead of calls for their commits. */
   async prepare(trees: readonly string[]): Promise<void> {
     await this.#sizes.prepare(trees);
   }
 
-  /** Why a commit with this tree and these parents is not walked; undefined: it is. */
+  /** Reason why a commit with this tree and these parents is not read; undefined: it is within the limits. */
   async problemOf({ tree, parents }: CommitRoots): Promise<string | undefined> {
     if (parents.length > MAX_PARENTS) {
       return `The commit has ${parents.length} parents, more than ${MAX_PARENTS}`;
@@ -54,7 +55,7 @@ export class CommitBounds {
     return { problem: first, standIn: undefined };
   }
 
-  /** A problem where the commit itself is too large to be read. */
+  /** Returns a problem if the commit object is too large to read. */
   async #rootsOf(id: string): Promise<CommitRoots | string> {
     try {
       return rootsOfCommit(await this.#readCommit(id), id);

@@ -1,23 +1,23 @@
 /**
- * The protocol of `git diff-tree --stdin`: `<commit> <parent>` a line (or a root commit alone),
- * then the commit's id and its raw records, each ended by NUL. A line that is no id is echoed, and
- * that is how the end of an answer is known.
+ * The protocol of `git diff-tree --stdin`: one `<commit> <parent>` per line, or a root commit alone.
+ * The reply is the id of the commit and its raw records, each ended by NUL. Git echoes a line that is
+ * not an id, which marks the end of a reply.
  */
 import { decodePath } from '../objects/path-text.ts';
 import { replies } from '../process/process-limits.ts';
 import type { PathChange } from '../repository.ts';
 import type { Protocol, ReplyParser, RequestProcess } from './request-process.ts';
 
-/** A commit against one of its parents (or any other commit), or against nothing. */
+/** A commit and one of its parents, any other commit, or nothing. */
 export interface Comparison {
   readonly commit: string;
   readonly parent: string | undefined;
 }
 
-/** One list a comparison, in order; undefined where a commit is missing. */
+/** One list per comparison, in order; undefined if a commit is missing. */
 export type DiffTreeReply = readonly (readonly PathChange[])[] | undefined;
 
-/** Runs with GIT_FLUSH=0: git then writes out at the end mark instead of after every commit. */
+/** Runs with GIT_FLUSH=0: git then flushes at the end mark instead of after every commit. */
 export const diffTreeProtocol: Protocol<DiffTreeReply> = {
   args: [
     'diff-tree',
@@ -34,7 +34,7 @@ export const diffTreeProtocol: Protocol<DiffTreeReply> = {
   makeParser: () => new DiffTreeParser(),
   isDoubtful: (reply) => reply === undefined,
   maxRequests: 20_000,
-  // Some two million paths.
+  // About two million paths.
   limits: replies(256 * 1024 * 1024),
 };
 
@@ -75,8 +75,10 @@ class DiffTreeParser implements ReplyParser<DiffTreeReply> {
     this.#rest = data.subarray(at);
   }
 
-  /** Reads a record, a commit's id or the end mark; returns where the next begins, or -1 when it
-   * is not there as a whole. */
+  /**
+   * Reads a record, a commit id or the end mark. Returns the offset of the next item, or -1 if this one
+   * is incomplete.
+   */
   #readItem(data: Buffer, at: number, emit: (reply: DiffTreeReply) => void): number {
     switch (data[at]) {
       case COLON:

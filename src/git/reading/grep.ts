@@ -1,8 +1,8 @@
-/** Text in the files of a commit, found by git. */
+/** Text search in the files of a commit, with git grep. */
 import type { GitContext } from '../process/git-environment.ts';
 import { processError, tryGit } from '../process/git-process.ts';
 
-/** Matches of an extended regular expression, by file; none where the revision does not exist. */
+/** Matches of an extended regular expression, by file; empty if the revision does not exist. */
 export async function grepRevision(
   context: GitContext,
   revision: string,
@@ -12,13 +12,13 @@ export async function grepRevision(
   if ((await tryGit(context, known)).code !== 0) return new Map();
   const args = ['grep', '-z', '-I', '-o', '-E', '-e', pattern, revision, '--'];
   const { code, stdout, stderr } = await tryGit(context, args);
-  // 1: nothing matches.
+  // 1: no match.
   if (code !== 0 && code !== 1) throw processError(args, { code, signal: null }, stderr);
   const found = new Map<string, string[]>();
   for (const line of stdout.toString('utf8').split('\n')) {
-    const [place = '', text] = line.split('\0');
+    const [file = '', text] = line.split('\0');
     if (text === undefined) continue;
-    const path = place.slice(revision.length + 1);
+    const path = file.slice(revision.length + 1);
     found.set(path, [...(found.get(path) ?? []), text]);
   }
   return found;

@@ -1,6 +1,6 @@
 /**
- * The commits of a range with what each changed: `git rev-list` names them, one `git diff-tree`
- * compares each with every parent, some groups of commits ahead of the reader.
+ * The commits of a range with their changes. `git rev-list` lists them, and one `git diff-tree`
+ * compares each with every parent, a few chunks of commits ahead of the reader.
  */
 
 import { MissingObjectError } from '../git-error.ts';
@@ -13,8 +13,8 @@ import type { CommitBounds, CommitRoots } from './commit-bounds.ts';
 import { type Comparison, compareCommits, diffTreeProtocol } from './diff-tree.ts';
 import { RequestProcess } from './request-process.ts';
 
-const GROUP = 64;
-const GROUPS_AHEAD = 4;
+const CHUNK = 64;
+const CHUNKS_AHEAD = 4;
 
 export interface ListedCommit extends CommitRoots {
   readonly id: string;
@@ -57,8 +57,7 @@ export interface HistoryRange {
 }
 
 /**
- * A commit that is beyond the limits changes nothing; those on top of it are compared with the
- * commit that stands for it.
+ * A commit above the limits is reported without changes. Its children are compared with its stand-in.
  */
 export async function* history(
   source: HistorySource,
@@ -68,11 +67,11 @@ export async function* history(
   const standIns = new StandIns(bounds);
   try {
     const ahead: Promise<HistoryCommit[]>[] = [];
-    for await (const group of grouped(source.list(range))) {
-      const compared = compareGroup(source, await standIns.planFor(group));
+    for await (const chunk of chunked(source.list(range))) {
+      const compared = compareChunk(source, await standIns.planFor(chunk));
       // Awaited in its turn; until then a failure must not count as unhandled.
       compared.catch(() => undefined);
-      if (ahead.push(compared) >= GROUPS_AHEAD) yield* (await ahead.shift()) ?? [];
+      if (ahead.push(compared) >= CHUNKS_AHEAD) yield* (await ahead.shift()) ?? [];
     }
     for (const compared of ahead) yield* await compared;
   } finally {
@@ -80,16 +79,16 @@ export async function* history(
   }
 }
 
-/** A commit, and what its tree is compared with. */
+/** A commit and the commits to compare it with. */
 interface PlannedCommit extends ListedCommit {
-  /** `undefined` in it: nothing at all. Absent: its tree is not walked. */
+  /** An `undefined` item stands for the empty tree. Absent: the tree is not read. */
   readonly against?: readonly (string | undefined)[];
 }
 
-/** Stand-in of each commit whose children may still come. */
+/** Stand-in of each commit whose children may still follow. */
 class StandIns {
   readonly #bounds: CommitBounds;
-  /** Of commits beyond the limits, and of those outside of the range. */
+  /** Stand-ins of commits above the limits and of commits outside of the range. */
   readonly #found = new Map<string, string | undefined>();
   readonly #listed = new Set<string>();
 
@@ -97,10 +96,10 @@ class StandIns {
     this.#bounds = bounds;
   }
 
-  async planFor(group: readonly ListedCommit[]): Promise<PlannedCommit[]> {
-    await this.#bounds.prepare(group.map(({ tree }) => tree));
+  async planFor(chunk: readonly ListedCommit[]): Promise<PlannedCommit[]> {
+    await this.#bounds.prepare(chunk.map(({ tree }) => tree));
     const planned: PlannedCommit[] = [];
-    for (const commit of group) planned.push(await this.#plan(commit));
+    for (const commit of chunk) planned.push(await this.#plan(commit));
     return planned;
   }
 
@@ -127,15 +126,15 @@ class StandIns {
   }
 }
 
-async function compareGroup(
+async function compareChunk(
   source: HistorySource,
-  group: readonly PlannedCommit[],
+  chunk: readonly PlannedCommit[],
 ): Promise<HistoryCommit[]> {
-  const comparisons = group.flatMap((commit) => comparisonsOf(commit));
+  const comparisons = chunk.flatMap((commit) => comparisonsOf(commit));
   const lists = comparisons.length === 0 ? [] : await source.compare(comparisons);
   const compared = lists.values();
   const commits: HistoryCommit[] = [];
-  for (const { against, tree: _tree, ...commit } of group) {
+  for (const { against, tree: _tree, ...commit } of chunk) {
     const changes: (readonly PathChange[])[] = [];
     for (const parent of against ?? commit.parents) {
       if (against === undefined) changes.push([]);
@@ -154,7 +153,7 @@ function comparisonsOf(commit: PlannedCommit): Comparison[] {
     .map((parent) => ({ commit: id, parent }));
 }
 
-/** git compares a commit with nothing only where it has no parents. */
+/** git compares a commit with the empty tree only if it has no parents. */
 function isListed(
   { parents }: Pick<ListedCommit, 'parents'>,
   against: string | undefined,
@@ -167,17 +166,17 @@ async function additionsOf(context: GitContext, commit: string): Promise<PathCha
   return parseFileList(await runGit(context, args)).map(asAddition);
 }
 
-async function* grouped(commits: AsyncIterable<ListedCommit>): AsyncGenerator<ListedCommit[]> {
-  let group: ListedCommit[] = [];
+async function* chunked(commits: AsyncIterable<ListedCommit>): AsyncGenerator<ListedCommit[]> {
+  let chunk: ListedCommit[] = [];
   for await (const commit of commits) {
-    if (group.push(commit) < GROUP) continue;
-    yield group;
-    group = [];
+    if (chunk.push(commit) < CHUNK) continue;
+    yield chunk;
+    chunk = [];
   }
-  if (group.length > 0) yield group;
+  if (chunk.length > 0) yield chunk;
 }
 
-/** `<committer time> SP <id> SP <tree> SP (<parent> SP)*` a line. */
+/** Each line is `<committer time> SP <id> SP <tree> SP (<parent> SP)*`. */
 async function* listCommits(
   context: GitContext,
   { tips, not }: HistoryRange,

@@ -1,6 +1,6 @@
 /**
- * Reading objects for the sake of knowing that they can be read. Every check runs in git processes of
- * its own, which open the packs anew: those that run already may hold files that are gone.
+ * Integrity checks of objects. Every check runs in new git processes, which open the packs again:
+ * running ones may hold deleted files open.
  */
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,43 +15,43 @@ export interface CheckLimits {
   readonly signal: AbortSignal;
 }
 
-/** Derived files must not answer in place of the objects. */
-const ANEW = ['-c', 'core.commitGraph=false', '-c', 'pack.threads=1'];
-/** The newest commits, with the trees and the blobs that they changed. */
+/** The commit-graph must not answer in place of the objects. */
+const UNCACHED = ['-c', 'core.commitGraph=false', '-c', 'pack.threads=1'];
+/** The newest commits, with their trees and the blobs that they changed. */
 const NEWEST = [
   ...['log', '-n', '50', '--first-parent', '-m', '--numstat', '--format='],
   ...['--no-renames', '--no-ext-diff', '--no-textconv'],
 ];
-/** Every tree of one commit, and that its blobs are there. */
+/** Reads every tree of one commit, and checks that its blobs exist. */
 const PRESENT = ['rev-list', '--objects', '-n', '1', '--quiet'];
 const EVERYTHING = ['fsck', '--full', '--no-dangling', '--no-progress', '--no-reflogs'];
 
-/** From `git fsck`: an object that another one names is missing; a pack is damaged. */
+/** Exit codes of `git fsck`: an object that another one names is missing; a pack is damaged. */
 const UNREADABLE = 2 | 4;
-/** Complaints about what objects say: their bytes can be read. */
+/** Messages about the content of objects, whose bytes can be read. */
 const COMPLAINT = /^(?:error|warning) in \w+ [0-9a-f]{40}: /;
 
-/** Reason why the newest objects of a commit cannot be read; undefined: they can, or a limit was met. */
+/** Reason why the newest objects of a commit cannot be read; undefined: no damage found. */
 export async function tipDamage(
   context: GitContext,
   tip: string,
   limits: CheckLimits,
 ): Promise<string | undefined> {
   for (const check of [NEWEST, PRESENT]) {
-    const found = await runCheck(context, [...ANEW, ...check, tip, '--'], limits);
+    const found = await runCheck(context, [...UNCACHED, ...check, tip, '--'], limits);
     if (found === undefined) return undefined;
     if (found.code !== 0) return shortened(found.stderr);
   }
   return undefined;
 }
 
-/** Reason why some object that a commit reaches, or some pack, cannot be read. */
+/** Reason why an object that a commit reaches, or a pack, cannot be read; undefined: no damage found. */
 export async function historyDamage(
   context: GitContext,
   tip: string,
   limits: CheckLimits,
 ): Promise<string | undefined> {
-  const found = await runCheck(context, [...ANEW, ...EVERYTHING, tip], limits);
+  const found = await runCheck(context, [...UNCACHED, ...EVERYTHING, tip], limits);
   if (found === undefined || found.code === 0) return undefined;
   const lines = found.stderr.split('\n').filter((line) => !COMPLAINT.test(line));
   const isDamage = (found.code & UNREADABLE) !== 0 || lines.length > 0;
@@ -62,7 +62,7 @@ export function damageRemedy(gitDir: string): string {
   return `Restore the files of ${gitDir}/objects from a backup, or fetch the missing objects from a clone; \`gitplane doctor\` names what is damaged`;
 }
 
-/** Undefined: the check was called off, or met a limit, which says nothing about the objects. */
+/** Undefined: the check was aborted or met a limit, so that nothing is known about the objects. */
 async function runCheck(
   context: GitContext,
   args: readonly string[],
@@ -83,14 +83,14 @@ async function runCheck(
   return { code: end.code, stderr: git.stderr };
 }
 
-const LONGEST_WORDS = 400;
+const MAX_MESSAGE = 400;
 
 function shortened(stderr: string): string {
-  const words = stderr.trim().replaceAll(/\s*\n\s*/g, '; ');
-  return words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS)}…` : words;
+  const line = stderr.trim().replaceAll(/\s*\n\s*/g, '; ');
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
 
-/** Files of packs as they are on the disk: name, size, time of the last change. */
+/** Inode, size and modification time of each pack file, by name. */
 export type PackFiles = ReadonlyMap<string, string>;
 
 export async function packFiles(gitDir: string): Promise<PackFiles> {
@@ -104,7 +104,7 @@ export async function packFiles(gitDir: string): Promise<PackFiles> {
   return files;
 }
 
-/** New files harm nothing that was there. A file that changed under its name was not written by git. */
+/** Compares two states. Git never changes a pack file in place; new files damage no old object. */
 export function packFileChanges(
   before: PackFiles,
   now: PackFiles,
@@ -119,7 +119,7 @@ export function packFileChanges(
 
 const CHECKSUM = 20;
 
-/** Reason why git would use none of a pack: its file is missing, or ends with another checksum. */
+/** Reason why git would ignore a whole pack: its file is missing, or ends with another checksum. */
 export async function packDamage(gitDir: string, files: PackFiles): Promise<string | undefined> {
   for (const index of files.keys()) {
     if (!index.endsWith('.idx')) continue;
@@ -133,7 +133,7 @@ export async function packDamage(gitDir: string, files: PackFiles): Promise<stri
   return undefined;
 }
 
-/** A checksum that begins so many bytes before the end; undefined: there is no such file. */
+/** Checksum that starts this many bytes before the end; undefined: the file does not exist. */
 async function bytesBeforeEnd(file: string, distance: number): Promise<Buffer | undefined> {
   try {
     const handle = await open(file, 'r');

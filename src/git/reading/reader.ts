@@ -1,6 +1,6 @@
 /**
- * Reading a repository, or a quarantine of it. Objects come from a few persistent `git cat-file`
- * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
+ * Reader of a repository, or of a quarantine of it. Objects come from a few persistent `git cat-file`
+ * processes, differences from a persistent `git diff-tree`. Rare requests start one process each.
  */
 
 import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from '../git-error.ts';
@@ -29,7 +29,7 @@ import { RequestProcess } from './request-process.ts';
 import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from './tree-limits.ts';
 import { type TakeTree, TreeSizes } from './tree-sizes.ts';
 
-/** What can be asked of a repository without writing to it. */
+/** The part of a repository that only reads. */
 export type ObjectReader = Pick<
   Repository,
   | 'listFiles'
@@ -48,21 +48,21 @@ export type ObjectReader = Pick<
 >;
 
 export interface ReaderOptions {
-  /** Larger blobs are refused with a BlobTooLargeError instead of read into memory. */
+  /** Larger blobs are refused with a BlobTooLargeError. */
   readonly maxBlobBytes?: number;
-  /** Files and folders of a tree that is walked; trees with more are refused. Default: 1,000,000. */
+  /** Limit for the files and folders of one tree. Default: 1,000,000. */
   readonly maxPaths?: number | undefined;
-  /** Commits in one push. Default: 100,000. */
+  /** Limit for the commits of one push. Default: 100,000. */
   readonly maxCommits?: number;
-  /** Processes that may read objects at a time; starting one holds everything for some milliseconds. */
+  /** Processes that read objects in parallel. Starting one blocks the event loop for milliseconds. */
   readonly objectProcesses?: number;
 }
 
 export const DEFAULT_MAX_BLOB_BYTES = 16 * 1024 * 1024;
 
-/** One serves a long list while the others answer short questions. */
+/** One process can answer a long list while the others answer short requests. */
 const OBJECT_PROCESSES = 3;
-/** Commits remembered to be commits. */
+/** Size of the cache of ids that are known to be commits. */
 const MAX_KNOWN_COMMITS = 1000;
 
 export class Reader implements ObjectReader {
@@ -106,7 +106,7 @@ export class Reader implements ObjectReader {
     if (from === undefined) return (await this.listFiles(to)).map(asAddition);
     assertObjectId(from);
     if (from === to) return [];
-    // diff-tree takes a parent that is no commit for nothing at all, and answers that all is new.
+    // diff-tree treats a parent that is not a commit as the empty tree, and reports all paths as new.
     await this.#assertCommit(from);
     await this.#assertBounded(to);
     const { standIn: parent } = await this.#bounds.of(from);
@@ -127,7 +127,7 @@ export class Reader implements ObjectReader {
     return this.#readAll(ids, 'commit');
   }
 
-  /** The bytes of one object of a known type. */
+  /** Content of one object of a known type. */
   async readObject(id: string, type: ObjectType): Promise<Buffer> {
     assertObjectId(id);
     const [content] = await this.#readAll([id], type);
@@ -150,7 +150,7 @@ export class Reader implements ObjectReader {
     assertObjectId(other);
     const args = ['merge-base', '--all', one, other];
     const { code, stdout, stderr } = await tryGit(this.#context, args);
-    // 1 with nothing to say: no common ancestor.
+    // Exit code 1 without a message: no common ancestor.
     if (code !== 0 && (code !== 1 || stderr !== '')) {
       throw processError(args, { code, signal: null }, stderr);
     }
@@ -179,7 +179,7 @@ export class Reader implements ObjectReader {
     const args = ['merge-base', '--is-ancestor', ancestor, descendant];
     const { code, stderr } = await tryGit(this.#context, args);
     if (code === 0 || code === 1) return code === 0;
-    // A rewritten history may have lost the old commit: then it is no ancestor of anything here.
+    // A rewritten history may have lost the old commit: then it is not an ancestor.
     const known = await this.readObject(descendant, 'commit').then(() => this.#has(ancestor));
     if (!known) return false;
     throw processError(args, { code, signal: null }, stderr);
@@ -189,13 +189,13 @@ export class Reader implements ObjectReader {
     try {
       return noteOfCommit(await this.readObject(commit, 'commit'));
     } catch (error) {
-      if (error instanceof BlobTooLargeError) return await this.#noteWithoutMessage(commit);
+      if (error instanceof BlobTooLargeError) return await this.#metadataWithoutMessage(commit);
       throw error;
     }
   }
 
-  /** Of a commit that is too large to be read: its links and names, by git. */
-  async #noteWithoutMessage(commit: string): Promise<CommitNote> {
+  /** Parents and names of a commit that is too large to read, found by git. */
+  async #metadataWithoutMessage(commit: string): Promise<CommitNote> {
     const format = ['--no-commit-header', '--format=%P%n%an%n%ae%n%cn%n%ce'];
     const args = ['rev-list', '--max-count=1', ...format, commit];
     const lines = (await runGit(this.#context, args)).toString('utf8').split('\n');
@@ -228,7 +228,7 @@ export class Reader implements ObjectReader {
     return commitObjections(parts, pushed);
   }
 
-  /** Replaces the processes, so that files they hold open after a repack are freed. */
+  /** Replaces the processes, so that the files they hold open after a repack are freed. */
   retire(): void {
     for (const process of this.#objects) process.retire();
     this.#diffs.retire();
@@ -238,7 +238,7 @@ export class Reader implements ObjectReader {
     await Promise.all([...this.#objects, this.#diffs].map((process) => process.close()));
   }
 
-  /** The most frequent history is one commit on top of the other: it needs no process of its own. */
+  /** Answers the most frequent range, one commit on top of the other, without a process of its own. */
   async #nextCommit(from: string, to: string): Promise<HistoryCommit | undefined> {
     assertObjectId(from);
     assertObjectId(to);
@@ -251,7 +251,7 @@ export class Reader implements ObjectReader {
     return changes === undefined ? undefined : { id: to, ...links, changes };
   }
 
-  /** Undefined where git has to be asked: for what is missing, or is no commit, or an odd one. */
+  /** Undefined if git must be asked: the object is missing, not a commit, or has an unusual format. */
   async #linksOf(id: string): Promise<CommitLinks | undefined> {
     const found = await this.#leastBusy().ask(id);
     return found?.type === 'commit' && found.content !== undefined
@@ -264,7 +264,7 @@ export class Reader implements ObjectReader {
     try {
       await this.readObject(id, 'commit');
     } catch (error) {
-      // Its type is known, and nothing else is asked for.
+      // The error proves its type, which is enough here.
       if (!(error instanceof BlobTooLargeError)) throw error;
     }
     if (this.#commits.size >= MAX_KNOWN_COMMITS) this.#commits.clear();
@@ -273,7 +273,7 @@ export class Reader implements ObjectReader {
 
   async #assertBounded(commit: string): Promise<void> {
     const { problem } = await this.#bounds.of(commit);
-    if (problem !== undefined) throw new GitError(`Commit ${commit} is not read: ${problem}`);
+    if (problem !== undefined) throw new GitError(`Commit ${commit} cannot be read: ${problem}`);
   }
 
   async #has(id: string): Promise<boolean> {
@@ -290,15 +290,15 @@ export class Reader implements ObjectReader {
     return new Promise((resolve, reject) => {
       const contents = new Array<Buffer>(ids.length);
       const tooLarge: BlobTooLargeError[] = [];
-      let missing = ids.length;
+      let outstanding = ids.length;
       ids.forEach((id, i) => {
         process.send(id, (outcome) => {
           const content = this.#contentOf(id, outcome, type);
-          missing -= 1;
+          outstanding -= 1;
           if (content instanceof BlobTooLargeError) tooLarge.push(content);
           else if (content instanceof GitError) reject(content);
           else contents[i] = content;
-          if (missing > 0) return;
+          if (outstanding > 0) return;
           const [first, ...others] = tooLarge;
           if (first === undefined) resolve(contents);
           else reject(first.with(others));
@@ -307,12 +307,12 @@ export class Reader implements ObjectReader {
     });
   }
 
-  /** Each is given away as it comes: many large ones are never in memory together. */
+  /** Passes each tree on when it arrives, so that large trees are not in memory together. */
   #readTrees(ids: readonly string[], take: TakeTree): Promise<void> {
     const process = this.#leastBusy();
     return new Promise((resolve, reject) => {
-      let missing = ids.length;
-      if (missing === 0) resolve();
+      let outstanding = ids.length;
+      if (outstanding === 0) resolve();
       const settle = (id: string, outcome: CatFileReply | GitError): void => {
         const found = this.#contentOf(id, outcome, 'tree');
         if (found instanceof GitError && !(found instanceof BlobTooLargeError)) throw found;
@@ -323,8 +323,8 @@ export class Reader implements ObjectReader {
         process.send(id, (outcome) => {
           try {
             settle(id, outcome);
-            missing -= 1;
-            if (missing === 0) resolve();
+            outstanding -= 1;
+            if (outstanding === 0) resolve();
           } catch (error) {
             reject(error);
           }

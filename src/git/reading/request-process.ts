@@ -1,7 +1,7 @@
 /**
- * A git process that answers requests in order (`cat-file --batch`, `diff-tree --stdin`): started
- * when it is first needed, pipelined, and replaced when it dies. A request that was in the pipe of
- * a dead process is asked again; the one that the process died on, once.
+ * A git process that answers requests in order (`cat-file --batch`, `diff-tree --stdin`). It is started
+ * at first use, pipelined, and replaced when it dies. Requests in the pipe of a dead process are sent
+ * again; the one that was being answered is retried once.
  */
 
 import { GitError } from '../git-error.ts';
@@ -10,7 +10,7 @@ import { GitProcess } from '../process/git-process.ts';
 import { GitLimitError, type ProcessLimits } from '../process/process-limits.ts';
 
 export interface ReplyParser<Reply> {
-  /** Takes what came next and emits each reply that is complete, in order. */
+  /** Takes the next chunk and emits each complete reply, in order. */
   push(chunk: Buffer, emit: (reply: Reply) => void): void;
 }
 
@@ -19,13 +19,13 @@ export interface Protocol<Reply> {
   readonly env?: Readonly<Record<string, string>>;
   makeParser(): ReplyParser<Reply>;
   /**
-   * Whether a reply may be wrong only because the process is old (it looked before a repack moved
-   * the object). Such a request is asked once more, of a new process.
+   * True if a reply may be wrong only because the process is old (it listed the packs before a repack
+   * moved the object). Such a request is retried once with a new process.
    */
   isDoubtful(reply: Reply): boolean;
-  /** True if the process is not worth waiting for after this reply: it is replaced. */
+  /** True if the rest of this reply is not worth reading: the process is replaced. */
   isLast?(reply: Reply): boolean;
-  /** After so many requests a process is replaced: some of git's grow with each one. */
+  /** Requests after which a process is replaced: the memory of some git commands grows with each. */
   readonly maxRequests: number;
   readonly limits: ProcessLimits;
 }
@@ -39,11 +39,11 @@ interface Request<Reply> {
 
 interface Worker<Reply> {
   readonly git: GitProcess;
-  /** Ended by us: nobody is to blame, and what it still says is not read. */
+  /** Killed on purpose: its requests are sent again, and its remaining output is ignored. */
   isAbandoned: boolean;
   readonly waiting: Queue<Request<Reply>>;
   readonly ended: Promise<void>;
-  /** Lines not yet written: those of one turn of the event loop share a write. */
+  /** Lines that are not written yet. The lines of one tick share a write. */
   outbox: string[];
   requests: number;
 }
@@ -52,7 +52,7 @@ export class RequestProcess<Reply> {
   readonly #context: GitContext;
   readonly #protocol: Protocol<Reply>;
   #current: Worker<Reply> | undefined;
-  /** Every process that has not ended, the retired ones too. */
+  /** All processes that have not ended, including retired ones. */
   readonly #workers = new Set<Worker<Reply>>();
   #closed = false;
 
@@ -61,14 +61,14 @@ export class RequestProcess<Reply> {
     this.#protocol = protocol;
   }
 
-  /** Requests without a reply yet. */
+  /** Number of requests without a reply. */
   get pending(): number {
     let sum = 0;
     for (const worker of this.#workers) sum += worker.waiting.length;
     return sum;
   }
 
-  /** Asks one question: a line without its newline. `settle` is called exactly once. */
+  /** Sends one request: a line without its newline. `settle` is called exactly once. */
   send(line: string, settle: (outcome: Reply | GitError) => void): void {
     this.#send({ line, settle, deaths: 0, doubted: false });
   }
@@ -82,7 +82,7 @@ export class RequestProcess<Reply> {
     });
   }
 
-  /** Lets the process finish what it was asked; the next request starts a new one. */
+  /** Lets the process finish its requests; the next request starts a new process. */
   retire(): void {
     const worker = this.#current;
     this.#current = undefined;
@@ -91,7 +91,7 @@ export class RequestProcess<Reply> {
     worker.git.stdin.end();
   }
 
-  /** Kills the process; what is pending is rejected. */
+  /** Kills the process and rejects pending requests. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#current = undefined;
@@ -132,7 +132,7 @@ export class RequestProcess<Reply> {
       }),
     };
     git.stdout.on('data', (chunk: Buffer) => {
-      // The rest of a reply that is too long is not read.
+      // The rest of a reply above the limit is ignored.
       if (git.met === undefined && !worker.isAbandoned)
         parser.push(chunk, (reply) => this.#settle(worker, reply));
     });
@@ -154,12 +154,12 @@ export class RequestProcess<Reply> {
     this.#send(request);
   }
 
-  /** The first request of a dead process is the one it died on; the others are innocent. */
+  /** The first waiting request is the one that the process died on. The others are sent again. */
   #recover(waiting: Queue<Request<Reply>>, error: GitError): void {
     const first = waiting.shift();
     if (first !== undefined) {
       first.deaths += 1;
-      // Asked again it would meet the same limit.
+      // A retry would meet the same limit.
       const isFinal = this.#closed || first.deaths > 1 || error instanceof GitLimitError;
       if (isFinal) first.settle(error);
       else this.#send(first);
@@ -185,7 +185,7 @@ function flush<Reply>(worker: Worker<Reply>): void {
   if (worker.git.stdin.writable) worker.git.stdin.write(lines);
 }
 
-/** First in, first out, without moving what stays. */
+/** FIFO queue whose `shift` does not move the remaining items. */
 class Queue<T> {
   #items: (T | undefined)[] = [];
   #head = 0;

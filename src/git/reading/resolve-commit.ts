@@ -1,10 +1,10 @@
-/** From what people call a commit to its id. Nothing they write becomes an option of git. */
+/** Resolution of user input to a commit id. No input becomes an option of git. */
 
 import { isObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { tryGit } from '../process/git-process.ts';
 
-/** The commit that an expression of git names, as in `HEAD~1`; undefined: there is none. */
+/** Commit that a git revision names, as in `HEAD~1`; undefined: none. */
 export async function resolveCommit(
   context: GitContext,
   expression: string,
@@ -17,7 +17,7 @@ export async function resolveCommit(
   return code === 0 && isObjectId(id) ? id : undefined;
 }
 
-/** Whether a branch or tag leads to the commit. */
+/** True if a branch or tag reaches the commit. */
 export async function isOnSomeRef(context: GitContext, commit: string): Promise<boolean> {
   if (!isObjectId(commit)) return false;
   const args = ['for-each-ref', '--count=1', '--format=%(refname)', `--contains=${commit}`];

@@ -1,13 +1,13 @@
 /**
- * Which paths a commit itself is to blame for. A merge takes most of what it brings from its
- * parents; what it decides on its own is its own, such as bringing an old version back.
+ * Paths that a commit itself changed. A merge takes most of its content from its parents; only paths
+ * that git would not have merged that way count as its own, for example a restored old version.
  */
 import type { HistoryCommit, PathChange, Repository } from '../repository.ts';
 
-/** What has to be read to tell. */
+/** Read access that the computation needs. */
 export type MergeSource = Pick<Repository, 'diff' | 'mergeBases'>;
 
-/** Every path that differs from a parent. */
+/** Paths that differ from any parent. */
 export function changedPaths(commit: HistoryCommit): string[] {
   const lists = commit.changes;
   if (lists.length <= 1) return (lists[0] ?? []).map(({ path }) => path);
@@ -15,9 +15,9 @@ export function changedPaths(commit: HistoryCommit): string[] {
 }
 
 /**
- * Those of `paths` that are the commit's own. In a merge a path is not when git would have merged it
- * so by itself: only one side changed the file since the sides parted, and the merge has that
- * side's version.
+ * Filters `paths` for those that the commit itself changed. In a merge, a path does not count if git
+ * would have merged it the same way: only one side changed the file since the merge base, and the merge
+ * has the version of that side.
  */
 export async function ownPaths(
   source: MergeSource,
@@ -28,12 +28,12 @@ export async function ownPaths(
   const lists = commit.changes.map((changes) => new Set(changes.map(({ path }) => path)));
   const sides = new Sides(source, commit.parents);
   const own: string[] = [];
-  for (const path of paths) if (!(await isTaken(path, lists, sides))) own.push(path);
+  for (const path of paths) if (!(await isInherited(path, lists, sides))) own.push(path);
   return own;
 }
 
-/** Whether each parent that has something else was overtaken by one that has this. */
-async function isTaken(
+/** True if each parent with another version is superseded by a parent with this version. */
+async function isInherited(
   path: string,
   lists: readonly ReadonlySet<string>[],
   sides: Sides,
@@ -41,16 +41,16 @@ async function isTaken(
   const all = lists.map((_, i) => i);
   const same = all.filter((i) => lists[i]?.has(path) === false);
   for (const other of all.filter((i) => !same.includes(i))) {
-    let overtaken = false;
+    let superseded = false;
     for (const winner of same) {
-      overtaken ||= !(await sides.changed({ since: winner, by: other })).has(path);
+      superseded ||= !(await sides.changed({ since: winner, by: other })).has(path);
     }
-    if (!overtaken) return false;
+    if (!superseded) return false;
   }
   return true;
 }
 
-/** What the parents of a merge did since they parted, read once. */
+/** Changes of the parents of a merge since their merge bases, each read once. */
 class Sides {
   readonly #source: MergeSource;
   readonly #parents: readonly string[];
@@ -61,7 +61,7 @@ class Sides {
     this.#parents = parents;
   }
 
-  /** Paths that `by` changed since it and `since` parted; with several such points, since any. */
+  /** Paths that `by` changed since its merge base with `since`; with several bases, since any. */
   changed({ since, by }: { since: number; by: number }): Promise<ReadonlySet<string>> {
     const key = `${since} ${by}`;
     const known = this.#known.get(key) ?? this.#read(since, by);

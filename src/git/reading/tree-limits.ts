@@ -1,23 +1,23 @@
-/** Limits of a tree, and the error that names the place where one is exceeded. */
+/** Limits of a tree, and the error that names the folder that exceeds one. */
 import { GitError } from '../git-error.ts';
 import { decodePath } from '../objects/path-text.ts';
 
-/** Files and folders of one tree, unless the operator says otherwise. */
+/** Default limit for the files and folders of one tree. */
 export const DEFAULT_MAX_PATHS = 1_000_000;
-/** Folders below each other. */
+/** Limit for nested folders. */
 export const MAX_DEPTH = 64;
-/** As PATH_MAX of Linux has it. */
+/** PATH_MAX of Linux. */
 export const MAX_PATH_BYTES = 4_096;
-/** One tree object, which git reads into memory as a whole. */
+/** Limit for one tree object, which git reads into memory as a whole. */
 export const MAX_TREE_BYTES = 16 * 1024 * 1024;
-/** One commit or tag object. */
+/** Limit for one commit or tag object. */
 export const MAX_COMMIT_BYTES = 1024 * 1024;
-/** Each parent is compared with the commit. */
+/** Limit for parents, since each is compared with the commit. */
 export const MAX_PARENTS = 100;
 
-/** A tree that no process may walk: it would take more memory or time than the limits allow. */
+/** A tree that must not be read: it would take more memory or time than the limits allow. */
 export class TreeLimitError extends GitError {
-  /** The folder, `''` for the root. */
+  /** Path of the folder, `''` for the root. */
   readonly path: string;
   readonly problem: string;
 
@@ -29,7 +29,7 @@ export class TreeLimitError extends GitError {
   }
 }
 
-/** Names as they are in trees, one character a byte, as the text of a path. */
+/** Converts names from tree objects (one character per byte) to the text of a path. */
 export function pathOfNames(names: readonly string[]): string {
   return decodePath(Buffer.from(names.join('/'), 'latin1'));
 }

@@ -1,7 +1,7 @@
 /**
- * Counts the paths of trees before any process walks them. Equal folders are one object to git, so
- * that a few kilobytes can hold billions of paths: each distinct tree is read once here, and its
- * counts are multiplied.
+ * Counts the paths of a tree before a git process reads it. Equal folders are one object in git, so
+ * that a few kilobytes can stand for billions of paths. Each distinct tree is read once, and its count
+ * is multiplied.
  */
 import { setImmediate } from 'node:timers/promises';
 import { TreeCursor } from '../objects/tree-cursor.ts';
@@ -14,15 +14,15 @@ import {
 } from './tree-limits.ts';
 
 export interface TreeSize {
-  /** Files and folders below; Infinity when a number cannot hold it. */
+  /** Files and folders below; Infinity above the range of a number. */
   readonly paths: number;
-  /** Folders below each other. */
+  /** Depth of nested folders. */
   readonly depth: number;
-  /** Bytes of the longest path below. */
+  /** Length of the longest path below, in bytes. */
   readonly longest: number;
 }
 
-/** Called once for each tree, in any order; without bytes for one of more than MAX_TREE_BYTES. */
+/** Called once per tree, in any order; without bytes for a tree above MAX_TREE_BYTES. */
 export type TakeTree = (id: string, bytes: Buffer | undefined) => void;
 export type ReadTrees = (ids: readonly string[], take: TakeTree) => Promise<void>;
 
@@ -31,25 +31,25 @@ interface Folder {
   readonly name: string;
 }
 
-/** One tree object: the size of what is known of it, and the folders of which nothing is known yet. */
+/** One tree object: the size of its known part, and the folders that are not measured yet. */
 interface Shape extends TreeSize {
   readonly folders: readonly Folder[];
 }
 
-/** By raw id: the size of a tree follows from its id, in whatever repository it is. */
+/** Sizes by raw id. The size of a tree follows from its id, in any repository. */
 const known = new Map<string, TreeSize>();
 const MOST_KNOWN = 250_000;
 const MOST_REFUSED = 1000;
-/** Trees asked for at once. */
+/** Trees per request. */
 const CHUNK = 64;
-/** Trees combined before others get the event loop. */
-const STEPS_AT_ONCE = 10_000;
+/** Steps between two yields to the event loop. */
+const STEPS_PER_YIELD = 10_000;
 const EMPTY: TreeSize = { paths: 0, depth: 0, longest: 0 };
 
 export class TreeSizes {
   readonly #read: ReadTrees;
   readonly #maxPaths: number;
-  /** The same tree is asked about many times. */
+  /** Cached, because the same tree is measured many times. */
   readonly #refused = new Map<string, TreeLimitError>();
 
   constructor(read: ReadTrees, maxPaths: number) {
@@ -57,7 +57,7 @@ export class TreeSizes {
     this.#maxPaths = maxPaths;
   }
 
-  /** Measures many trees with few questions; those that are beyond a limit are found out later. */
+  /** Measures many trees with few requests. Trees above a limit are reported later by `measure`. */
   async prepare(roots: readonly string[]): Promise<void> {
     const unknown = roots.filter((root) => !known.has(keyOf(root)) && !this.#refused.has(root));
     if (unknown.length < 2) return;
@@ -68,7 +68,7 @@ export class TreeSizes {
     }
   }
 
-  /** Throws a TreeLimitError that names the folder. */
+  /** Throws a TreeLimitError with the path of the folder. */
   async measure(root: string): Promise<TreeSize> {
     const refused = this.#refused.get(root);
     if (refused !== undefined) throw refused;
@@ -88,10 +88,10 @@ export class TreeSizes {
 function problemOf({ paths, depth, longest }: TreeSize, maxPaths: number): string | undefined {
   if (depth > MAX_DEPTH) return tooDeep;
   if (paths > maxPaths) return tooMany(maxPaths);
-  return longest > MAX_PATH_BYTES ? `holds a path of more than ${MAX_PATH_BYTES} bytes` : undefined;
+  return longest > MAX_PATH_BYTES ? `has a path of more than ${MAX_PATH_BYTES} bytes` : undefined;
 }
 
-/** Adds what a folder holds to what the tree around it holds. */
+/** Adds the size of a folder to the size of the tree that contains it. */
 function grow(
   tree: { paths: number; depth: number; longest: number },
   nameBytes: number,
@@ -110,17 +110,17 @@ const tooLarge = `is a folder of more than ${MAX_TREE_BYTES / 2 ** 20} MiB, whic
 const tooDeep = `is more than ${MAX_DEPTH} folders deep`;
 
 function tooMany(maxPaths: number): string {
-  return `holds more than ${maxPaths} paths (--push-max-paths)`;
+  return `has more than ${maxPaths} paths (--push-max-paths)`;
 }
 
-/** One look at one tree; ends as soon as a limit is passed. */
+/** One measurement; it ends as soon as a limit is exceeded. */
 class Measurement {
   readonly #read: ReadTrees;
   readonly #maxPaths: number;
   readonly #shapes = new Map<string, Shape>();
   readonly #sizes = new Map<string, TreeSize>();
-  /** Place at which a tree was met first. */
-  readonly #places = new Map<string, { readonly parent: string; readonly name: string }>();
+  /** Parent and name at the first occurrence of each tree. */
+  readonly #origins = new Map<string, { readonly parent: string; readonly name: string }>();
   #entries = 0;
 
   constructor(read: ReadTrees, maxPaths: number) {
@@ -138,10 +138,10 @@ class Measurement {
     const size = this.#sizeOf(root);
     const problem = problemOf(size, this.#maxPaths);
     if (problem === undefined) return size;
-    throw new TreeLimitError(this.#guilty(root), problem);
+    throw new TreeLimitError(this.#culprit(root), problem);
   }
 
-  /** Level by level: a level is one question to git. */
+  /** Reads level by level, one request per chunk of a level. */
   async #readShapes(roots: readonly string[]): Promise<void> {
     let level = [...new Set(roots)];
     for (let depth = 0; level.length > 0; depth += 1) {
@@ -149,7 +149,7 @@ class Measurement {
       const below = new Set<string>();
       for (let at = 0; at < level.length; at += CHUNK) {
         await this.#read(level.slice(at, at + CHUNK), (id, bytes) => this.#add(id, bytes, below));
-        // Every tree that is read is at least once below the root.
+        // Every tree that is read occurs at least once below the root.
         if (this.#entries > this.#maxPaths) {
           throw new TreeLimitError(this.#pathOf(level[at] ?? ''), tooMany(this.#maxPaths));
         }
@@ -168,13 +168,13 @@ class Measurement {
         continue;
       }
       const size = known.get(entry.rawId);
-      // One that is too large by itself is kept for its name.
+      // A folder that exceeds a limit by itself is recorded for its name.
       if (size !== undefined && problemOf(size, this.#maxPaths) === undefined) {
         grow(shape, entry.nameBytes, size);
       } else {
         const folder = { id: entry.id, name: entry.name };
         shape.folders.push(folder);
-        this.#meet(folder, { parent: id, below, size });
+        this.#addFolder(folder, { parent: id, below, size });
       }
     }
     shape.paths += entries;
@@ -182,22 +182,22 @@ class Measurement {
     this.#shapes.set(id, shape);
   }
 
-  #meet(
+  #addFolder(
     { id, name }: Folder,
     { parent, below, size }: { parent: string; below: Set<string>; size: TreeSize | undefined },
   ): void {
-    if (this.#places.has(id)) return;
-    this.#places.set(id, { parent, name });
+    if (this.#origins.has(id)) return;
+    this.#origins.set(id, { parent, name });
     if (size === undefined) below.add(id);
     else this.#sizes.set(id, size);
   }
 
-  /** Children before parents, without recursion: a tree may be deeper than any stack. */
+  /** Sums up children before parents, without recursion: a tree may be deeper than the stack. */
   async #combine(root: string): Promise<void> {
     const waiting = [root];
     let steps = 0;
     for (let id = waiting.at(-1); id !== undefined; id = waiting.at(-1)) {
-      if (++steps % STEPS_AT_ONCE === 0) await setImmediate();
+      if (++steps % STEPS_PER_YIELD === 0) await setImmediate();
       const shape = this.#sizes.has(id) ? undefined : this.#shapes.get(id);
       const missing = shape?.folders.filter((folder) => !this.#sizes.has(folder.id)) ?? [];
       if (missing.length > 0) {
@@ -205,7 +205,7 @@ class Measurement {
         continue;
       }
       waiting.pop();
-      if (shape !== undefined) this.#keep(id, this.#sum(shape));
+      if (shape !== undefined) this.#setSize(id, this.#sum(shape));
     }
   }
 
@@ -215,7 +215,7 @@ class Measurement {
     return size;
   }
 
-  #keep(id: string, size: TreeSize): void {
+  #setSize(id: string, size: TreeSize): void {
     this.#sizes.set(id, size);
     known.set(keyOf(id), size);
     for (const oldest of known.keys()) {
@@ -228,8 +228,8 @@ class Measurement {
     return this.#sizes.get(id) ?? EMPTY;
   }
 
-  /** Down to the folder that passes the limit by itself. */
-  #guilty(root: string): string {
+  /** Path of the deepest folder that exceeds a limit by itself. */
+  #culprit(root: string): string {
     const names: string[] = [];
     for (let shape = this.#shapes.get(root); shape !== undefined && names.length < MAX_DEPTH; ) {
       const next = shape.folders.find(
@@ -244,10 +244,10 @@ class Measurement {
 
   #pathOf(tree: string): string {
     const names: string[] = [];
-    let place = this.#places.get(tree);
-    while (place !== undefined) {
-      names.push(place.name);
-      place = this.#places.get(place.parent);
+    let origin = this.#origins.get(tree);
+    while (origin !== undefined) {
+      names.push(origin.name);
+      origin = this.#origins.get(origin.parent);
     }
     return pathOfNames(names.reverse());
   }

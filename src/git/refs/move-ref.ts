@@ -1,4 +1,4 @@
-/** Moving a ref to a commit that is in the repository already, durably and under git's lock. */
+/** Moves a ref to a commit of the repository, durably and under the ref lock of git. */
 import { dirname, join } from 'node:path';
 import { thisOwner } from '../../files/index.ts';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
@@ -14,14 +14,14 @@ import { dropRefLock, newRefLock, takeLock, writeRefLock } from './ref-lock.ts';
 
 export interface RefMove {
   readonly ref: string;
-  /** Where it must be; undefined: it must not exist. */
+  /** Expected value; undefined: the ref must not exist. */
   readonly from: string | undefined;
   readonly to: string;
 }
 
 const PATIENCE_MS = 2_000;
 
-/** Throws HeadMovedError, and changes nothing, when the ref is not at `from`. */
+/** Throws HeadMovedError, and changes nothing, if the ref is not at `from`. */
 export async function moveRef(
   gitDir: string,
   { ref, from, to }: RefMove,

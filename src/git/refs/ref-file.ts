@@ -1,31 +1,33 @@
 /**
- * A branch as git keeps it on disk: a loose file, or a line of packed-refs, moved under
- * `<ref>.lock`. We follow git's lock protocol to the letter, so that a push by git and a commit of
- * ours never lose each other.
+ * Reads a branch from disk: a loose file or a line of packed-refs, both changed under `<ref>.lock`.
+ * This folder follows the lock protocol of git exactly, so that a push by git and a commit of the
+ * daemon never lose each other.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode, GitError } from '../git-error.ts';
 import { isObjectId } from '../objects/object-id.ts';
 
-/** Where a ref points now; undefined when it does not exist. */
+/** Current value of a ref; undefined if it does not exist. */
 export async function readRef(gitDir: string, ref: string): Promise<string | undefined> {
   const path = join(gitDir, ref);
   const loose = readIfThere(path);
   if (loose !== undefined) return parseLooseRef(loose, path);
-  // In this order: git writes a ref to packed-refs before it removes the loose file.
+  // In this order, because git writes packed-refs before it removes the loose file.
   const packed = readIfThere(join(gitDir, 'packed-refs'));
   return packed === undefined ? undefined : findPackedRef(packed, ref);
 }
 
-/** Blocking: some 40 bytes from the page cache, several times a write; the way to another thread and
- * back costs many times as much. */
+/**
+ * Blocking: it reads some 40 bytes from the page cache, several times per write. The hop to another
+ * thread and back costs many times as much.
+ */
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const code = errorCode(error);
-    // A directory of the name holds other branches, or nothing.
+    // A directory of that name contains other branches, or nothing.
     if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') return undefined;
     throw new GitError(`Cannot read ${path} (${code})`, {
       remedy: 'Check its permissions and the disk',

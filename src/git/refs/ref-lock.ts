@@ -1,6 +1,7 @@
 /**
- * The lock of a ref, taken by linking a file of ours to its name: as atomic as creating it, and
- * when we crash, the shared inode tells the next start that the lock is ours and may go.
+ * The lock of a ref. It is taken by a hard link of a file of this process to the lock name, which is as
+ * atomic as creating the lock file. After a crash, the shared inode shows the next start that the lock
+ * is an abandoned one of gitplane.
  */
 import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rename, unlink } from 'node:fs/promises';
@@ -16,52 +17,54 @@ import {
 } from '../publication/durable-files.ts';
 import { removeStaleLock } from './stale-lock.ts';
 
-/** Below the git directory: files that will become refs. */
+/** Folder in the git directory for files that will become refs. */
 export const REF_LOCK_FOLDER = 'gitplane';
 const claimPattern = /^claim-(.+)-[0-9a-f]{12}$/;
 
-/** The claims of this process that are being published. Another one of ours was left because its
- * removal failed too (a disk that turned read-only), and counts as abandoned. */
+/**
+ * Lock files of this process that are in use. A file of this process that is not listed was left
+ * because its removal failed (a disk that became read-only), and counts as abandoned.
+ */
 const inUse = new Set<string>();
 
 export function newRefLock(gitDir: string, owner: string): string {
   return join(gitDir, REF_LOCK_FOLDER, `claim-${owner}-${randomBytes(6).toString('hex')}`);
 }
 
-/** Writes what the ref is to hold, before anything is locked. */
+/** Writes the new value of the ref, before the lock is taken. */
 export function writeRefLock(files: DurableFiles, claim: string, id: string): Promise<void> {
   inUse.add(claim);
   return writeDurably(files, claim, { bytes: refContent(id), mode: 0o666 });
 }
 
-/** The same with any content, where it need not outlive a loss of power. */
+/** Like `writeRefLock`, with any content and without a flush. */
 export function writeRefLockSoon(files: DurableFiles, claim: string, bytes: Buffer): Promise<void> {
   inUse.add(claim);
   return writeSoon(files, claim, { bytes, mode: 0o666 });
 }
 
-/** Nobody of this process takes it for left over from here on. */
+/** From here on, this process does not treat the file as abandoned. */
 export function reserveRefLock(claim: string): void {
   inUse.add(claim);
 }
 
-/** It is gone, or may go. */
+/** The file is removed, or may be removed. */
 export function releaseRefLock(claim: string): void {
   inUse.delete(claim);
 }
 
-/** What a ref holds that is at `id`. */
+/** Content of the file of a ref that points to `id`. */
 export function refContent(id: string): Buffer {
   return Buffer.from(`${id}\n`);
 }
 
-/** Removes a claim, used or not. Never rejects: the next start removes what stays. */
+/** Removes a lock file. Never rejects: the next start removes what remains. */
 export async function dropRefLock(files: DurableFiles, claim: string): Promise<void> {
   inUse.delete(claim);
   await files.remove(claim).catch(() => undefined);
 }
 
-/** Takes the lock, waiting for others for a while. Throws RefLockedError. */
+/** Takes the lock; waits for other holders until the time limit. Throws RefLockedError. */
 export async function takeLock(
   files: DurableFiles,
   claim: string,
@@ -94,14 +97,14 @@ async function tryLink(files: DurableFiles, claim: string, lockFile: string): Pr
   }
 }
 
-/** Removes the claims of processes that are gone, and the lock where it is one of theirs. */
+/** Removes the lock files of dead processes, and the ref lock if it belongs to one of them. */
 export async function removeAbandonedRefLocks(gitDir: string, lockFile: string): Promise<void> {
   const folder = join(gitDir, REF_LOCK_FOLDER);
   for (const name of await readdir(folder)) {
     const owner = claimPattern.exec(name)?.[1];
     const claim = join(folder, name);
     if (owner !== undefined && (await isLeftOver(claim, owner)))
-      await undo(claim, gitDir, lockFile);
+      await removeAbandoned(claim, gitDir, lockFile);
   }
 }
 
@@ -111,9 +114,11 @@ async function isLeftOver(claim: string, owner: string): Promise<boolean> {
   return file !== undefined && isAbandoned(owner, Date.now() - file.mtimeMs);
 }
 
-/** Of several processes that clean up, the one that renames the claim does it: another could
- * otherwise remove the next holder's lock. */
-async function undo(claim: string, gitDir: string, lockFile: string): Promise<void> {
+/**
+ * Of several processes that clean up, the one that renames the file continues. Otherwise another one
+ * could remove the lock of the next holder.
+ */
+async function removeAbandoned(claim: string, gitDir: string, lockFile: string): Promise<void> {
   const mine = newRefLock(gitDir, thisOwner);
   inUse.add(mine);
   try {

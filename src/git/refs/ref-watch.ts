@@ -1,9 +1,9 @@
 /**
- * Notices that others moved the branch: a push by path, a fetch, `git update-ref`. The file system
- * tells quickly but not reliably (not every one reports every change), so it only says when to
- * look: the ref itself is compared, again a moment after each event and on a timer.
+ * Reports when another process moved the branch: a push by path, a fetch, `git update-ref`. Events of
+ * the file system are fast but not reliable, so they only trigger a check, which compares the ref. A
+ * second check follows each event shortly after, and a timer checks too.
  *
- * A look costs one small read: our own writes move the ref hundreds of times a second.
+ * A check costs one small read, since the daemon itself moves the ref hundreds of times a second.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
@@ -12,30 +12,30 @@ import { type GitLogger, silent } from '../logger.ts';
 import type { Repository } from '../repository.ts';
 
 export interface WatchOptions {
-  /** The head that is known already; unless given, the head when the watch begins. */
+  /** Last known head. Default: the head at the start of the watch. */
   readonly known?: string | undefined;
-  /** How often to look without any event. Default: 500 ms. */
+  /** Interval of checks without an event. Default: 500 ms. */
   readonly intervalMs?: number;
   readonly logger?: GitLogger;
-  /** Whether a head is one that needs no report, such as what we moved the branch to ourselves. */
+  /** True for a head that needs no report, such as one that this process set. */
   readonly isOwn?: (head: string | undefined) => boolean;
 }
 
 export interface RefWatch {
-  /** Looks now; resolves when what it found was reported. */
+  /** Checks now; resolves when the result was reported. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Longer than what file systems that gather events take for it. */
-const SECOND_LOOK_MS = 75;
-/** A head that was there and was not reported: whatever comes next is news. */
+/** Longer than the delay of file systems that coalesce events. */
+const SECOND_CHECK_MS = 75;
+/** State after a head that was seen and not reported: any next head is reported. */
 const NOT_REPORTED = Symbol('not reported');
 
 /**
- * Calls back with each new head, one call at a time, never twice in a row with the same; moves of
- * our own are reported too, unless `isOwn` knows them. A head that was there only between two looks
- * is not. A report that fails is logged, not repeated.
+ * Calls back with each new head, one call at a time, never twice in a row with the same head. Moves of
+ * this process are reported too, unless `isOwn` returns true. A head that existed only between two
+ * checks is not reported. A callback that fails is logged and not repeated.
  */
 export async function watchRef(
   repository: Pick<Repository, 'gitDir' | 'ref' | 'head'>,
@@ -57,7 +57,7 @@ class Watcher implements RefWatch {
   #known: string | undefined | typeof NOT_REPORTED;
   readonly #folders: FolderWatches;
   #interval: NodeJS.Timeout | undefined;
-  #secondLook: NodeJS.Timeout | undefined;
+  #secondCheck: NodeJS.Timeout | undefined;
   #checking: Promise<void> = Promise.resolve();
   #queued = false;
   #closed = false;
@@ -74,9 +74,9 @@ class Watcher implements RefWatch {
     this.#logger = options.logger ?? silent;
     this.#isOwn = options.isOwn ?? (() => false);
     this.#folders = new FolderWatches(repository, {
-      onChange: () => this.#noticed(),
+      onChange: () => this.#changed(),
       onError: (err) =>
-        this.#logger.warn({ err }, 'watching refs failed; looking at them on a timer instead'),
+        this.#logger.warn({ err }, 'watching refs failed; checking them on a timer instead'),
     });
   }
 
@@ -90,7 +90,7 @@ class Watcher implements RefWatch {
   }
 
   check(): Promise<void> {
-    // Whoever asks while a look is waiting for its turn is served by that one.
+    // A check that has not started yet answers this call too.
     if (this.#queued) return this.#checking;
     this.#queued = true;
     this.#checking = this.#checking.then(() => {
@@ -103,20 +103,20 @@ class Watcher implements RefWatch {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#interval);
-    clearTimeout(this.#secondLook);
+    clearTimeout(this.#secondCheck);
     this.#folders.close();
     await this.#checking;
   }
 
-  #noticed(): void {
+  #changed(): void {
     if (this.#closed) return;
     void this.check();
-    if (this.#secondLook === undefined) {
-      this.#secondLook = setTimeout(() => {
-        this.#secondLook = undefined;
+    if (this.#secondCheck === undefined) {
+      this.#secondCheck = setTimeout(() => {
+        this.#secondCheck = undefined;
         void this.check();
-      }, SECOND_LOOK_MS);
-    } else this.#secondLook.refresh();
+      }, SECOND_CHECK_MS);
+    } else this.#secondCheck.refresh();
   }
 
   async #compare(): Promise<void> {
@@ -131,7 +131,7 @@ class Watcher implements RefWatch {
       this.#known = head;
       await this.#onMoved(head);
     } catch (err) {
-      this.#logger.warn({ err }, 'a move of the branch could not be taken in');
+      this.#logger.warn({ err }, 'a move of the branch could not be processed');
     }
   }
 }
@@ -142,11 +142,11 @@ interface FolderEvents {
 }
 
 /**
- * Watches on the folders between the repository and its ref. They come and go with branches, so
- * whatever happens in one of them, those that are missing are looked for again.
+ * Watches the folders between the repository and its ref. Folders come and go with branches, so each
+ * event in one of them starts another search for the missing ones.
  */
 class FolderWatches {
-  /** Each folder with the names in it that concern the ref. */
+  /** Names that affect the ref, by folder. */
   readonly #names: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #watches = new Map<string, FSWatcher>();
   readonly #events: FolderEvents;
@@ -158,7 +158,7 @@ class FolderWatches {
     this.#events = events;
   }
 
-  /** Watches what can be watched and is not yet. */
+  /** Watches the folders that exist and are not yet watched. */
   open(): void {
     if (this.#closed) return;
     for (const [folder, names] of this.#names) {
@@ -177,7 +177,7 @@ class FolderWatches {
       const one = watch(folder, { persistent: false });
       this.#watches.set(folder, one);
       one.on('change', (_type, name) => {
-        // Without a name the system does not say what changed.
+        // Without a name, the system does not report which file changed.
         const text = name === null ? undefined : String(name);
         if (text === undefined || names.has(text)) this.#changed(folder, text);
       });
@@ -186,13 +186,13 @@ class FolderWatches {
         this.#fail(error);
       });
     } catch (error) {
-      // A folder that is not there yet is found when the one above it changes.
+      // A missing folder is found when its parent changes.
       if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR') this.#fail(error);
     }
   }
 
   #changed(folder: string, name: string | undefined): void {
-    // A folder of that name may be a new one, which the old watches know nothing of.
+    // A folder of that name may be a new one, which the old watches do not cover.
     if (name !== undefined) this.#forgetBelow(join(folder, name));
     this.open();
     this.#events.onChange();
@@ -215,8 +215,10 @@ class FolderWatches {
   }
 }
 
-/** The ref, packed-refs, and the directories on the way to the ref, outer ones first: what appears
- * in a folder before it is watched is found when the folder is looked for. */
+/**
+ * Names to watch by folder: the ref, packed-refs, and the directories between. Parents come first: a
+ * folder that appears before its parent is watched is found when it is opened.
+ */
 function concerned(gitDir: string, ref: string): Map<string, Set<string>> {
   const names = new Map([[gitDir, new Set(['packed-refs'])]]);
   const segments = ref.split('/');

@@ -1,23 +1,23 @@
 /**
- * Locks that git left when it was killed in the middle: `config.lock`, `refs/heads/main.lock`. Git
- * itself waits for somebody to remove them. One is taken for left over when it is older than git
- * ever holds one and no git process is at work on the repository. Locks of ours say whose they are,
- * see `ref-lock.ts`.
+ * Locks that a killed git process left, for example `config.lock` or `refs/heads/main.lock`. Git itself
+ * never removes them. A lock is abandoned if it is older than git ever holds one and no git process
+ * works on the repository. Locks of gitplane name their owner, see `ref-lock.ts`.
  */
 import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startOf } from '../../files/index.ts';
+import { errorCode } from '../git-error.ts';
 
-/** Git holds the lock of a ref or of a setting for milliseconds, a transaction of many for less. */
+/** Git holds the lock of a ref or of the config for milliseconds. */
 const GRACE_MS = 5_000;
-/** Where processes cannot be looked at. */
+/** Used where processes cannot be listed. */
 const BLIND_GRACE_MS = 10 * 60_000;
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
-/** What moves no ref and changes no setting. Ours run as long as the daemon does. */
+/** Git commands that move no ref and change no setting. The daemon keeps some of them running. */
 const harmless: ReadonlySet<string> = new Set([
   'cat-file',
   'diff-tree',
@@ -30,7 +30,7 @@ const harmless: ReadonlySet<string> = new Set([
   'upload-pack',
 ]);
 
-/** Removes a lock that a process left. Returns whether it did; never rejects. */
+/** Removes an abandoned lock. Returns true if it did; never rejects. */
 export async function removeStaleLock(
   gitDir: string,
   lockFile: string,
@@ -50,24 +50,24 @@ export async function removeStaleLock(
   );
 }
 
-/** Removes what keeps `ref` from being moved and nobody holds: a push locks HEAD too. */
+/** Removes abandoned locks that block a move of `ref`: a push locks HEAD too. */
 export async function removeStaleLocks(gitDir: string, ref: string): Promise<void> {
   for (const name of [ref, 'HEAD', 'packed-refs']) {
     await removeStaleLock(gitDir, join(gitDir, `${name}.lock`));
   }
 }
 
-/** Waits until nobody holds a lock, for as long as it takes to be sure that it is left over. */
+/** Waits until the lock is released, or old enough to be abandoned. */
 export async function outwaitLock(gitDir: string, lockFile: string): Promise<void> {
-  const giveUp = performance.now() + GRACE_MS + LOOK_MS;
+  const giveUp = performance.now() + GRACE_MS + POLL_MS;
   while (existsSync(lockFile) && performance.now() < giveUp) {
-    if (!(await removeStaleLock(gitDir, lockFile))) await sleep(LOOK_MS);
+    if (!(await removeStaleLock(gitDir, lockFile))) await sleep(POLL_MS);
   }
 }
 
 /**
- * Whether a git process, of whomever, has been at work on a repository since a time; undefined when
- * nobody can say.
+ * True if any git process has worked on the repository since a time; undefined where processes cannot
+ * be listed.
  */
 export async function isWorkedOn(gitDir: string, since: number): Promise<boolean | undefined> {
   const entries = await readdir('/proc').catch(() => undefined);
@@ -81,11 +81,11 @@ export async function isWorkedOn(gitDir: string, since: number): Promise<boolean
   return false;
 }
 
-/** Start times are exact to a hundredth of a second, the time of the boot to a second. */
+/** Process start times are exact to 10 ms, the boot time to 1 s. */
 const CLOCK_MS = 2_000;
 const TICKS_PER_SECOND = 100;
 
-/** When a process began, in milliseconds since the epoch; 0 when that is not known. */
+/** Start time of a process in milliseconds since the epoch; 0 if unknown. */
 async function beganAt(pid: string): Promise<number> {
   const boot = /^btime (\d+)$/m.exec(await readFile('/proc/stat', 'utf8').catch(() => ''))?.[1];
   const ticks = startOf(Number(pid));
@@ -93,12 +93,14 @@ async function beganAt(pid: string): Promise<number> {
   return (Number(boot) + ticks / TICKS_PER_SECOND) * 1000;
 }
 
-/** By what it does, where it is and what it was told. A process that cannot be looked into may
- * concern us. */
+/**
+ * Judges by the command, working directory, arguments and environment of the process. A process that
+ * cannot be inspected may concern the repository.
+ */
 async function concerns(pid: string, gitDir: string): Promise<boolean> {
   try {
     const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(1);
-    // `git -c name=value repack`: what holds a `=` is no command.
+    // In `git -c name=value repack`, a word with `=` is not the command.
     if (harmless.has(words.find((word) => /^[a-z-]+$/.test(word) && word[0] !== '-') ?? '')) {
       return false;
     }
@@ -107,8 +109,8 @@ async function concerns(pid: string, gitDir: string): Promise<boolean> {
     if (words.some((word) => word.includes(gitDir))) return true;
     return (await readFile(`/proc/${pid}/environ`, 'utf8')).includes(gitDir);
   } catch (error) {
-    // It ended meanwhile.
-    const code = (error as NodeJS.ErrnoException).code;
+    // The process ended meanwhile.
+    const code = errorCode(error);
     return code !== 'ENOENT' && code !== 'ESRCH';
   }
 }

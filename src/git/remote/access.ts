@@ -1,37 +1,37 @@
 /**
- * Credentials for a remote become configuration and environment of one git process: never arguments,
- * never a file. Secrets in files are read at each use, so that they can be replaced while we run.
+ * Turns credentials for a remote into config and environment of one git process. They never become
+ * arguments or files. Secrets in files are read at each use, so that they can be replaced at run time.
  */
 import { readFile } from 'node:fs/promises';
 import { errorCode, GitError } from '../git-error.ts';
 import type { RemoteAddress } from './address.ts';
 
 export interface RemoteAccess {
-  /** For HTTP. Forges take any name with a token. */
+  /** For HTTP. Forges accept any name with a token. */
   readonly username?: string | undefined;
   readonly token?: string | undefined;
   readonly tokenFile?: string | undefined;
-  /** How the token is sent. Default: `basic`, as a password. */
+  /** HTTP authentication scheme. Default: `basic`, with the token as password. */
   readonly tokenType?: 'basic' | 'bearer' | undefined;
-  /** Certificate authorities (PEM) to trust, in place of the system's. */
+  /** Trusted certificate authorities (PEM), in place of those of the system. */
   readonly caFile?: string | undefined;
-  /** What we show a server that asks who we are in TLS (PEM). */
+  /** TLS client certificate (PEM), sent to a server that requests one. */
   readonly clientCertFile?: string | undefined;
-  /** Its private key, without a passphrase; that of the certificate's file when absent. */
+  /** Its private key, without a passphrase. Default: the key in `clientCertFile`. */
   readonly clientKeyFile?: string | undefined;
   readonly sshKeyFile?: string | undefined;
-  /** Host keys to accept. Default: those of the user who runs gitplane and of the system. */
+  /** Accepted host keys. Default: those of the user who runs gitplane, and of the system. */
   readonly knownHostsFile?: string | undefined;
 }
 
 export interface RemoteSettings {
   readonly env: Readonly<Record<string, string>>;
   readonly config: readonly (readonly [string, string])[];
-  /** Texts that must not show up anywhere. */
+  /** Strings to redact everywhere. */
   readonly secrets: readonly string[];
 }
 
-/** Through which proxies the world is reached, as curl reads it. */
+/** Proxy settings that curl reads. */
 const PROXY_VARIABLES = [
   'http_proxy',
   'https_proxy',
@@ -43,15 +43,15 @@ const PROXY_VARIABLES = [
 ];
 
 const DEFAULT_USERNAME = 'git';
-/** What ssh would expand or split in the value of an option. */
+/** Characters that ssh expands or splits in the value of an option. */
 const SSH_SPECIAL = /["'\\%$\p{Cc}]/u;
 
-/** Throws a GitError when a file cannot be read or used. */
+/** Throws a GitError if a file cannot be read or used. */
 export async function remoteSettings(
   address: RemoteAddress,
   access: RemoteAccess,
 ): Promise<RemoteSettings> {
-  // Whatever a server answers, git starts no other transport.
+  // No answer of a server can make git use another transport.
   const env = { GIT_ALLOW_PROTOCOL: address.protocol };
   if (address.protocol === 'file') return { env, config: [], secrets: [] };
   if (address.protocol === 'ssh') {
@@ -67,15 +67,15 @@ async function httpSettings(
   access: RemoteAccess,
 ): Promise<Pick<RemoteSettings, 'config' | 'secrets'>> {
   const config: [string, string][] = [
-    // Headers of ours would go to wherever a redirect leads.
+    // The authorization header would follow a redirect.
     ['http.followRedirects', 'false'],
     ['http.sslVerify', 'true'],
-    // Nobody may answer for us when the server does not take the credentials.
+    // No other credentials are tried if the server rejects these.
     ['credential.helper', ''],
   ];
   if (access.caFile !== undefined) config.push(['http.sslCAInfo', access.caFile]);
   if (access.clientCertFile !== undefined) {
-    // Git's own words for a file that it cannot read name another reason.
+    // The message of git for an unreadable file names another reason.
     for (const file of [access.clientCertFile, access.clientKeyFile ?? access.clientCertFile]) {
       await readText(file);
     }
@@ -102,7 +102,7 @@ async function readSecret(
   const text = await readText(access.tokenFile);
   const secret = text.trim();
   if (secret === '' || /\p{Cc}/u.test(secret)) {
-    throw new GitError(`${access.tokenFile} does not hold a token`, {
+    throw new GitError(`${access.tokenFile} does not contain a token`, {
       remedy: 'Write the token into it, on one line',
     });
   }
@@ -120,7 +120,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** A server that cannot prove who it is is never talked to; nothing is ever asked at a terminal. */
+/** Strict host key checking; never prompts at a terminal. */
 function sshCommand({ sshKeyFile, knownHostsFile }: RemoteAccess): string {
   const options = [
     'BatchMode=yes',
@@ -143,17 +143,17 @@ function sshCommand({ sshKeyFile, knownHostsFile }: RemoteAccess): string {
   );
 }
 
-/** A path within an option of ssh: quoted, because ssh splits lists of files at spaces. */
+/** A path in the value of an ssh option. It is quoted, because ssh splits lists of files at spaces. */
 function sshPath(path: string): string {
   if (SSH_SPECIAL.test(path)) {
-    throw new GitError(`ssh cannot be told of the file ${JSON.stringify(path)}`, {
+    throw new GitError(`ssh cannot use the file name ${JSON.stringify(path)}`, {
       remedy: 'Use a path without quotes, backslashes, "%" and "$"',
     });
   }
   return `"${path}"`;
 }
 
-/** ssh finds the user's known hosts by the user database; HOME is for its other lookups. */
+/** ssh finds known hosts through the user database; HOME is for its other lookups. */
 function homeOfKnownHosts({ knownHostsFile }: RemoteAccess): Record<string, string> {
   return knownHostsFile === undefined ? inherit(['HOME']) : {};
 }
@@ -165,7 +165,7 @@ function proxies(): Record<string, string> {
 function inherit(names: readonly string[]): Record<string, string> {
   const result: Record<string, string> = {};
   for (const name of names) {
-    // biome-ignore lint/style/noProcessEnv: programs below us need it; these are no options of ours
+    // biome-ignore lint/style/noProcessEnv: child processes need it; these are not options of gitplane
     const value = process.env[name];
     if (value !== undefined) result[name] = value;
   }

@@ -1,6 +1,6 @@
 /**
- * Where a remote repository is, as people write it: a URL, `user@host:path`, or a folder. A password
- * in it is taken out at once, so that what is kept can be shown, logged and handed to git.
+ * Address of a remote repository: a URL, `user@host:path`, or a folder. A password in the address is
+ * split off at once, so that the rest can be shown, logged and passed to git.
  */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,9 +10,9 @@ export type RemoteProtocol = 'https' | 'http' | 'ssh' | 'file';
 
 export interface RemoteAddress {
   readonly protocol: RemoteProtocol;
-  /** For git, for logs and for people: without any password. */
+  /** Address without password, for git, logs and messages. */
   readonly url: string;
-  /** What stood in the URL. Over SSH the user stays in it, where it is no secret. */
+  /** User name of the URL. Over SSH it stays in the URL, where it is not secret. */
   readonly username: string | undefined;
   readonly password: string | undefined;
 }
@@ -25,15 +25,15 @@ const PROTOCOLS: Readonly<Record<string, RemoteProtocol>> = {
   'ssh+git:': 'ssh',
 };
 
-/** `git@host:path`; as in git, a slash before the first colon means a folder. */
+/** `git@host:path`. As in git, a slash before the first colon means a folder. */
 const SCP_LIKE = /^(?:[\w.-]+@)?[A-Za-z0-9[][^/:@]*:.+$/;
 const CONTROL = /\p{Cc}/u;
 
-/** Throws a GitError without repeating the text: it may hold a password. */
+/** Throws a GitError that does not repeat the text, which may contain a password. */
 export function parseRemoteAddress(text: string): RemoteAddress {
   if (text === '' || CONTROL.test(text) || text.startsWith('-')) throw unusable();
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return parseUrl(text);
-  // Anything else with "::" would be a program that git starts.
+  // Any other text with "::" would be a program that git starts.
   if (text.includes('::') && !text.startsWith('/')) throw unusable();
   if (SCP_LIKE.test(text) && !text.startsWith('/') && !text.startsWith('.')) {
     return { protocol: 'ssh', url: text, username: undefined, password: undefined };

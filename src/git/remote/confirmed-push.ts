@@ -1,7 +1,7 @@
 /**
- * A push whose end is known. What a remote says of a push is believed once its branch shows it.
- * Connections break after a push was sent and before its answer: then the remote is asked, until it
- * is clear whether it has the commits.
+ * Push with a confirmed outcome. The answer of the remote counts only once its branch shows it. If the
+ * connection breaks after a push was sent and before its answer, the remote is queried until it is
+ * known if it has the commits.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffBound } from '../../concurrency/index.ts';
@@ -12,15 +12,15 @@ import { RemoteError } from './remote-error.ts';
 export interface PushParts {
   readonly remote: Pick<Remote, 'push' | 'tip'>;
   readonly gitDir: string;
-  /** Brings the remote's branch here and returns its tip; undefined: it does not exist. */
+  /** Fetches the branch of the remote and returns its tip; undefined: it does not exist. */
   fetch(): Promise<string | undefined>;
-  /** Time from the begin of a push until its outcome is given up as unknown. */
+  /** Time from the start of a push until its outcome counts as unknown. */
   readonly doubtMs: number;
   /** Aborted when the daemon stops. */
   readonly signal: AbortSignal;
 }
 
-/** Where the remote's branch is, when it is neither where it was nor contains what was pushed. */
+/** The branch of the remote moved to a commit that does not contain the push. */
 export interface MovedElsewhere {
   readonly tip: string | undefined;
 }
@@ -28,7 +28,7 @@ export interface MovedElsewhere {
 const MOST_RACES = 5;
 const BACKOFF = { firstMs: 100, lastMs: 2_000 };
 
-/** Undefined: the remote has the commits. Throws RemoteError otherwise. */
+/** Returns undefined if the remote has the commits. Throws RemoteError otherwise. */
 export async function pushConfirmed(
   parts: PushParts,
   push: RemotePush,
@@ -40,21 +40,21 @@ export async function pushConfirmed(
   for (let tries = 1, races = 0; races < MOST_RACES; tries++) {
     const sent = await sendWatched(parts, push).catch((error: unknown) => {
       if (!(error instanceof RemoteError)) throw error;
-      // Nothing of this push was sent; an earlier one of the same commit may have arrived.
-      if (mayBeThere) return asUntold(error);
+      // Nothing of this push was sent, but an earlier attempt with the same commit may have arrived.
+      if (mayBeThere) return asUnknown(error);
       const isQuick = performance.now() < started + parts.doubtMs / 2;
       if (error.problem !== 'unreachable' || tries > 1 || !isQuick) throw error;
       return undefined;
     });
-    // A connection that was dropped before anything was sent is tried once more, at once.
+    // If the connection broke before anything was sent, one retry follows at once.
     if (sent === undefined) continue;
     if (sent.ended === 'refused') throw sent.error;
     let found: Answer | undefined;
     if (sent.ended === 'moved') {
       races += 1;
-      found = await look(parts, push).catch(() => undefined);
+      found = await inspect(parts, push).catch(() => undefined);
     }
-    // However long the remote took to accept it, there is time to see it.
+    // After a slow acceptance there is still the full time to see it on the branch.
     if (sent.ended === 'accepted' && !isAccepted) giveUp = performance.now() + parts.doubtMs;
     isAccepted ||= sent.ended === 'accepted';
     mayBeThere ||= found === undefined;
@@ -66,8 +66,8 @@ export async function pushConfirmed(
 }
 
 /**
- * A push that takes half of the time is accompanied by a question. Where the remote answers neither,
- * or has the commit already, the push is ended.
+ * Sends a push, and queries the remote at half of the time limit. If the remote does not answer the
+ * query, or already has the commit, the push is ended.
  */
 async function sendWatched(parts: PushParts, push: RemotePush): Promise<RemotePushResult> {
   const ending = new AbortController();
@@ -84,20 +84,20 @@ async function sendWatched(parts: PushParts, push: RemotePush): Promise<RemotePu
   const result = await remote
     .push({ ...push, signal: ending.signal })
     .finally(() => clearTimeout(timer));
-  if (hangs && result.ended === 'untold') throw new RemoteError('unknown-outcome', HANGS);
+  if (hangs && result.ended === 'unknown') throw new RemoteError('unknown-outcome', HANGS);
   return result;
 }
 
-/** Unmoved: the very same push may be sent again; whichever arrives first makes the other void. */
+/** `unmoved`: the same push may be sent again, since the first to arrive makes the other one void. */
 type Answer = 'there' | 'unmoved' | MovedElsewhere;
 
 interface Doubt {
   readonly giveUp: number;
-  /** The remote said that it took the push. */
+  /** The remote reported that it accepted the push. */
   readonly isAccepted: boolean;
 }
 
-/** Asks at least once. Throws RemoteError `unknown-outcome`. */
+/** Queries at least once. Throws RemoteError `unknown-outcome`. */
 async function resolveDoubt(parts: PushParts, push: RemotePush, doubt: Doubt): Promise<Answer> {
   const { giveUp, isAccepted } = doubt;
   for (let looks = 1; ; looks++) {
@@ -105,7 +105,7 @@ async function resolveDoubt(parts: PushParts, push: RemotePush, doubt: Doubt): P
     try {
       const tip = await parts.remote.tip(Math.max(giveUp - performance.now(), LAST_ASK_MS));
       if (tip === push.tip) return 'there';
-      if (tip !== push.expected) return await look(parts, push);
+      if (tip !== push.expected) return await inspect(parts, push);
       if (performance.now() < giveUp) return 'unmoved';
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error;
@@ -122,13 +122,13 @@ const LAST_ASK_MS = 5_000;
 const NOT_SHOWN = 'its branch does not show the commit';
 const SUCCESS = 'it reported success';
 
-/** A failure of a later push says nothing about an earlier one. */
-function asUntold(error: RemoteError): RemotePushResult {
-  if (isSilence(error)) return { ended: 'untold' };
+/** The failure of a retry gives no information about an earlier attempt. */
+function asUnknown(error: RemoteError): RemotePushResult {
+  if (isSilence(error)) return { ended: 'unknown' };
   throw new RemoteError('unknown-outcome', error.message, { cause: error });
 }
 
-async function look(parts: PushParts, push: RemotePush): Promise<Answer> {
+async function inspect(parts: PushParts, push: RemotePush): Promise<Answer> {
   const tip = await parts.fetch();
   if (tip !== undefined && (await containsCommit(parts.gitDir, tip, push.tip))) return 'there';
   return tip === push.expected ? 'unmoved' : { tip };
@@ -144,7 +144,7 @@ function isSilence(error: unknown): boolean {
   return error instanceof RemoteError && error.problem === 'unreachable';
 }
 
-/** Whether a commit is part of the history of another one that is here. */
+/** True if `commit` is part of the history of the local commit `tip`. */
 export async function containsCommit(
   gitDir: string,
   tip: string,
@@ -152,7 +152,7 @@ export async function containsCommit(
 ): Promise<boolean> {
   if (tip === commit) return true;
   const context = { gitDir };
-  // What is not here is in no history that is.
+  // A commit that is missing here is in no local history.
   if ((await tryGit(context, ['cat-file', '-e', commit])).code !== 0) return false;
   const { code } = await tryGit(context, ['merge-base', '--is-ancestor', commit, tip]);
   if (code === 0 || code === 1) return code === 0;

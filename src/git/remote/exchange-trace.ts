@@ -1,12 +1,12 @@
 /**
- * Facts about an exchange with a remote that git writes to its trace alone: how far a push came, and
- * the headers of the last HTTP answer. Bodies and credentials are not traced.
+ * Reads the trace of git for facts about an exchange with a remote: the progress of a push, and the
+ * headers of the last HTTP answer. Bodies and credentials are not traced.
  */
 
-/** File descriptor of the trace: nothing of it mixes with the words of git. */
+/** File descriptor of the trace, so that it does not mix with stderr. */
 const TRACE_FD = '3';
 
-/** Environment of a git process whose trace is read. Values: git(1), `GIT_TRACE2`, `GIT_TRACE_CURL`. */
+/** Environment that enables the trace: git(1), `GIT_TRACE2`, `GIT_TRACE_CURL`. */
 export const TRACE_ENVIRONMENT: Readonly<Record<string, string>> = {
   GIT_TRACE2: TRACE_FD,
   GIT_TRACE_CURL: TRACE_FD,
@@ -15,9 +15,9 @@ export const TRACE_ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 const CHILD = / child_start\[\d+\] /;
-/** git has the refs of the remote, and makes the pack that it sends. */
+/** git has the refs of the remote, and builds the pack to send. */
 const SENDS = / child_start\[\d+\] git (?:send-pack|pack-objects) /;
-/** curl sends a request again by itself where a connection that it reused breaks. */
+/** curl resends a request by itself if a reused connection breaks. */
 const RESENDS = /== Info: Connection died, retrying/;
 const STATUS = /<= Recv header: HTTP\/[\d.]+ (\d{3})/;
 const HEADER = /<= Recv header: (content-type|location): *([^\r]*)/i;
@@ -31,24 +31,24 @@ export class ExchangeTrace {
   #status = 0;
   #headers = new Map<string, string>();
 
-  /** Bytes of the trace, as they come. */
+  /** Takes the next chunk of the trace. */
   write(chunk: Buffer): void {
     const lines = (this.#rest + chunk.toString('latin1')).split('\n');
     this.#rest = (lines.pop() ?? '').slice(-MOST_LINE);
     for (const line of lines) this.#read(line);
   }
 
-  /** git ended before it sent a byte of a push. False where the trace does not show it. */
+  /** True if git ended before it sent a byte of a push; false where the trace does not show it. */
   get isUnsent(): boolean {
     return this.#hasChild && !this.#sends;
   }
 
-  /** An answer may be that to the second copy of a request. */
+  /** True if the answer may be that to the second copy of a request. */
   get isResent(): boolean {
     return this.#resends;
   }
 
-  /** The last HTTP answer was a page for people: 2xx with HTML. */
+  /** True if the last HTTP answer was a web page: 2xx with HTML. */
   get isWebPage(): boolean {
     const type = this.#headers.get('content-type') ?? '';
     return (

@@ -1,7 +1,8 @@
 /**
- * A remote that several processes push to, one after the other: whoever pushes now has moved a ref
- * of its own there, and each push moves both or none. So the remote itself refuses what an earlier
- * one still sends, although the branch has not moved. A remote that cannot do that goes without.
+ * A remote that several processes push to, one leader at a time. The current leader has moved a ref of
+ * its own there (the term ref), and each push moves both the branch and that ref, or none. So the
+ * remote itself refuses late pushes of a former leader, even if the branch has not moved. With a remote
+ * that does not support this, pushes are not fenced.
  */
 import { randomBytes } from 'node:crypto';
 import { type GitLogger, silent } from '../logger.ts';
@@ -10,21 +11,21 @@ import { Remote, type RemoteOptions, type RemotePush, type RemotePushResult } fr
 import { RemoteError } from './remote-error.ts';
 
 export interface FencedRemoteOptions extends RemoteOptions {
-  /** What its own commit says, for people who look at the ref. */
+  /** Text of the commit that the term ref points to, for people who read the ref. */
   readonly name: string;
   readonly logger?: GitLogger;
 }
 
-/** At the remote. Between claims it is at the last commit that was pushed. */
+/** Ref at the remote. Between terms it points to the last pushed commit. */
 export const TERM_REF = 'refs/gitplane/term';
 const MOST_RACES = 5;
-const WHO = ['gitplane', 'gitplane@noreply.gitplane.dev'] as const;
+const AUTHOR = ['gitplane', 'gitplane@noreply.gitplane.dev'] as const;
 
 export class FencedRemote extends Remote {
   readonly #options: FencedRemoteOptions;
-  /** Where the ref is by our doing; undefined: it is not ours yet. */
+  /** Value of the term ref that this process set; undefined: it has not taken the term. */
   #mine: string | undefined;
-  /** Where it may be, too: of a push whose end was not told. */
+  /** Another possible value, after a push with unknown outcome. */
   #perhaps: string | undefined;
   #isWithout = false;
   #claiming: Promise<void> | undefined;
@@ -35,17 +36,17 @@ export class FencedRemote extends Remote {
   }
 
   /**
-   * From then on pushes of earlier ones are refused. What cannot be claimed now is before the first
-   * push. Throws RemoteError.
+   * Takes the term: from then on the remote refuses pushes of former leaders. A term that cannot be
+   * taken now is taken before the first push. Throws RemoteError.
    */
-  claim(): Promise<void> {
-    this.#claiming ??= this.#claim().finally(() => {
+  startTerm(): Promise<void> {
+    this.#claiming ??= this.#takeTerm().finally(() => {
       this.#claiming = undefined;
     });
     return this.#claiming;
   }
 
-  async #claim(): Promise<void> {
+  async #takeTerm(): Promise<void> {
     for (let races = 0; races < MOST_RACES && !this.#isWithout; races++) {
       const expected = await this.tipOf(TERM_REF);
       const to = await this.#marker();
@@ -64,7 +65,7 @@ export class FencedRemote extends Remote {
   }
 
   override async push(push: RemotePush): Promise<RemotePushResult> {
-    const expected = await this.#place();
+    const expected = await this.#currentTerm();
     if (expected === undefined) return await super.push(push);
     this.#perhaps = push.tip;
     const own = { ref: TERM_REF, expected, to: push.tip };
@@ -73,41 +74,41 @@ export class FencedRemote extends Remote {
     const how = { objects, signal, atomic: true };
     const { results, isAtomic } = await this.move([branch, own], how);
     if (!isAtomic) this.#goWithout('it does not support atomic pushes any more');
-    const [result = { ended: 'untold' }, ofOwn] = results;
+    const [result = { ended: 'unknown' }, ofOwn] = results;
     if (result.ended === 'accepted') {
       this.#mine = push.tip;
       this.#perhaps = undefined;
     }
-    // It took the ref when it was claimed, and does not take this; the branch may go alone.
+    // The remote accepted the term ref before and refuses it now: push the branch alone.
     if (result.ended === 'moved' && ofOwn?.ended === 'refused') {
       this.#goWithout(ofOwn.error.words);
     }
     return result;
   }
 
-  /** Where our ref is. Undefined: this remote has none. */
-  async #place(): Promise<string | undefined> {
+  /** Current value of the term ref of this process. Undefined: this remote has none. */
+  async #currentTerm(): Promise<string | undefined> {
     if (this.#isWithout) return undefined;
     if (this.#mine !== undefined && this.#perhaps !== undefined) {
       const found = await this.tipOf(TERM_REF);
       this.#mine = found === this.#perhaps || found === this.#mine ? found : undefined;
       this.#perhaps = undefined;
     }
-    // Somebody took it: whoever may still act takes it back, and nobody else gets that far.
-    if (this.#mine === undefined) await this.claim();
+    // Another process took the term. A process that may still act takes it back; others fail before.
+    if (this.#mine === undefined) await this.startTerm();
     return this.#mine;
   }
 
   #goWithout(problem: string): void {
     const { logger = silent } = this.#options;
     this.#isWithout = true;
-    const text = `The remote does not take ${TERM_REF} together with the branch: nothing but the branch itself keeps an earlier leader from pushing`;
+    const text = `The remote does not accept ${TERM_REF} together with the branch: late pushes of a former leader are refused only if the branch has moved`;
     logger.warn({ url: this.url, problem }, text);
   }
 
   async #marker(): Promise<string> {
     const { gitDir, name } = this.#options;
-    const [author, email] = WHO;
+    const [author, email] = AUTHOR;
     const env = {
       GIT_AUTHOR_NAME: author,
       GIT_AUTHOR_EMAIL: email,
@@ -116,7 +117,7 @@ export class FencedRemote extends Remote {
     };
     const context = { gitDir, env };
     const tree = await runGit(context, ['hash-object', '-w', '-t', 'tree', '/dev/null']);
-    // No two are alike, also of an etcd that counts anew.
+    // The random part makes each commit unique, even if an etcd restarts its revisions.
     const text = `${name}\n\n${randomBytes(8).toString('hex')}`;
     const id = await runGit(context, ['commit-tree', tree.toString().trim(), '-m', text]);
     return id.toString().trim();

@@ -1,7 +1,7 @@
 /**
- * Keeps the local branch at what the remote has: fetches move it, and commits of ours pass this gate,
- * which pushes them first. The local branch is never ahead of what the remote acknowledged, so a
- * crash at any instant leaves nothing to undo. One conversation with the remote at a time.
+ * Keeps the local branch at the branch of the remote: fetches move it, and local commits pass a gate
+ * that pushes them first. The local branch is never ahead of the remote, so that a crash at any time
+ * leaves nothing to undo. One exchange with the remote runs at a time.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { containsCommit, pushConfirmed } from './confirmed-push.ts';
 import type { Remote, RemotePush } from './remote.ts';
 import { RemoteError, sanitize } from './remote-error.ts';
 
-/** Called synchronously, must not throw. */
+/** Callbacks are synchronous and must not throw. */
 export interface FollowingObserver {
   fetched(error: Error | undefined, milliseconds: number): void;
   pushed(error: Error | undefined, milliseconds: number): void;
@@ -32,25 +32,25 @@ export interface FollowingOptions {
   readonly ref: string;
   readonly observer: FollowingObserver;
   readonly logger?: GitLogger;
-  /** Why commits of the remote must not come into the branch, a line each; none when they may. */
+  /** Returns reasons to keep the commits of a range out of the branch, one per line; empty: none. */
   readonly distrust?: (range: {
     from: string | undefined;
     to: string;
   }) => Promise<readonly string[]>;
-  /** Time until the outcome of a push is given up as unknown. Default: 20 s. */
+  /** Time until the outcome of a push counts as unknown. Default: 20 s. */
   readonly doubtMs?: number;
-  /** How long writes are refused at once after the remote did not answer. Default: 5 s. */
+  /** Time for which writes fail at once after the remote did not answer. Default: 5 s. */
   readonly pauseMs?: number;
 }
 
-/** Commits of the remote that stay out. */
+/** Commits of the remote that are kept out of the local branch. */
 export interface UntrustedMove {
-  /** The branch there; its objects are here. */
+  /** Tip of the branch of the remote; its objects are fetched. */
   readonly to: string;
   readonly reasons: readonly string[];
 }
 
-/** What history loses when the remote is rewritten is kept below this name, by its id. */
+/** Commits that a rewrite of the remote history dropped are kept under this prefix, by their id. */
 export const KEPT_REFS = 'refs/gitplane/kept/';
 const DOUBT_MS = 20_000;
 const PAUSE_MS = 5_000;
@@ -58,9 +58,9 @@ const PAUSE_MS = 5_000;
 export class Following {
   readonly #options: FollowingOptions;
   readonly #mutex = new Mutex();
-  /** Until when nobody needs to ask, because nobody answered. */
+  /** Time until which no exchange is tried, because the remote did not answer. */
   #quietUntil = 0;
-  /** Where the remote's branch is while its commits are held. */
+  /** Tip of the remote whose commits are kept out. */
   #held: UntrustedMove | undefined;
   #closing = new AbortController();
 
@@ -68,17 +68,17 @@ export class Following {
     this.#options = options;
   }
 
-  /** Of the remote, for people. */
+  /** Address of the remote, for messages. */
   get url(): string {
     return this.#options.remote.url;
   }
 
-  /** What the remote's branch has that nobody vouches for; undefined: nothing that was seen. */
+  /** Commits that were refused by `distrust`; undefined: none known. */
   get untrusted(): UntrustedMove | undefined {
     return this.#held;
   }
 
-  /** What somebody who pushes to the mirror has to be told. */
+  /** Message for a client that pushes to the mirror. */
   get pushElsewhere(): string {
     const { url, ref } = this.#options.remote;
     const branch = ref.replace('refs/heads/', '');
@@ -86,9 +86,9 @@ export class Following {
   }
 
   /**
-   * To be called once, before anything reads the branch. A repository that followed before may start
-   * without its remote: the error is returned. Throws a GitError when there is nothing to start with,
-   * or when the repository has commits that never came from the remote.
+   * Call once, before anything reads the branch. A repository that followed before may start without
+   * its remote: the error is returned. Throws a GitError if there is no branch to start with, or if
+   * the repository has commits that never came from the remote.
    */
   async start(): Promise<Error | undefined> {
     const { gitDir, ref, remote } = this.#options;
@@ -99,21 +99,21 @@ export class Following {
       return undefined;
     }
     try {
-      // Asking is quick where a fetch may take its time to find out that nobody is there.
+      // The query has a short deadline, while a fetch takes long to fail on an unreachable remote.
       if ((await remote.tip()) !== (await readRef(gitDir, ref))) await this.refresh();
       else this.#options.observer.fetched(undefined, 0);
       return undefined;
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error;
-      this.#noteFailure(error);
+      this.#pauseAfter(error);
       this.#options.observer.fetched(error, 0);
       return error;
     }
   }
 
   /**
-   * Fetches, and moves the local branch to where the remote's is. Returns that commit. Throws
-   * RemoteError; the local branch then is where it was.
+   * Fetches, and moves the local branch to the tip of the remote. Returns that commit. Throws
+   * RemoteError, with the local branch unmoved.
    */
   refresh(): Promise<string> {
     return this.#mutex.run(async () => await this.#adopt(await this.#fetch({ asksFirst: true })));
@@ -130,7 +130,7 @@ export class Following {
         this.#options.observer.pushed(undefined, performance.now() - started);
       } catch (error) {
         if (!(error instanceof HeadMovedError)) {
-          this.#noteFailure(error);
+          this.#pauseAfter(error);
           const failure = error instanceof Error ? error : new Error(String(error));
           this.#options.observer.pushed(failure, performance.now() - started);
         }
@@ -139,7 +139,7 @@ export class Following {
     });
   }
 
-  /** Ends what is under way: a push then has an unknown outcome. */
+  /** Aborts running exchanges: a push then has an unknown outcome. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#options.remote.close();
@@ -164,33 +164,33 @@ export class Following {
     mark(gitDir, remote.url);
   }
 
-  #noteFailure(error: unknown): void {
+  #pauseAfter(error: unknown): void {
     const { pauseMs = PAUSE_MS } = this.#options;
     const silence = error instanceof RemoteError && /^un(reachable|known)/.test(error.problem);
     if (silence) this.#quietUntil = performance.now() + pauseMs;
   }
 
   /**
-   * The tip that the remote has now; its commits are here. `asksFirst`: a remote that hangs is found
-   * out by a question, which has a shorter deadline than a fetch.
+   * Fetches, and returns the tip of the remote. `asksFirst`: query the tip before, since the query
+   * finds out about a hanging remote with a shorter deadline than a fetch.
    */
   async #fetch({ asksFirst = false } = {}): Promise<string> {
     const { remote, gitDir, observer } = this.#options;
     const started = performance.now();
     try {
       const known = await readRef(gitDir, remote.trackingRef);
-      // A fetch that was killed left it; nobody but us takes it.
+      // A killed fetch left it; no other process takes this lock.
       await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
       const isKnown = asksFirst && known !== undefined && (await remote.tip()) === known;
       if (!isKnown) await remote.fetch(known === undefined);
       const tip = await readRef(gitDir, remote.trackingRef);
       if (tip === undefined) throw new RemoteError('no-branch');
       this.#quietUntil = 0;
-      // While the same commits are held nothing is well, however well the fetch went.
+      // While the same commits are kept out, the success of the fetch is not reported.
       if (tip !== this.#held?.to) observer.fetched(undefined, performance.now() - started);
       return tip;
     } catch (error) {
-      this.#noteFailure(error);
+      this.#pauseAfter(error);
       const failure = error instanceof Error ? error : new Error(String(error));
       observer.fetched(failure, performance.now() - started);
       throw error;
@@ -214,7 +214,7 @@ export class Following {
     return tip;
   }
 
-  /** Commits that nobody vouches for stay out; readers go on with what was there. */
+  /** Throws for commits that `distrust` refuses; readers keep the branch as it was. */
   async #assertTrusted(range: { from: string | undefined; to: string }): Promise<void> {
     const { distrust, observer, logger = silent } = this.#options;
     const reasons = (await distrust?.(range)) ?? [];
@@ -224,7 +224,7 @@ export class Following {
       return;
     }
     if (this.#held?.to !== range.to) {
-      logger.warn({ ...range, reasons }, 'commits of the remote are held: nobody vouches for them');
+      logger.warn({ ...range, reasons }, 'commits of the remote are held: no trusted signature');
     }
     this.#held = { to: range.to, reasons };
     const [first = ''] = reasons;
@@ -242,20 +242,20 @@ export class Following {
     }
   }
 
-  /** Resolves when the remote has the commit; throws HeadMovedError when it went elsewhere. */
+  /** Resolves when the remote has the commit; throws HeadMovedError if its branch moved elsewhere. */
   async #push(push: RemotePush): Promise<void> {
     const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
     const { signal } = this.#closing;
     const fetch = (): Promise<string> => this.#fetch();
     const moved = await pushConfirmed({ remote, gitDir, fetch, doubtMs, signal }, push);
-    // Where the remote has it, with more on top, our own step comes first; the next fetch adopts the rest.
+    // If the remote has further commits on top, this commit comes first. The next fetch adopts the rest.
     if (moved?.tip === undefined) return;
     await this.#adopt(moved.tip);
     throw new HeadMovedError(push.expected, moved.tip);
   }
 }
 
-/** Tells a repository whose every commit came from its remote, or went there first. */
+/** File that marks a repository whose commits all came from its remote, or went there first. */
 function marker(gitDir: string): string {
   return join(gitDir, REF_LOCK_FOLDER, 'follows');
 }
@@ -268,7 +268,7 @@ function mark(gitDir: string, url: string): void {
   writeFileSync(marker(gitDir), `${url}\n`);
 }
 
-/** The repository is from now on written to without a remote. */
+/** Marks the repository as written without a remote from now on. */
 export function stopFollowing(gitDir: string): void {
   rmSync(marker(gitDir), { force: true });
 }

@@ -1,20 +1,20 @@
-/** What `git push --porcelain` says about the one ref it was to move. */
+/** Parser for the output of `git push --porcelain` about one ref. */
 
 export type PushResult =
-  /** The remote has it, now or before. */
+  /** The remote has the commit, now or before. */
   | { readonly ended: 'accepted' }
-  /** The remote's branch is elsewhere, or was being moved by somebody else. */
+  /** The branch of the remote is elsewhere, or another process was moving it. */
   | { readonly ended: 'moved' }
-  /** The remote does not want it; its reason in a few words. */
+  /** The remote refuses it, with a short reason. */
   | { readonly ended: 'refused'; readonly reason: string }
-  /** No word about the ref, or none that tells whether it moved. */
-  | { readonly ended: 'untold' };
+  /** The output does not say if the ref moved. */
+  | { readonly ended: 'unknown' };
 
 /** `<flag> TAB <from>:<to> TAB <summary> [(<reason>)]` */
 const LINE = /^([ +\-*!=])\t[^\t]*:(refs\/[^\t]+)\t(.*)$/;
 const REASON = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*$/;
 
-/** Somebody else was quicker, in the words of git's own server and of the usual forges. */
+/** Another push was faster, in the words of the git server and of the usual forges. */
 const LOST_RACE =
   /stale info|fetch first|non-fast-forward|cannot lock ref|failed to lock|failed to update ref|incorrect old value|reference already exists|atomic|fast-forward/i;
 
@@ -24,12 +24,12 @@ export function readPushReport(stdout: string, ref: string): PushResult {
     if (flag === undefined || to !== ref) continue;
     return flag === '!' ? rejection(summary) : { ended: 'accepted' };
   }
-  return { ended: 'untold' };
+  return { ended: 'unknown' };
 }
 
 function rejection(summary: string): PushResult {
   const reason = REASON.exec(summary)?.[1] ?? '';
-  if (summary.startsWith('[remote failure]')) return { ended: 'untold' };
+  if (summary.startsWith('[remote failure]')) return { ended: 'unknown' };
   if (LOST_RACE.test(reason)) return { ended: 'moved' };
   return { ended: 'refused', reason };
 }

@@ -1,29 +1,29 @@
 /**
- * What goes wrong with a remote repository, told apart by what can be done about it. Git says most
- * of it in words alone, so its words (in the C locale) are read here and nowhere else.
+ * Problems with a remote repository, classified by their remedy. Git reports most of them only as
+ * text, so its messages (in the C locale) are interpreted here and nowhere else.
  */
 import { GitError } from '../git-error.ts';
 
 export type RemoteProblem =
-  /** Nobody answered, or not to the end: trying again later is all there is to do. */
+  /** No answer, or an incomplete one: only a later retry can help. */
   | 'unreachable'
-  /** A push was sent, and whether it took effect could not be found out. */
+  /** A push was sent, and its outcome could not be found out. */
   | 'unknown-outcome'
   | 'credentials'
-  /** It cannot prove that it is who we mean: host key or certificate. */
+  /** Its host key or certificate could not be verified. */
   | 'identity'
   | 'no-repository'
   | 'no-branch'
-  /** HTML where git should answer: a login page, a captive portal, a proxy. */
+  /** HTML in place of a git answer: a login page, a captive portal, a proxy. */
   | 'web-page'
   | 'redirected'
-  /** It understood, and does not allow it: a protected branch, a hook, missing rights. */
+  /** The remote denies the operation: a protected branch, a hook, missing rights. */
   | 'refused'
-  /** Somebody else moved the branch that writes wait on. */
+  /** Another process moved the branch for pending writes. */
   | 'moved'
-  /** It has commits that the signature policy does not let in. */
+  /** The remote has commits that the signature policy does not allow. */
   | 'untrusted'
-  /** Anything else that git complains of. */
+  /** Any other error of git. */
   | 'failed';
 
 const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
@@ -37,14 +37,14 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
     'A web page, and not git, answers at the address of the remote repository (a login page, a captive portal or a proxy)',
   redirected: 'The address of the remote repository redirects elsewhere, which is not followed',
   refused: 'The remote repository refused the push',
-  moved: 'The branch for pending writes was moved by somebody else',
-  untrusted: 'The remote branch has commits that no trusted signature vouches for',
+  moved: 'Another process moved the branch for pending writes',
+  untrusted: 'The remote branch has commits without a trusted signature',
   failed: 'The remote repository cannot be used',
 };
 
 export class RemoteError extends GitError {
   readonly problem: RemoteProblem;
-  /** What the remote, or git, said: one line, without secrets; may be empty. */
+  /** Message of the remote or of git: one line without secrets, may be empty. */
   readonly words: string;
 
   constructor(problem: RemoteProblem, words = '', options: ErrorOptions = {}) {
@@ -54,13 +54,13 @@ export class RemoteError extends GitError {
     this.words = words;
   }
 
-  /** The sentence alone, in words that may be public. */
+  /** The problem without the message of the remote; contains no internal data. */
   get sentence(): string {
     return SENTENCES[this.problem];
   }
 }
 
-/** The first that matches counts. */
+/** Patterns in the messages of git. The first match counts. */
 const SIGNS: readonly (readonly [RegExp, RemoteProblem])[] = [
   [/host key verification failed|no .+ host key is known|host identification has/i, 'identity'],
   [
@@ -90,10 +90,10 @@ export function problemOf(stderr: string): RemoteProblem {
 
 const MOST_WORDS = 400;
 const PREFIX = /^(?:fatal|error|remote|hint|warning): */i;
-/** Advice of git for people at a terminal; it would only hide what happened. */
+/** Advice of git for people at a terminal, which would hide the cause. */
 const NOISE = /^(?:hint:|please make sure|and the repository exists|could not read from remote)/i;
 
-/** What was said as one line of at most 400 characters, without control characters and secrets. */
+/** Message as one line of at most 400 characters, without control characters and secrets. */
 export function sanitize(text: string, secrets: readonly string[] = []): string {
   let clean = text;
   for (const secret of secrets) {
@@ -107,6 +107,6 @@ export function sanitize(text: string, secrets: readonly string[] = []): string 
     .filter((line) => line !== '' && !NOISE.test(line))
     .map((line) => line.replace(PREFIX, '').trim())
     .filter((line) => line !== '');
-  const said = [...new Set(lines)].join('; ');
-  return said.length > MOST_WORDS ? `${said.slice(0, MOST_WORDS)}…` : said;
+  const line = [...new Set(lines)].join('; ');
+  return line.length > MOST_WORDS ? `${line.slice(0, MOST_WORDS)}…` : line;
 }

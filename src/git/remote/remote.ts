@@ -1,6 +1,6 @@
 /**
- * A branch of a remote repository: ask, fetch, push. One git process each, in a group of its own, so
- * that a deadline ends its helpers too. Knows nothing of what is done when something fails.
+ * A branch of a remote repository: query, fetch, push. Each operation is one git process in a process
+ * group of its own, so that a deadline ends its helpers too. Callers decide about retries.
  */
 
 import { isObjectId } from '../objects/object-id.ts';
@@ -13,7 +13,7 @@ import { type PushResult, readPushReport } from './push-report.ts';
 import { problemOf, RemoteError, sanitize } from './remote-error.ts';
 
 export interface RemoteTimeouts {
-  /** The first fetch brings all of history. */
+  /** The first fetch transfers the whole history. */
   readonly firstFetchMs: number;
   readonly fetchMs: number;
   readonly pushMs: number;
@@ -30,28 +30,28 @@ const TIMEOUTS: RemoteTimeouts = {
 export interface RemoteOptions {
   readonly address: RemoteAddress;
   readonly access: RemoteAccess;
-  /** The repository that objects come to and go from. */
+  /** Local repository for fetched and pushed objects. */
   readonly gitDir: string;
-  /** Full name of the branch there, as in `refs/heads/main`. */
+  /** Full name of the branch at the remote, as in `refs/heads/main`. */
   readonly ref: string;
-  /** Where the last known tip of it is kept here. */
+  /** Local ref that holds the last known tip of the branch. */
   readonly trackingRef: string;
   readonly timeouts?: Partial<RemoteTimeouts>;
-  /** Called right before every push; throws where this process must not act any more. */
+  /** Called right before every push; throws if this process must not write any more. */
   readonly assertMayAct?: (() => void) | undefined;
 }
 
 export interface RemotePush {
   readonly tip: string;
-  /** Where the remote's branch must be; undefined: it must not exist. */
+  /** Required value of the branch at the remote; undefined: it must not exist. */
   readonly expected: string | undefined;
-  /** An object directory that holds what is not in the repository yet. */
+  /** Object directory with the objects that are not in the repository yet. */
   readonly objects?: string | undefined;
-  /** Aborted: the push is ended, and its result is that of a deadline. */
+  /** Aborts the push, with the result of a timeout. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One ref of a push: where it must be, and where it goes. */
+/** One ref of a push: its required value and its new one. */
 export interface RefMove {
   readonly ref: string;
   /** Undefined: it must not exist. */
@@ -62,7 +62,7 @@ export interface RefMove {
 export interface MovedRefs {
   /** In the order of the moves. */
   readonly results: readonly RemotePushResult[];
-  /** False: it was asked to move all or none, and cannot do that. Nothing was sent. */
+  /** False: an atomic push was requested and the remote does not support it. Nothing was sent. */
   readonly isAtomic: boolean;
 }
 
@@ -70,16 +70,16 @@ export type RemotePushResult =
   | Exclude<PushResult, { ended: 'refused' }>
   | { readonly ended: 'refused'; readonly error: RemoteError };
 
-/** Below this name in the configuration of each process; no such remote is in any file. */
+/** Name of the remote in the config of each process. No config file has such a remote. */
 const NAME = 'followed';
-/** Refs of a remote with a million of them. */
+/** Enough for the refs of a remote with a million of them. */
 const MOST_OUTPUT = 256 * 1024 * 1024;
 
 interface Finished extends Ending {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
-  /** The caller ended it. */
+  /** The caller aborted it. */
   readonly aborted: boolean;
   readonly trace: ExchangeTrace;
 }
@@ -99,17 +99,17 @@ export class Remote {
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
   }
 
-  /** For logs and messages. */
+  /** Address for logs and messages. */
   get url(): string {
     return this.#options.address.url;
   }
 
-  /** The tip of the branch at the remote; undefined when it does not exist. Throws RemoteError. */
+  /** Tip of the branch at the remote; undefined if it does not exist. Throws RemoteError. */
   tip(withinMs?: number): Promise<string | undefined> {
     return this.tipOf(this.ref, withinMs);
   }
 
-  /** The same of any ref, by its full name. */
+  /** Like `tip`, for any ref by its full name. */
   protected async tipOf(ref: string, withinMs?: number): Promise<string | undefined> {
     const args = ['ls-remote', '--quiet', NAME, ref];
     const timeoutMs = Math.min(this.#timeouts.askMs, withinMs ?? Number.POSITIVE_INFINITY);
@@ -119,19 +119,19 @@ export class Remote {
     return id !== undefined && isObjectId(id) ? id : undefined;
   }
 
-  /** Branches of the remote, short names. Throws RemoteError. */
+  /** Short names of the branches of the remote. Throws RemoteError. */
   async branches(): Promise<string[]> {
     const args = ['ls-remote', '--quiet', '--heads', NAME];
     const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.askMs });
     return [...stdout.matchAll(/\trefs\/heads\/(.+)$/gm)].map(([, name = '']) => name);
   }
 
-  /** Brings the branch here, into the tracking ref; its objects are durable. Throws RemoteError. */
+  /** Fetches the branch to the tracking ref; its objects are durable. Throws RemoteError. */
   async fetch(isFirst: boolean): Promise<void> {
     const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     const args = ['fetch', ...quiet, '--no-recurse-submodules', NAME];
     const timeoutMs = isFirst ? this.#timeouts.firstFetchMs : this.#timeouts.fetchMs;
-    // A connection that is silent for so long is dead.
+    // A connection without data for this long is dead.
     const config = [
       [`remote.${NAME}.fetch`, `+${this.ref}:${this.trackingRef}`],
       ['http.lowSpeedLimit', '1'],
@@ -141,15 +141,15 @@ export class Remote {
   }
 
   /**
-   * Moves the remote's branch from `expected` to `tip`, or not at all. Throws RemoteError only when
-   * nothing was sent; `untold` means that it may have been.
+   * Moves the branch of the remote from `expected` to `tip`, or not at all. Throws RemoteError only if
+   * nothing was sent; after `unknown` it may have been sent.
    */
   async push({ tip, expected, ...how }: RemotePush): Promise<RemotePushResult> {
     const { results } = await this.move([{ ref: this.ref, expected, to: tip }], how);
-    return results[0] ?? UNTOLD;
+    return results[0] ?? UNKNOWN;
   }
 
-  /** The same for several refs; `atomic`: all or none. */
+  /** Like `push`, for several refs; `atomic`: all or none. */
   protected async move(
     moves: readonly RefMove[],
     of: Pick<RemotePush, 'objects' | 'signal'> & { readonly atomic?: boolean },
@@ -164,26 +164,26 @@ export class Remote {
     const check = this.#options.assertMayAct;
     const how = { timeoutMs: this.#timeouts.pushMs, env, check, signal: of.signal };
     const { secrets, ...end } = await this.#end(args, how);
-    // Of a page of HTML git may read an empty list of refs, in which each expected ref has moved.
+    // In an HTML page git may read an empty list of refs, in which each expected ref has moved.
     if (end.trace.isUnsent && end.trace.isWebPage) throw new RemoteError('web-page');
     const all = (result: RemotePushResult): MovedRefs => {
       return { results: moves.map(() => result), isAtomic: true };
     };
     const results = moves.map(({ ref }) => resultOf(readPushReport(end.stdout, ref), end, secrets));
-    if (results[0]?.ended !== 'untold') return { results, isAtomic: true };
+    if (results[0]?.ended !== 'unknown') return { results, isAtomic: true };
     if (end.code === 0) return all({ ended: 'accepted' });
     if (of.atomic === true && NOT_ATOMIC.test(end.stderr))
-      return { ...all(UNTOLD), isAtomic: false };
+      return { ...all(UNKNOWN), isAtomic: false };
     const error = this.#errorOf(end, how.timeoutMs, secrets);
     if (end.failure !== undefined) throw processError(args, end, '');
     if (end.trace.isUnsent && error.problem !== 'refused') throw error;
-    if (end.trace.isResent && !end.trace.isUnsent) return all(UNTOLD);
+    if (end.trace.isResent && !end.trace.isUnsent) return all(UNKNOWN);
     if (error.problem === 'refused') return all({ ended: 'refused', error });
     if (SAID_FIRST.has(error.problem)) throw error;
-    return all(UNTOLD);
+    return all(UNKNOWN);
   }
 
-  /** Ends what is under way; its callers get an error. */
+  /** Aborts running operations; their callers get an error. */
   close(): void {
     this.#closed = true;
     for (const git of this.#processes) git.kill();
@@ -191,12 +191,12 @@ export class Remote {
 
   async #run(args: readonly string[], how: RunOptions): Promise<Finished> {
     const { secrets, ...end } = await this.#end(args, how);
-    // Of a page of HTML git may read an empty list of refs.
+    // In an HTML page git may read an empty list of refs.
     if (end.code === 0 && !end.trace.isWebPage) return end;
     if (end.failure !== undefined) throw processError(args, end, '');
     const error = this.#errorOf(end, how.timeoutMs, secrets);
     if (error.problem !== 'refused') throw error;
-    // A client that may not even read was not recognized.
+    // A client without read access was not authenticated.
     throw new RemoteError('credentials', error.words);
   }
 
@@ -269,13 +269,13 @@ interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** For a push that is ended because the remote answers nothing else either. */
-export const HANGS = 'neither a push nor a question is answered';
+/** Message for a push that was aborted because the remote did not answer a query either. */
+export const HANGS = 'neither a push nor a query is answered';
 const STOPPING = 'gitplane is stopping';
-/** A server says these before it takes anything of a push. */
+/** A server reports these problems before it accepts data of a push. */
 const SAID_FIRST: ReadonlySet<string> = new Set(['credentials', 'identity', 'no-repository']);
-const UNTOLD = { ended: 'untold' } as const;
-/** Said by git here, before it sends anything. */
+const UNKNOWN = { ended: 'unknown' } as const;
+/** Message of the local git, before it sends anything. */
 const NOT_ATOMIC = /does(?: not|n't) support (?:--)?'?atomic/i;
 
 function resultOf(
@@ -288,7 +288,7 @@ function resultOf(
   return { ended: 'refused', error: new RemoteError('refused', words) };
 }
 
-/** The lines that the other side wrote. */
+/** Lines of stderr that the remote wrote. */
 function remoteWords(stderr: string): string {
   return stderr
     .split('\n')

@@ -1,7 +1,7 @@
 /**
- * The branch that writes wait on for review: what it has beyond the followed branch is pending. When
- * the followed branch moves, the pending commits are made again on top of it, file by file; where
- * both changed a file the branch stays as it is, for people to solve.
+ * The branch for writes that wait for review: its commits beyond the followed branch are pending. When
+ * the followed branch moves, the pending commits are rebased on it, file by file. If both changed the
+ * same file, the branch stays unchanged and a person has to resolve the conflict.
  */
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import type { Remote } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 
 export interface WriteBranchOptions {
-  /** At the branch for writes; its tracking ref is one of its own. */
+  /** Remote with the branch for writes, and a tracking ref of its own. */
   readonly remote: Remote;
   readonly gitDir: string;
   /** The local branch of that name. */
@@ -27,9 +27,9 @@ export interface WriteBranchOptions {
 }
 
 export interface PendingState {
-  /** Where the next write goes on. */
+  /** Parent of the next write. */
   readonly tip: string;
-  /** The pending commits could not be carried over to the followed branch. */
+  /** The pending commits could not be rebased on the followed branch. */
   readonly conflicts: boolean;
 }
 
@@ -40,7 +40,7 @@ const DOUBT_MS = 20_000;
 export class WriteBranch {
   readonly #options: WriteBranchOptions;
   readonly #closing = new AbortController();
-  /** Where the branch is at the remote. */
+  /** Tip of the branch at the remote. */
   #remoteTip: string | undefined;
   #isStale = true;
 
@@ -52,19 +52,19 @@ export class WriteBranch {
     return this.#options.ref.replace('refs/heads/', '');
   }
 
-  /** Somebody else moved the branch: `prepare` has to be called before the next write. */
+  /** Another process moved the branch: call `prepare` before the next write. */
   get isStale(): boolean {
     return this.#isStale;
   }
 
-  /** Asks the remote whether somebody else moved the branch. Throws RemoteError. */
+  /** Queries the remote for a move by another process. Throws RemoteError. */
   async checkRemote(): Promise<void> {
     const known = this.#remoteTip;
     const tip = await this.#options.remote.tip();
     if (tip !== known && known === this.#remoteTip) this.#isStale = true;
   }
 
-  /** The gate of a repository at this branch. See `Gate`. */
+  /** Gate of a repository at this branch. See `Gate`. */
   async admit({ tip }: Publication, objects: string): Promise<void> {
     const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
     const { signal } = this.#closing;
@@ -85,8 +85,8 @@ export class WriteBranch {
   }
 
   /**
-   * Brings the local branch to what the next write goes on top of: the pending commits on `base`,
-   * or `base`. A branch that is gone at the remote takes what was pending with it.
+   * Moves the local branch to the parent of the next write: the pending commits rebased on `base`, or
+   * `base`. Without a branch at the remote, nothing is pending.
    */
   async prepare(base: string, mirror: Mirror): Promise<PendingState> {
     const { gitDir, logger = silent } = this.#options;
@@ -96,11 +96,11 @@ export class WriteBranch {
     const isDone = theirs === undefined || (await containsCommit(gitDir, base, theirs));
     if (isDone) return await this.#settle(base, false);
     if (await containsCommit(gitDir, theirs, base)) return await this.#settle(theirs, false);
-    const commits = await this.#carriedOver(base, theirs, mirror);
+    const commits = await this.#rebased(base, theirs, mirror);
     if (commits !== undefined && (await this.#publish(base, commits, mirror))) {
       return await this.#settle((await readRef(gitDir, this.#options.ref)) ?? base, false);
     }
-    logger.warn({ base, tip: theirs }, 'pending writes cannot be carried over');
+    logger.warn({ base, tip: theirs }, 'pending writes cannot be rebased on the followed branch');
     return await this.#settle(theirs, true);
   }
 
@@ -115,7 +115,7 @@ export class WriteBranch {
     return { tip, conflicts };
   }
 
-  /** The tip at the remote; undefined when there is no such branch. */
+  /** Fetches, and returns the tip at the remote; undefined if the branch does not exist there. */
   async #fetch(): Promise<string | undefined> {
     const { remote, gitDir } = this.#options;
     await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
@@ -128,7 +128,7 @@ export class WriteBranch {
     }
   }
 
-  /** False when the remote does not let the branch be made anew. */
+  /** Returns false if the remote refuses to rewrite the branch. */
   async #publish(base: string, commits: readonly NewCommit[], mirror: Mirror): Promise<boolean> {
     await this.#moveTo(base);
     if (commits.length === 0) return true;
@@ -143,7 +143,7 @@ export class WriteBranch {
     }
   }
 
-  /** Pending commits that others removed stay in the mirror. */
+  /** Keeps pending commits that others removed from the branch under a ref of the mirror. */
   async #keepLost(base: string, theirs: string | undefined): Promise<void> {
     const { gitDir, ref, logger = silent } = this.#options;
     const ours = await readRef(gitDir, ref);
@@ -161,12 +161,8 @@ export class WriteBranch {
     if (from !== tip) await moveRef(gitDir, { ref, from, to: tip });
   }
 
-  /** The pending commits as they would be on `base`; undefined when they cannot be. */
-  async #carriedOver(
-    base: string,
-    theirs: string,
-    mirror: Mirror,
-  ): Promise<NewCommit[] | undefined> {
+  /** Pending commits rebased on `base`; undefined if there is a conflict. */
+  async #rebased(base: string, theirs: string, mirror: Mirror): Promise<NewCommit[] | undefined> {
     const context = { gitDir: this.#options.gitDir };
     const found = await tryGit(context, ['merge-base', base, theirs]);
     if (found.code !== 0) return undefined;
@@ -176,13 +172,13 @@ export class WriteBranch {
     for await (const commit of mirror.history(fork, theirs)) {
       const changes = commit.parents.length === 1 ? files.step(commit) : undefined;
       if (changes === undefined) return undefined;
-      if (changes.length > 0) commits.push(await this.#again(commit.id, changes, mirror));
+      if (changes.length > 0) commits.push(await this.#copy(commit.id, changes, mirror));
     }
     return commits;
   }
 
-  /** The same author, words and changes. */
-  async #again(id: string, changes: readonly PathChange[], mirror: Mirror): Promise<NewCommit> {
+  /** Copies a commit with its author, committer, time and message. */
+  async #copy(id: string, changes: readonly PathChange[], mirror: Mirror): Promise<NewCommit> {
     const format = '--format=%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B';
     const text = await runGit({ gitDir: this.#options.gitDir }, ['show', '-s', format, id]);
     const [an = '', ae = '', cn = '', ce = '', time = '0', message = ''] = text
@@ -202,10 +198,10 @@ export class WriteBranch {
   }
 }
 
-/** Which blob is where, as far as either side touched it since the fork. */
+/** Blob per path, for the paths that either side changed since the fork. */
 class Files {
   readonly #now = new Map<string, string | undefined>();
-  /** Both sides come to the same there: it was merged, however that was done. */
+  /** Paths with the same result on both sides: already merged. */
   readonly #done: ReadonlySet<string>;
 
   constructor(followed: readonly PathChange[], pending: readonly PathChange[]) {
@@ -215,7 +211,7 @@ class Files {
     this.#done = new Set(pending.filter(isDone).map(({ path }) => path));
   }
 
-  /** What is left to do of a commit; undefined when a file is not what the commit changed. */
+  /** Remaining changes of a commit; undefined if a file is not at the version the commit changed. */
   step(commit: HistoryCommit): PathChange[] | undefined {
     const left: PathChange[] = [];
     for (const change of commit.changes[0] ?? []) {

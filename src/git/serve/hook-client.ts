@@ -1,6 +1,6 @@
 /**
- * The program behind hooks/pre-receive: asks the daemon for its verdict on a push and passes it
- * on. Fails closed: no daemon, no push. Arguments: the daemon's socket.
+ * Program of hooks/pre-receive: asks the daemon for its verdict on a push and forwards it. It fails
+ * closed: without the daemon, no push is accepted. Argument: the socket of the daemon.
  */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -11,14 +11,14 @@ import {
   type RefUpdate,
 } from './hook-protocol.ts';
 
-/** A judge that says nothing for so long is taken for dead. */
-const PATIENCE_MS = 120_000;
+/** A daemon that is silent for this long counts as dead. */
+const TIMEOUT_MS = 120_000;
 
-// biome-ignore lint/style/noProcessEnv: git hands its quarantine to a hook in the environment
+// biome-ignore lint/style/noProcessEnv: git passes the quarantine to a hook in the environment
 const environment = process.env;
 
-// Colours and cursor movements of a hostile path must not reach the pusher's terminal.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// Colours and cursor movements in a hostile path must not reach the terminal of the pusher.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const controlCharacters = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 function parseUpdates(stdin: string): RefUpdate[] {
@@ -46,15 +46,15 @@ function request(stdin: string): PushRequest {
   return { updates: parseUpdates(stdin), env, pushOptions: pushOptions() };
 }
 
-/** The daemon's answer, or why there is none. */
+/** Answer of the daemon, or a refusal with the reason for a missing answer. */
 function ask(socketPath: string, question: PushRequest): Promise<PushVerdict> {
   return new Promise((resolve) => {
     const refuse = (...lines: string[]) => resolve({ ok: false, lines });
     const socket = connect(socketPath);
     let answer = '';
     socket.setEncoding('utf8');
-    socket.setTimeout(PATIENCE_MS, () => {
-      refuse('gitplane did not answer in time: look at its log, then push again');
+    socket.setTimeout(TIMEOUT_MS, () => {
+      refuse('gitplane did not answer in time: check its log, then push again');
       socket.destroy();
     });
     socket.on('connect', () => socket.write(`${JSON.stringify(question)}\n`));
@@ -66,7 +66,7 @@ function ask(socketPath: string, question: PushRequest): Promise<PushVerdict> {
       try {
         resolve(JSON.parse(answer) as PushVerdict);
       } catch {
-        refuse('gitplane went away before it answered: look at its log, then push again');
+        refuse('gitplane closed the connection before it answered: check its log, then push again');
       }
     });
   });
@@ -74,8 +74,8 @@ function ask(socketPath: string, question: PushRequest): Promise<PushVerdict> {
 
 function explain(error: NodeJS.ErrnoException, socketPath: string): string {
   return error.code === 'EACCES'
-    ? `gitplane cannot be asked (no access to ${socketPath}): push as the user who runs it, or over HTTP`
-    : 'gitplane is not running, so that nobody can validate this push: start it with `gitplane serve`, then push again';
+    ? `gitplane cannot be reached (no access to ${socketPath}): push as the user who runs it, or over HTTP`
+    : 'gitplane is not running and cannot validate this push: start it with `gitplane serve`, then push again';
 }
 
 async function main(): Promise<number> {

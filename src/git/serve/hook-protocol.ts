@@ -1,24 +1,24 @@
 /**
- * What the pre-receive hook and the daemon say to each other over a unix socket: one line of JSON
- * each way. The hook is a process of its own without dependencies: keep this file free of imports.
+ * Protocol between the pre-receive hook and the daemon over a unix socket: one line of JSON each way.
+ * The hook is a separate process without dependencies: keep this file free of imports.
  */
 
 export interface RefUpdate {
-  /** All zeros when the ref is new. */
+  /** All zeros if the ref is new. */
   readonly oldId: string;
-  /** All zeros when the ref is removed. */
+  /** All zeros if the ref is removed. */
   readonly newId: string;
   readonly ref: string;
 }
 
-/** The same for the daemon; undefined stands for "does not exist". */
+/** A `RefUpdate` in the daemon; undefined: the ref does not exist. */
 export interface RefMove {
   readonly ref: string;
   readonly oldId: string | undefined;
   readonly newId: string | undefined;
 }
 
-/** Where the objects of a push are while it is judged. */
+/** Location of the objects of a push while it is validated. */
 export interface QuarantineEnvironment {
   readonly GIT_QUARANTINE_PATH?: string;
   readonly GIT_OBJECT_DIRECTORY?: string;
@@ -28,7 +28,7 @@ export interface QuarantineEnvironment {
 export interface PushRequest {
   readonly updates: readonly RefUpdate[];
   readonly env: QuarantineEnvironment & {
-    /** What the server that took the push called it; absent in a push by path. */
+    /** Id that the HTTP server gave the push; absent in a push by path. */
     readonly GITPLANE_PUSH_ID?: string;
   };
   readonly pushOptions: readonly string[];
@@ -40,7 +40,7 @@ export interface PushVerdict {
   readonly lines: readonly string[];
 }
 
-/** Names of the environment that go with a request. */
+/** Environment variables that are part of a request. */
 export const forwardedVariables = [
   'GIT_QUARANTINE_PATH',
   'GIT_OBJECT_DIRECTORY',

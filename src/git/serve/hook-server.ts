@@ -1,4 +1,4 @@
-/** The daemon's side of the pre-receive hook: a unix socket that only our own user can reach. */
+/** Server for the pre-receive hook: a unix socket that only the user of the daemon can reach. */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -13,16 +13,18 @@ export type Judge = (push: PushRequest) => Promise<PushVerdict>;
 
 export interface PushListener {
   readonly socketPath: string;
-  /** Stops listening and waits for the verdicts under way. */
+  /** Stops listening and waits for running validations. */
   close(): Promise<void>;
 }
 
-/** What `sun_path` holds without its NUL: 108 bytes on Linux, 104 on macOS and the BSDs. */
+/** Size of `sun_path` without its NUL: 108 bytes on Linux, 104 on macOS and the BSDs. */
 const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
 const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
 
-/** Where to listen for the repository of a data directory: in it, or in a private directory of
- * the system's when that path is too long for a socket. */
+/**
+ * Socket path for a data directory: inside it, or in a private temporary directory if that path is too
+ * long for a socket.
+ */
 export function pushSocketPath(dataDir: string): string {
   const path = join(resolve(dataDir), 'run', 'push.sock');
   if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return path;
@@ -31,9 +33,8 @@ export function pushSocketPath(dataDir: string): string {
 }
 
 /**
- * Asks `judge` about every push. A judge that throws refuses the push. The socket's directory is
- * made private to us; a socket that nobody answers on is replaced. Throws a GitError when another
- * daemon listens there.
+ * Calls `judge` for every push. A judge that throws refuses the push. The directory of the socket is
+ * made private, and a dead socket is replaced. Throws a GitError if another daemon listens there.
  */
 export async function listenForPushes(
   socketPath: string,
@@ -131,11 +132,11 @@ async function answer(
   { judge, logger }: { judge: Judge; logger: GitLogger },
 ): Promise<void> {
   const verdict = await judgeLine(line, judge).catch((err: unknown): PushVerdict => {
-    logger.warn({ err }, 'a push could not be judged');
+    logger.warn({ err }, 'a push could not be validated');
     const line =
       err instanceof GitLimitError
-        ? `gitplane could not judge this push: ${err.message}`
-        : 'gitplane could not judge this push: look at its log, then push again';
+        ? `gitplane could not validate this push: ${err.message}`
+        : 'gitplane could not validate this push: check its log, then push again';
     return { ok: false, lines: [line] };
   });
   socket.end(`${JSON.stringify(verdict)}\n`);
@@ -145,7 +146,7 @@ async function judgeLine(line: string, judge: Judge): Promise<PushVerdict> {
   return judge(JSON.parse(line) as PushRequest);
 }
 
-/** The first line; undefined when the other side ends without one or says too much. */
+/** First line; undefined if the client ends without one or sends too much. */
 function readLine(socket: Socket): Promise<string | undefined> {
   return new Promise((done) => {
     const chunks: Buffer[] = [];

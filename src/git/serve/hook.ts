@@ -1,15 +1,15 @@
-/** Installing the pre-receive hook, which every push passes, over HTTP and by path alike. */
+/** Installs the pre-receive hook, which validates every push, over HTTP and by path. */
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
 
-/** The second line of every hook of ours: only such a file is ever replaced. */
+/** Second line of every hook of gitplane. Only a file with this line is replaced. */
 const MARK = '# Made by gitplane, which replaces it at every start.';
 
 /**
  * Writes `hooks/pre-receive`, which runs `command` (a program and its arguments, absolute paths).
- * Idempotent. Throws a GitError when there is a hook that is not ours.
+ * Idempotent. Throws a GitError if the repository has another hook.
  */
 export async function installHooks(
   gitDir: string,
@@ -36,7 +36,7 @@ export async function installHooks(
     if (errorCode(error) === undefined) throw error;
     throw new StorageError(hook, { cause: error });
   }
-  // Relative to the repository; and the pusher's own setting must not lead past this hook.
+  // Relative to the repository. Set here so that the config of the pusher cannot bypass the hook.
   const setting = ['config', '--local', 'core.hooksPath'];
   const { stdout } = await tryGit({ gitDir }, setting);
   if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
@@ -51,7 +51,7 @@ async function readHook(path: string): Promise<string | undefined> {
   }
 }
 
-/** One word of a POSIX shell. */
+/** Quotes one word for a POSIX shell. */
 function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

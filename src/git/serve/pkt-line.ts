@@ -1,4 +1,4 @@
-/** Lines of git's protocols (gitprotocol-common): four hexadecimal digits of length, then the text. */
+/** Lines of the git protocols (gitprotocol-common): four hexadecimal digits of length, then the text. */
 import { Transform, type TransformCallback } from 'node:stream';
 
 /** A line of the pkt-line format; the length counts its own four digits. */
@@ -11,24 +11,24 @@ const LENGTH_DIGITS = 4;
 const TAIL_BYTES = 4096;
 
 /**
- * Passes the answer of `receive-pack` on and holds the flush at its end back, so that a last message
- * can go to the pusher: the second side band (gitprotocol-pack) is shown behind `remote: `.
+ * Forwards the answer of `receive-pack` and delays the final flush, so that a last message can reach
+ * the pusher: the second side band (gitprotocol-pack) is shown behind `remote: `.
  */
 export class PushAnswer extends Transform {
-  readonly #lastWords: (tail: string) => string | undefined;
-  /** Bytes of the current line that are still to come. */
+  readonly #finalMessage: (tail: string) => string | undefined;
+  /** Bytes of the current line that have not arrived. */
   #left = 0;
   #digits = '';
   #tail = Buffer.alloc(0);
-  /** The flush is held back. */
+  /** The flush is delayed. */
   #isHeld = false;
   /** The last line was a flush. */
   #isOver = false;
 
-  /** `lastWords` gets the end of the answer, and may say why the push failed. */
-  constructor(lastWords: (tail: string) => string | undefined) {
+  /** `finalMessage` gets the end of the answer, and may return why the push failed. */
+  constructor(finalMessage: (tail: string) => string | undefined) {
     super();
-    this.#lastWords = lastWords;
+    this.#finalMessage = finalMessage;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -43,15 +43,15 @@ export class PushAnswer extends Transform {
 
   override _flush(done: TransformCallback): void {
     const isBetweenLines = this.#left === 0 && this.#digits === '';
-    const canSpeak = this.#isHeld || (isBetweenLines && !this.#isOver);
-    const words = canSpeak ? this.#lastWords(this.#tail.toString('latin1')) : undefined;
-    if (words !== undefined) this.push(pktLine(`\u0002${words}\n`));
-    // An answer that was cut off in a line stays cut off.
-    if (this.#isHeld || words !== undefined) this.push(FLUSH);
+    const canAdd = this.#isHeld || (isBetweenLines && !this.#isOver);
+    const message = canAdd ? this.#finalMessage(this.#tail.toString('latin1')) : undefined;
+    if (message !== undefined) this.push(pktLine(`\u0002${message}\n`));
+    // An answer that was cut off inside a line stays cut off.
+    if (this.#isHeld || message !== undefined) this.push(FLUSH);
     done();
   }
 
-  /** Finds where lines end, and whether the last one is a flush. */
+  /** Tracks the ends of lines, and if the last line is a flush. */
   #follow(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
       if (this.#left > 0) {

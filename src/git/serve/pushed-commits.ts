@@ -1,4 +1,4 @@
-/** The commits that a push brings, judged before any process walks their trees. */
+/** Checks the commits of a push, before any process reads their trees. */
 
 import { rootsOfCommit } from '../objects/commit-object.ts';
 import { assertObjectId } from '../objects/object-id.ts';
@@ -23,10 +23,10 @@ export interface PushedCommitsParts {
 }
 
 export const MAX_COMMITS = 100_000;
-/** A tag of a tag of a tag. */
+/** Limit for a tag of a tag of a tag. */
 const MAX_TAGS = 8;
 
-/** Why the commits cannot be taken; nothing when they can. */
+/** Reasons to refuse the commits; empty if they are accepted. */
 export async function commitObjections(
   parts: PushedCommitsParts,
   { tips, known }: PushedTips,
@@ -35,12 +35,12 @@ export async function commitObjections(
     const commits: string[] = [];
     for (const tip of tips) commits.push(await peeled(parts, tip));
     const added = new AddedPaths({ ...parts, read: parts.readTrees });
-    const judged = new Judged(parts, added);
+    const checked = new CheckedCommits(parts, added);
     let count = 0;
     for await (const id of parts.newCommits(commits, known)) {
       count += 1;
       if (count > parts.maxCommits) throw new PushLimitError(tooMany(parts.maxCommits));
-      await judged.add(id);
+      await checked.add(id);
     }
     return added.flaws;
   } catch (error) {
@@ -49,15 +49,15 @@ export async function commitObjections(
   }
 }
 
-const tooMany = (most: number): string =>
-  `This push has more than ${most} commits; push the older ones first, to a branch`;
+const tooMany = (max: number): string =>
+  `This push has more than ${max} commits; push the older ones first, to a branch`;
 
 class PushLimitError extends Error {}
 
-class Judged {
+class CheckedCommits {
   readonly #parts: PushedCommitsParts;
   readonly #added: AddedPaths;
-  /** Trees of commits that stand for parents; undefined: the empty one. */
+  /** Tree per parent, or per commit that replaces it; undefined: the empty tree. */
   readonly #trees = new Map<string, string | undefined>();
 
   constructor(parts: PushedCommitsParts, added: AddedPaths) {
@@ -93,7 +93,7 @@ async function readRoots(parts: PushedCommitsParts, id: string): Promise<CommitR
   return rootsOfCommit(found.content ?? Buffer.alloc(0), id);
 }
 
-/** The commit that a ref leads to. */
+/** Commit that a tag or commit leads to. */
 async function peeled(parts: PushedCommitsParts, tip: string): Promise<string> {
   let id = tip;
   for (let tags = 0; tags <= MAX_TAGS; tags += 1) {

@@ -1,4 +1,4 @@
-/** Which refs a push may make or move: branches and tags, with names that every clone can hold. */
+/** Checks the refs that a push creates or moves: branches and tags, with names that every clone can store. */
 
 import { nameFlaw } from '../objects/portable-name.ts';
 import type { GitContext } from '../process/git-environment.ts';
@@ -6,12 +6,15 @@ import { runGit } from '../process/git-process.ts';
 import type { RefMove } from './hook-protocol.ts';
 
 const MAX_REFS_IN_PUSH = 1_000;
-/** Every clone and every fetch is told all of them. */
+/** Every clone and every fetch receives all of them. */
 const MAX_REFS = 10_000;
 
 const OWN_FOLDER = /^refs\/(?:heads|tags)\/(.+)$/;
 
-/** Why the refs of a push are not taken, a line each; `ref`: the served branch. Removing one is left to git's own settings. */
+/**
+ * Reasons to refuse the refs of a push, one per line. `ref` is the branch of the daemon. The removal
+ * of refs is left to the settings of git.
+ */
 export async function refObjections(
   { gitDir, ref }: { readonly gitDir: string; readonly ref: string },
   moves: readonly RefMove[],
@@ -35,22 +38,22 @@ export async function refObjections(
   ];
 }
 
-/** On a file system that ignores letter case, such a ref is the served branch to git. */
-function caseFlaw(ref: string, served: string): string | undefined {
-  if (ref === served || ref.toLowerCase() !== served.toLowerCase()) return undefined;
-  return `${JSON.stringify(ref)} differs from ${JSON.stringify(served)} by case alone`;
+/** On a file system that ignores letter case, git takes such a ref for the branch of the daemon. */
+function caseFlaw(ref: string, branch: string): string | undefined {
+  if (ref === branch || ref.toLowerCase() !== branch.toLowerCase()) return undefined;
+  return `${JSON.stringify(ref)} differs from ${JSON.stringify(branch)} by case alone`;
 }
 
 function refFlaw(ref: string): string | undefined {
   const shown = JSON.stringify(ref);
   const [, name] = OWN_FOLDER.exec(ref) ?? [];
-  if (name === undefined) return `${shown} is neither a branch nor a tag; no other ref is taken`;
-  // Commands read them as an option, and as the commit that is checked out.
+  if (name === undefined) return `${shown} is neither a branch nor a tag; no other ref is accepted`;
+  // Git commands read such names as an option, or as the commit that is checked out.
   if (name.startsWith('-')) return `${shown}: a name does not begin with "-"`;
   if (name === 'HEAD') return `${shown}: HEAD is not the name of a branch or tag`;
   const parts = Buffer.from(name, 'utf8').toString('latin1').split('/');
   const flaw = parts.map(nameFlaw).find((found) => found !== undefined);
-  return flaw === undefined ? undefined : `${shown} is not taken as a name: ${flaw}`;
+  return flaw === undefined ? undefined : `${shown} is not accepted as a name: ${flaw}`;
 }
 
 async function countRefs(context: GitContext): Promise<number> {

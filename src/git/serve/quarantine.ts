@@ -1,7 +1,6 @@
 /**
- * Reading a push that is still under judgement: its objects are in a quarantine directory that
- * only processes with the hook's environment can see (git-receive-pack(1), "Quarantine
- * environment").
+ * Reads a push during its validation. Its objects are in a quarantine directory that only processes
+ * with the environment of the hook can see (git-receive-pack(1), "Quarantine environment").
  */
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
@@ -11,8 +10,8 @@ import type { Repository } from '../repository.ts';
 import type { QuarantineEnvironment } from './hook-protocol.ts';
 
 /**
- * The repository as the push would make it. Close it after the verdict. Throws when the
- * environment points outside of the repository's objects.
+ * The repository as the push would make it. Close it after the verdict. Throws if the environment
+ * points outside of the objects of the repository.
  */
 export async function withQuarantine(
   repository: Pick<Repository, 'gitDir'>,
@@ -28,18 +27,18 @@ export async function withQuarantine(
     for (const path of paths) await assertWithin(path, { objects, gitDir });
     env[name] = value;
   }
-  // One reader of one push: nobody else waits for its answers.
+  // One process is enough: only one push uses this reader.
   return new Reader({ gitDir, env }, { objectProcesses: 1, ...options });
 }
 
 async function assertWithin(
   path: string,
-  place: { objects: string; gitDir: string },
+  within: { objects: string; gitDir: string },
 ): Promise<void> {
-  // Git names them relative to the repository when it was entered by a relative path.
-  const real = await realpath(isAbsolute(path) ? path : join(place.gitDir, path)).catch(() => '');
-  const from = relative(place.objects, real);
+  // Git names them relative to the repository if it was entered by a relative path.
+  const real = await realpath(isAbsolute(path) ? path : join(within.gitDir, path)).catch(() => '');
+  const from = relative(within.objects, real);
   if (real === '' || from.startsWith('..') || isAbsolute(from)) {
-    throw new GitError(`${path} is no quarantine of ${place.gitDir}`);
+    throw new GitError(`${path} is not a quarantine directory of ${within.gitDir}`);
   }
 }

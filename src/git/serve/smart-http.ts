@@ -1,6 +1,6 @@
 /**
- * Git's smart HTTP protocol (gitprotocol-http) below any HTTP framework: streams in, streams out.
- * Authentication, gzip of request bodies, content types and limits are the server's.
+ * The smart HTTP protocol of git (gitprotocol-http) below any HTTP framework: streams in, streams out.
+ * The HTTP server handles authentication, gzip of request bodies, content types and limits.
  */
 import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
@@ -13,11 +13,11 @@ import { PushAnswer, pktLine } from './pkt-line.ts';
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
 
 export interface ServeOptions {
-  /** The client's `Git-Protocol` header. */
+  /** `Git-Protocol` header of the client. */
   readonly gitProtocol?: string | undefined;
-  /** More for the environment of the service and its hooks. */
+  /** Additional environment of the service and its hooks. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Kills the service; an update of a ref is then whole or not there. */
+  /** Kills the service; an update of a ref is then complete or did not happen. */
   readonly signal?: AbortSignal;
 }
 
@@ -27,22 +27,22 @@ export interface ServeResult {
   readonly stderr: string;
 }
 
-/** What a `Git-Protocol` header may hold: `version=2` and the like. Anything else is ignored. */
+/** Accepted values of `Git-Protocol`: `version=2` and the like. Others are ignored. */
 const protocolHeader = /^[\w=:.-]{1,200}$/;
 
-/** Whether a name from a URL is a service: the one check before `advertiseRefs` or `serveRpc`. */
+/** True if a name from a URL is a service. The only check before `advertiseRefs` and `serveRpc`. */
 export function isGitService(name: string): name is GitService {
   return name === 'git-upload-pack' || name === 'git-receive-pack';
 }
 
-/** The answer to `GET /info/refs?service=…`. Resolves when it was written and `response` ended. */
+/** Answers `GET /info/refs?service=…`. Resolves when the answer is written and `response` ended. */
 export function advertiseRefs(
   repository: { readonly gitDir: string },
   request: { readonly service: GitService; readonly response: Writable },
   options: ServeOptions = {},
 ): Promise<ServeResult> {
   const { service, response } = request;
-  // Version 2 has no such line: there the service speaks first (as in git http-backend).
+  // Version 2 has no such line: the service sends the first one (as in git http-backend).
   if (!isVersion2(options.gitProtocol)) {
     response.write(`${pktLine(`# service=${service}\n`)}0000`);
   }
@@ -51,7 +51,7 @@ export function advertiseRefs(
   return run(git, { response, signal: options.signal });
 }
 
-/** The answer to `POST /<service>`. Resolves when it was written and `response` ended. */
+/** Answers `POST /<service>`. Resolves when the answer is written and `response` ended. */
 export function serveRpc(
   repository: { readonly gitDir: string },
   exchange: {
@@ -69,9 +69,9 @@ export function serveRpc(
   return run(git, { request, response, signal: options.signal });
 }
 
-/** So much is read before git starts: a push that is smaller has work in proportion to its size. */
+/** Bytes read before git starts. A smaller push gets limits in proportion to its size. */
 const PEEKED_BYTES = 1024 * 1024;
-/** The client shows messages that are not part of the report (gitprotocol-capabilities). */
+/** The client can show messages that are not part of the report (gitprotocol-capabilities). */
 const SHOWS_MESSAGES = 'side-band-64k';
 
 async function servePush(
@@ -79,26 +79,26 @@ async function servePush(
   { request, response }: { readonly request: Readable; readonly response: Writable },
   { signal }: ServeOptions,
 ): Promise<ServeResult> {
-  const { head, isWhole, rest } = await peek(request, { most: PEEKED_BYTES, signal });
+  const { head, isWhole, rest } = await peek(request, { max: PEEKED_BYTES, signal });
   const git = new GitProcess(context, args, isWhole ? limitsOfPush(head.length) : PUSH);
-  const isHeard = head.includes(SHOWS_MESSAGES);
-  const answer = new PushAnswer((tail) => (isHeard ? limitMessage(git, tail) : undefined));
-  const passedOn = pipeline(answer, response).catch(() => undefined);
+  const canShow = head.includes(SHOWS_MESSAGES);
+  const answer = new PushAnswer((tail) => (canShow ? limitMessage(git, tail) : undefined));
+  const forwarded = pipeline(answer, response).catch(() => undefined);
   const input = Readable.from(wholeInput(head, rest, git), { objectMode: false });
   const result = await run(git, { request: input, response: answer, signal, isExplained: true });
-  await passedOn;
+  await forwarded;
   return result;
 }
 
-/** The first bytes of a stream, `most` or a little more, and what comes after them. */
+/** First bytes of a stream, `max` or slightly more, and an iterator for the rest. */
 async function peek(
   stream: Readable,
-  { most, signal }: { readonly most: number; readonly signal: AbortSignal | undefined },
+  { max, signal }: { readonly max: number; readonly signal: AbortSignal | undefined },
 ): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
   const rest = bytesOf(stream);
   const aborted = signal && once(signal, 'abort').then(() => ENDED);
   const chunks: Buffer[] = [];
-  for (let size = 0; size <= most; size += chunks.at(-1)?.length ?? 0) {
+  for (let size = 0; size <= max; size += chunks.at(-1)?.length ?? 0) {
     const next = rest.next().catch(() => ENDED);
     const { done, value } = signal?.aborted ? ENDED : await Promise.race([next, aborted ?? next]);
     if (done === true) return { head: Buffer.concat(chunks), isWhole: true, rest: NOTHING };
@@ -107,7 +107,7 @@ async function peek(
   return { head: Buffer.concat(chunks), isWhole: false, rest };
 }
 
-/** Git finds that a request which broke off is not whole. */
+/** The end of an aborted request: git itself detects that it is incomplete. */
 const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
 const NOTHING: AsyncIterator<Buffer> = { next: () => Promise.resolve(ENDED) };
 
@@ -131,7 +131,7 @@ async function* wholeInput(
 
 const NOT_UNPACKED = /unpack (?!ok)|unpacker error/;
 
-/** Message to a pusher whose push met a limit. */
+/** Message for a pusher whose push exceeded a limit. */
 function limitMessage(git: GitProcess, report: string): string | undefined {
   const isKilled = git.met !== undefined;
   if (!isKilled && !NOT_UNPACKED.test(report)) return undefined;
@@ -160,13 +160,13 @@ interface Streams {
   readonly request?: Readable;
   readonly response: Writable;
   readonly signal: AbortSignal | undefined;
-  /** The response says itself that the service was ended for a limit. */
+  /** The response itself reports a limit that ended the service. */
   readonly isExplained?: boolean;
 }
 
 /**
- * Ends an answer. One whose service was killed is cut off instead: a client that reads half of it to
- * a regular end waits for the rest for ever.
+ * Ends an answer. If the service was killed, the connection is cut off instead: after a regular end in
+ * the middle of an answer, a client would wait for the rest forever.
  */
 async function finish(response: Writable, isWhole: boolean): Promise<void> {
   if (!isWhole) {
@@ -184,13 +184,13 @@ async function run(
   const stop = () => git.stop();
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
-  // A service that has seen enough ends before its input does: that is no failure.
+  // A service may end before it has read all input: that is not a failure.
   if (request === undefined) git.stdin.end();
   else void pipeline(request, git.stdin).catch(() => undefined);
   try {
     await pipeline(git.stdout, response, { end: false });
   } catch {
-    // The client went away, or the service could not be started.
+    // The client disconnected, or the service could not be started.
     stop();
   }
   const end = await git.ended;

@@ -1,7 +1,8 @@
 /**
- * Files that are made before they are needed, and go later than they could: making one and giving one
- * up may take a file system longer than all else that a publication asks of it. A spare file is a
- * claim (`git/refs/ref-lock.ts`): empty, where nobody looks, and removed by the next start when this process dies.
+ * Preallocated files: created ahead of use, and removed in the background. On some file systems,
+ * creating and removing a file takes longer than the rest of a publication. A preallocated file is an
+ * empty ref lock file (`refs/ref-lock.ts`): git never reads it, and the next start removes it if this
+ * process dies.
  */
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
@@ -9,7 +10,7 @@ import { errorCode } from '../git-error.ts';
 import type { DurableFiles } from '../publication/durable-files.ts';
 import { newRefLock, releaseRefLock, reserveRefLock, writeRefLockSoon } from '../refs/ref-lock.ts';
 
-/** Which spare files are to be made, and which files to go; both are paths. */
+/** Paths of the files to create and to remove. */
 export interface Stock {
   readonly make: readonly string[];
   readonly drop: readonly string[];
@@ -19,11 +20,11 @@ export interface PreallocatedFilesOptions {
   readonly files: DurableFiles;
   readonly gitDir: string;
   readonly owner: string;
-  /** Makes and removes them somewhere; rejects where a part of it was not done. */
+  /** Creates and removes files; rejects if some of it failed. */
   stock(stock: Stock): Promise<void>;
 }
 
-/** A publication takes up to three. */
+/** Size of the pool. One publication takes up to three files. */
 const FULL = 30;
 const LOW = 9;
 
@@ -38,18 +39,19 @@ export class PreallocatedFiles {
   }
 
   /**
-   * A file with that content, not flushed, until `drop` or `gone`. Errors are those of node:fs.
+   * Writes `bytes` to a file of the pool, without a flush, and returns its path. The caller ends its
+   * use with `drop` or `gone`. Errors are those of node:fs.
    */
   async filled(bytes: Buffer): Promise<string> {
     const { files, gitDir, owner } = this.#options;
-    const spare = this.#ready.pop();
-    if (spare !== undefined) {
+    const free = this.#ready.pop();
+    if (free !== undefined) {
       try {
-        await files.fill(spare, bytes);
-        return spare;
+        await files.fill(free, bytes);
+        return free;
       } catch (error) {
-        this.drop(spare);
-        // Another machine took it for left over, say.
+        this.drop(free);
+        // A process on another machine may have removed it as a leftover.
         if (errorCode(error) !== 'ENOENT') throw error;
       }
     }
@@ -63,17 +65,17 @@ export class PreallocatedFiles {
     return path;
   }
 
-  /** It has another name now and nothing at this one. */
+  /** The file was renamed: nothing is left at this path. */
   gone(path: string): void {
     releaseRefLock(path);
   }
 
-  /** It is removed soon. */
+  /** Schedules the removal of the file. */
   drop(path: string): void {
     this.#unwanted.push(path);
   }
 
-  /** Makes and removes what is due, when whoever waits for something else was served. */
+  /** Refills the pool and removes dropped files when due. Called after the publication was answered. */
   restock(): void {
     if (this.#ready.length > LOW && this.#unwanted.length < FULL) return;
     this.#stocking ??= this.#restock().finally(() => {
@@ -81,7 +83,7 @@ export class PreallocatedFiles {
     });
   }
 
-  /** Leaves none behind, unless the disk refuses. */
+  /** Removes all files of the pool, unless the disk refuses. */
   async settled(): Promise<void> {
     await this.#stocking;
     const all = [...this.#ready.splice(0), ...this.#unwanted.splice(0)];
@@ -104,7 +106,7 @@ export class PreallocatedFiles {
       this.#ready.push(...make);
       for (const path of drop) releaseRefLock(path);
     } catch {
-      // A disk that refuses: what is there goes when it can.
+      // The disk refused. Files that exist are removed at the next attempt.
       for (const path of [...drop, ...make]) {
         if (existsSync(path)) this.#unwanted.push(path);
         else releaseRefLock(path);

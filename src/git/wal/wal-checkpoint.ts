@@ -1,4 +1,4 @@
-/** What a write log holds is brought to where git keeps it: one pack, and the branch, both flushed. */
+/** The checkpoint: writes the content of the WAL as one pack, and flushes the pack and the branch. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode, GitError } from '../git-error.ts';
@@ -15,14 +15,14 @@ export interface CheckpointTarget {
   readonly owner: string;
 }
 
-/** A file of the log that nothing is added to. */
+/** A WAL segment that is no longer written. */
 export interface FullLog {
   readonly path: string;
-  /** Of the groups that were published, oldest first. */
+  /** Tips of the published batches, oldest first. */
   readonly tips: readonly string[];
 }
 
-/** Rejects, and the log has to stay, unless all of it is saved. */
+/** Rejects unless everything was written; the segment must stay then. */
 export async function checkpointLog(
   place: CheckpointTarget,
   { path, tips }: FullLog,
@@ -33,7 +33,7 @@ export async function checkpointLog(
   const publications = tips.map((tip) => {
     const publication = found.get(tip);
     if (publication === undefined) {
-      throw new GitError(`${path} does not hold ${tip}, which it was given`, {
+      throw new GitError(`${path} does not contain commit ${tip}, which was appended to it`, {
         remedy: 'Check the disk',
       });
     }
@@ -42,7 +42,7 @@ export async function checkpointLog(
   await checkpointPublications(place, publications);
 }
 
-/** Publications as one pack, and the branch as it is, on stable storage. */
+/** Writes publications as one pack and flushes the pack and the branch to stable storage. */
 export async function checkpointPublications(
   { files, gitDir, ref, owner }: CheckpointTarget,
   publications: readonly Publication[],
@@ -59,7 +59,7 @@ export async function checkpointPublications(
   await syncRef(files, join(gitDir, ref));
 }
 
-/** Newest first, as in each of them, and once each: a base comes before what was made from it. */
+/** Objects newest first, each once: the base of a delta comes before the objects made from it. */
 function objectsOf(publications: readonly Publication[]): PackObject[] {
   const objects = new Map<string, PackObject>();
   for (const publication of publications.toReversed()) {
@@ -72,7 +72,7 @@ function objectsOf(publications: readonly Publication[]): PackObject[] {
 
 async function syncRef(files: DurableFiles, ref: string): Promise<void> {
   await files.syncFile(ref).catch((error: unknown) => {
-    // Somebody else removed it, or moved it to packed-refs, which git flushes.
+    // Another process removed it, or moved it to packed-refs, which git flushes.
     if (errorCode(error) !== 'ENOENT') throw error;
   });
   await syncRefDirectory(files, dirname(ref));

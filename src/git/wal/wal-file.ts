@@ -1,11 +1,11 @@
 /**
- * The log that a group of commits goes to before anything else, so that one flush makes it durable.
- * Two files of a fixed size, written before they are used, so that a flush is of data alone: one is
- * written to while what the other holds is brought to where git keeps it.
+ * The WAL on disk. Each batch of commits is appended here first, so that one flush makes it durable.
+ * The WAL has two segments of a fixed size, filled with zeros at creation so that a flush writes data
+ * and no metadata. One segment takes new records while the other one is checkpointed.
  */
 import { join } from 'node:path';
 import { StorageError } from '../git-error.ts';
-import type { DurableFiles, PlacedFile } from '../publication/durable-files.ts';
+import type { DurableFiles, FixedSizeFile } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
 import { REF_LOCK_FOLDER } from '../refs/ref-lock.ts';
 import {
@@ -19,26 +19,26 @@ import {
 export interface WalFileOptions extends LogHead {
   readonly files: DurableFiles;
   readonly gitDir: string;
-  /** Of each of the two files. */
+  /** Size of each of the two segments. */
   readonly bytes: number;
 }
 
 interface LogFile {
-  readonly file: PlacedFile;
-  /** Its place in `logPaths`. */
+  readonly file: FixedSizeFile;
+  /** Index in `logPaths`. */
   readonly number: 0 | 1;
   epoch: number;
-  /** Where the next record goes, and its number. */
+  /** Offset and sequence of the next record. */
   at: number;
   sequence: number;
-  /** A write failed: whatever came after it would not be found. */
+  /** A write failed. Replay would not find records after it. */
   isBroken: boolean;
 }
 
-/** So many that writing them is left to another thread. */
+/** Large enough for Node to write it on the thread pool. */
 const ZEROS = Buffer.alloc(1024 * 1024);
 
-/** Where the logs of a repository are. */
+/** Paths of the two WAL segments of a repository. */
 export function logPaths(gitDir: string): readonly [string, string] {
   const folder = join(gitDir, REF_LOCK_FOLDER);
   return [join(folder, 'log-0'), join(folder, 'log-1')];
@@ -46,14 +46,14 @@ export function logPaths(gitDir: string): readonly [string, string] {
 
 export class WalFile {
   readonly #options: WalFileOptions;
-  /** The first is written to. */
+  /** The first segment is the active one. */
   #logs: readonly [LogFile, LogFile];
   #epoch = 0;
   #isOtherUsed = false;
 
-  private constructor(options: WalFileOptions, files: readonly [PlacedFile, PlacedFile]) {
+  private constructor(options: WalFileOptions, files: readonly [FixedSizeFile, FixedSizeFile]) {
     this.#options = options;
-    const empty = (file: PlacedFile, number: 0 | 1): LogFile => ({
+    const empty = (file: FixedSizeFile, number: 0 | 1): LogFile => ({
       file,
       number,
       epoch: 0,
@@ -64,7 +64,7 @@ export class WalFile {
     this.#logs = [empty(files[0], 0), empty(files[1], 1)];
   }
 
-  /** There must be none. Errors are those of node:fs. */
+  /** Creates both segments; none may exist. Errors are those of node:fs. */
   static async create(options: WalFileOptions): Promise<WalFile> {
     const { files, gitDir, bytes } = options;
     const made: string[] = [];
@@ -81,27 +81,27 @@ export class WalFile {
     }
   }
 
-  /** Bytes that the log in use holds. */
+  /** Bytes used in the active segment. */
   get used(): number {
     return this.#logs[0].at;
   }
 
-  /** A write to the log in use failed, and nothing can be added to it. */
+  /** A write to the active segment failed, so that nothing can be appended to it. */
   get isBroken(): boolean {
     return this.#logs[0].isBroken;
   }
 
-  /** Which of `logPaths` is not in use. */
+  /** Index in `logPaths` of the inactive segment. */
   get other(): 0 | 1 {
     return this.#logs[1].number;
   }
 
-  /** What the other log holds may be nowhere else. */
+  /** The inactive segment may hold records that are not checkpointed. */
   get isOtherUsed(): boolean {
     return this.#isOtherUsed;
   }
 
-  /** The record of a publication; undefined when there is no room for it now. */
+  /** Encodes the record of a publication; undefined if the active segment has no room for it. */
   record(publication: Publication): Buffer | undefined {
     const { epoch, sequence, at, isBroken } = this.#logs[0];
     if (isBroken) return undefined;
@@ -111,8 +111,9 @@ export class WalFile {
   }
 
   /**
-   * Adds what `record` just made. Resolves to its number when it is on stable storage. When it
-   * rejects, it may or may not be, and nothing is added until the other file is in use.
+   * Appends a record that `record` has just returned. Resolves to its sequence number when it is on
+   * stable storage. After a rejection the record may or may not be stored, and nothing can be appended
+   * until the other segment is active.
    */
   async append(record: Buffer): Promise<number> {
     const [log] = this.#logs;
@@ -128,19 +129,19 @@ export class WalFile {
     return sequence;
   }
 
-  /** What has this number in the log in use did not take effect, and must not after a crash. */
+  /** Cancels a record of the active segment: a replay after a crash skips it. */
   async callOff(number: number): Promise<void> {
     const { epoch, sequence, at, isBroken } = this.#logs[0];
     const payload = calledOffPayload(number);
     const record = encodeRecord({ kind: 'called off', epoch, sequence, payload });
     if (isBroken || at + record.length > this.#options.bytes)
       throw new StorageError(logPaths(this.#options.gitDir)[0], {
-        cause: Object.assign(new Error('The log is full'), { code: 'ENOSPC' }),
+        cause: Object.assign(new Error('The WAL is full'), { code: 'ENOSPC' }),
       });
     await this.append(record);
   }
 
-  /** Goes on in the other file. False, with nothing done, when what that one holds is needed. */
+  /** Makes the other segment active. Returns false, and does nothing, while that one is in use. */
   turn(): boolean {
     if (this.#isOtherUsed) return false;
     const [one, other] = this.#logs;
@@ -149,7 +150,7 @@ export class WalFile {
     return true;
   }
 
-  /** What the file that was turned away from holds is not needed any more. */
+  /** Frees the inactive segment after its checkpoint. */
   async release(): Promise<void> {
     await this.#begin(this.#logs[1]);
     this.#isOtherUsed = false;
@@ -159,7 +160,7 @@ export class WalFile {
     for (const { file } of this.#logs) await file.close();
   }
 
-  /** Closes it; nothing that it holds is needed any more. */
+  /** Closes and removes both segments. Everything in them must be checkpointed. */
   async remove(): Promise<void> {
     const { files, gitDir } = this.#options;
     await this.close();

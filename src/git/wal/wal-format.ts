@@ -1,12 +1,13 @@
 /**
- * What a write log looks like on the disk. It is a run of records, each at the beginning of a block:
+ * The file format of a WAL segment: a sequence of records, each at the start of a block:
  *
  *   magic, CRC-32 of the rest, epoch, sequence, kind, length: six big-endian numbers of 32 bits;
  *   the payload; zeros to the end of the block.
  *
- * The first record is the head. A record counts when its checksum is right, its epoch is that of the
- * head and its sequence the next one: what the power cut off, and what an earlier use of the file
- * left behind it, ends the run. A block of its own keeps a record out of reach of the next write.
+ * The first record is the head. A record is valid if its checksum is right, its epoch is that of the
+ * head, and its sequence is the next one. The first invalid record ends the segment: a write that a
+ * power failure cut off, or a record of an earlier use of the file. Since each record starts a block
+ * of its own, a later write cannot damage it.
  */
 import { crc32 } from 'node:zlib';
 import { GitError } from '../git-error.ts';
@@ -14,16 +15,16 @@ import { decodePublication, type PublicationMessage } from '../publication/publi
 import type { Publication } from '../publication/publisher.ts';
 
 export interface LogHead {
-  /** The branch that the log is of. */
+  /** Full name of the branch. */
   readonly ref: string;
-  /** Who writes it, see `owner.ts`. */
+  /** Process that writes the WAL, see `files/owner.ts`. */
   readonly owner: string;
 }
 
 export interface LogContent extends LogHead {
-  /** Of two logs, the one with the larger epoch is newer. */
+  /** The segment with the larger epoch is newer. */
   readonly epoch: number;
-  /** In the order they were made, without those that were called off. */
+  /** In the order of publication, without canceled ones. */
   readonly publications: readonly Publication[];
 }
 
@@ -41,7 +42,7 @@ const BLOCK = 4096;
 const FIXED = 24;
 const KINDS: readonly RecordKind[] = ['head', 'publication', 'called off'];
 
-/** What a record is about, in pieces that follow each other. */
+/** Parts of the payload of a record. */
 type Payload = readonly Buffer[];
 
 interface NewRecord extends Omit<LogRecord, 'payload'> {
@@ -68,12 +69,12 @@ export function headPayload(head: LogHead): Payload {
   return [Buffer.from(JSON.stringify(head))];
 }
 
-/** Of the publication that has this sequence. */
+/** Payload that cancels the publication with this sequence number. */
 export function calledOffPayload(sequence: number): Payload {
   return [Buffer.from(JSON.stringify(sequence))];
 }
 
-/** A description, its length before it, and the bytes of all objects as they are. */
+/** Length of the JSON head, the JSON head, then the bytes of all objects. */
 export function publicationPayload({ parent, tip, objects }: Publication): Payload {
   const heads = objects.map(({ id, type, base, data }): Head => [id, type, base, data.length]);
   const head = Buffer.from(JSON.stringify({ parent, tip, objects: heads }));
@@ -83,14 +84,14 @@ export function publicationPayload({ parent, tip, objects }: Publication): Paylo
 }
 
 /**
- * Undefined where there is no log. Throws a GitError where a record is whole and says nothing that
- * is known here: what it holds may have been acknowledged, so that it must not be passed over.
+ * Returns undefined if the file has no WAL head. Throws a GitError for a record that is valid but not
+ * understood: it may hold acknowledged commits, so that it must not be skipped.
  */
 export function decodeLog(bytes: Buffer): LogContent | undefined {
   try {
     return readLog(bytes);
   } catch (cause) {
-    throw new GitError('The write log holds a record that this version of gitplane cannot read', {
+    throw new GitError('The WAL has a record that this version of gitplane cannot read', {
       remedy: 'Start the version that wrote it once, and stop it',
       cause,
     });

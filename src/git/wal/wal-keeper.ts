@@ -1,6 +1,6 @@
 /**
- * The write log in use, and when what it holds is brought to where git keeps it: after a second, many
- * groups or half a log, whichever is first. One of its two files is written to meanwhile.
+ * The WAL in use, and the schedule of its checkpoints: after a second, after many batches, or when
+ * half of a segment is used, whichever comes first. New batches go to the other segment meanwhile.
  */
 import { statfs } from 'node:fs/promises';
 import type { DurableFiles } from '../publication/durable-files.ts';
@@ -13,24 +13,25 @@ export interface WalKeeperOptions {
   readonly owner: string;
   readonly files: DurableFiles;
   readonly workshop: PackWorker;
-  /** Of each of the two files of the log. */
+  /** Size of each of the two segments. */
   readonly logBytes: number;
-  /** Time that packs stay after another one replaced them, in milliseconds. Default: 1,000. */
+  /** Delay between the replacement of a pack and its removal, in milliseconds. Default: 1,000. */
   readonly graceMs?: number | undefined;
-  /** Runs something when no publication is under way: a group is of one file or of the other. */
+  /** Runs `work` between two publications: a batch belongs to one segment. */
   between(work: () => void): Promise<void>;
 }
 
-/** On a disk with less room than so many logs, the room is better left to what has to grow. */
-const ROOM_FOR = 16;
-/** So many packs that are soon replaced do not slow git down. */
-const MOST_PACKS = 64;
-const SAVE_AFTER_MS = 1_000;
+/** Free disk space that is required for a WAL, in segments. Scarce space is left for the repository. */
+const REQUIRED_FREE_SEGMENTS = 16;
+/** Short-lived packs that do not yet slow git down. */
+const MAX_SHORT_LIVED_PACKS = 64;
+const CHECKPOINT_AFTER_MS = 1_000;
 const RETRY_AFTER_MS = 2_000;
 /**
- * A git process that finds an object missing scans the pack directory once, and opens the indexes that
- * it listed after that. A pack that came after the listing, and one that went before its index was
- * opened, are both missed: the replaced pack has to outlive the scans that began before the new one.
+ * A git process that misses an object scans the pack directory once, and opens the indexes of that
+ * listing later. It misses both a pack that was added after the listing and a pack that was removed
+ * before its index was opened. Therefore a replaced pack must outlive the scans that started before
+ * the new pack existed.
  */
 const GRACE_MS = 1_000;
 
@@ -43,12 +44,12 @@ interface Replaced {
 export class WalKeeper {
   readonly #options: WalKeeperOptions;
   #log: WalFile | undefined;
-  /** Groups that only the file in use holds, and that only the other one does, by their tips. */
+  /** Tips of the batches that only the active segment holds, and that only the inactive one holds. */
   #unsaved: string[] = [];
   #saved: readonly string[] = [];
   #saving: Promise<boolean> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Groups whose packs are replaced, the oldest first. */
+  /** Batches whose short-lived packs are replaced, oldest first. */
   #replaced: Replaced[] = [];
   #still = 0;
   #isClosing = false;
@@ -57,34 +58,34 @@ export class WalKeeper {
     this.#options = options;
   }
 
-  /** Undefined: there is none. */
+  /** Undefined: this repository has no WAL. */
   get log(): WalFile | undefined {
     return this.#log;
   }
 
-  /** Never rejects: where no log can be made, there is none. */
+  /** Creates the WAL. Never rejects: without one, publications are written as packs. */
   async open(): Promise<void> {
     const { files, gitDir, ref, owner, logBytes: bytes } = this.#options;
     try {
       const { bavail, bsize } = await statfs(gitDir);
-      if (bavail * bsize < ROOM_FOR * bytes) return;
+      if (bavail * bsize < REQUIRED_FREE_SEGMENTS * bytes) return;
       this.#log = await WalFile.create({ files, gitDir, ref, owner, bytes });
     } catch {
-      // A full disk, say.
+      // For example, the disk is full.
     }
   }
 
-  /** The group is about to be added to the log. */
+  /** Call before a batch is appended to the WAL. */
   adds(tip: string): void {
     this.#unsaved.push(tip);
   }
 
-  /** What was added did not take effect. */
+  /** Call when an appended batch was not published. */
   forget(tip: string): void {
     this.#unsaved = this.#unsaved.filter((other) => other !== tip);
   }
 
-  /** Groups stay where they are while work goes on that looks at all packs. */
+  /** Checkpoints, then runs `work`, which reads all packs. Short-lived packs stay until it ends. */
   async whileStill<T>(work: () => Promise<T>): Promise<T> {
     this.#still += 1;
     try {
@@ -97,8 +98,8 @@ export class WalKeeper {
 
   saveWhenDue(): void {
     const isMuch = (this.#log?.used ?? 0) > this.#options.logBytes / 2;
-    if (this.#unsaved.length >= MOST_PACKS || isMuch) void this.save();
-    else this.saveSoon(SAVE_AFTER_MS);
+    if (this.#unsaved.length >= MAX_SHORT_LIVED_PACKS || isMuch) void this.save();
+    else this.saveSoon(CHECKPOINT_AFTER_MS);
   }
 
   saveSoon(ms: number): void {
@@ -108,8 +109,8 @@ export class WalKeeper {
   }
 
   /**
-   * Brings what only the log holds to where git keeps it. False when that failed; it is tried again
-   * then, and the log keeps it. Never rejects.
+   * Checkpoints the batches that only the WAL holds. Returns false if that failed: the batches stay in
+   * the WAL and a retry is scheduled. Never rejects.
    */
   save(): Promise<boolean> {
     this.#saving ??= this.#save().finally(() => {
@@ -118,7 +119,7 @@ export class WalKeeper {
     return this.#saving;
   }
 
-  /** To be called when nothing is under way; what could not be saved stays in the log. */
+  /** Call when no publication is running. Batches that cannot be checkpointed stay in the WAL. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const isSaved = (await this.save()) && (await this.save());
@@ -162,7 +163,7 @@ export class WalKeeper {
     this.#unsaved = [];
   }
 
-  /** Readers of all packs would miss one. */
+  /** Does nothing while `whileStill` runs: a reader of all packs would miss the removed ones. */
   async #removeReplaced(): Promise<void> {
     const graceMs = this.#isClosing ? 0 : (this.#options.graceMs ?? GRACE_MS);
     const until = performance.now() - graceMs;
@@ -171,6 +172,6 @@ export class WalKeeper {
       await this.#options.workshop.remove(due);
       this.#replaced = this.#replaced.slice(due.length);
     }
-    if (this.#replaced.length > 0 && Number.isFinite(graceMs)) this.saveSoon(SAVE_AFTER_MS);
+    if (this.#replaced.length > 0 && Number.isFinite(graceMs)) this.saveSoon(CHECKPOINT_AFTER_MS);
   }
 }

@@ -1,24 +1,25 @@
 /**
- * Publishes by way of a write log: one flush of one file that is there already, instead of three in
- * sequence. The order is the contract:
+ * Publishes through the WAL: one flush of one existing file, instead of three flushes in sequence.
+ * The order is the contract:
  *
- * 1. the ref is locked and compared: from here on nobody else moves it;
- * 2. the group goes to the log and is flushed; meanwhile its pack is written for git to see, and not
- *    flushed;
- * 3. the ref is renamed into place, not flushed, and the answer goes out.
+ * 1. Lock the ref and compare it. From here on no other process moves it.
+ * 2. Append the batch to the WAL and flush it. At the same time write its pack for git to read,
+ *    without a flush (a "short-lived pack").
+ * 3. Rename the ref into place, without a flush, and answer.
  *
- * So git never sees a commit that a loss of power could take, and a process that is killed leaves a
- * whole repository. What a loss of power leaves is the log's to mend, see `wal-replay.ts`. Soon
- * after, everything since the last time becomes one pack, which is flushed, and so is the ref. The log is
- * used again then, and the packs that are replaced go a little later: readers may be about to open them.
+ * So git never sees a commit that a power failure could take, and a killed process leaves a complete
+ * repository. After a power failure, `wal-replay.ts` repairs the repository from the WAL. A checkpoint
+ * soon writes everything since the last one as one pack and flushes the pack and the ref. Then the
+ * segment is free again. The replaced packs are removed a little later, since readers may be about to
+ * open them.
  *
- * Where somebody else has to have the commits too, that one is asked while they go to the log, and
- * the branch moves when both have them. A crash in between leaves them in the log alone, or there
- * alone: whoever opens the repository again has to see to it.
+ * With an `agree` option, other replicas store the commits while they are appended to the WAL. The
+ * branch moves when both have them. After a crash in between, only the WAL or only the others have
+ * the commits, and the next process that opens the repository must reconcile the two.
  *
- * All of it happens where the caller is, as a write that is alone would wait longer for another thread
- * than for this. What takes a processor a while is done in the workshop: packs of large groups, and
- * groups that the log has no room for, which take the way of `Publisher`.
+ * All of this runs on the thread of the caller: for a single write, the hop to another thread would
+ * take longer. The pack worker does the CPU-heavy work: packs of large batches, and batches that do
+ * not fit in the WAL, which are published as `Publisher` does.
  */
 import { join } from 'node:path';
 import { StorageError } from '../git-error.ts';
@@ -40,36 +41,36 @@ import type { WalFile } from './wal-file.ts';
 import { WalKeeper } from './wal-keeper.ts';
 
 export interface WalPublisherOptions extends Omit<PublisherOptions, 'gate'> {
-  /** Of each of the two files of the log. */
+  /** Size of each of the two segments. */
   readonly logBytes?: number;
-  /** See `LogKeeperOptions`. */
+  /** See `WalKeeperOptions`. */
   readonly graceMs?: number | undefined;
-  /** Where work is done that takes longer; absent: where the caller is. */
+  /** Runs CPU-heavy work; absent: on the thread of the caller. */
   readonly workshop?: PackWorker;
-  /** Has to resolve before anything is published; asked again when it rejected. */
+  /** Must resolve before the first publication; called again after a rejection. */
   readonly prepare?: () => Promise<void>;
-  /** What is asked for before may find no log; absent: it is made at once. */
+  /** Delay before the WAL is opened; earlier publications may find none. Absent: at once. */
   readonly openAfterMs?: number;
-  /** Resolves when somebody else has the commits; where it rejects the branch stays where it is. */
+  /** Stores commits elsewhere before the branch moves; a rejection leaves the branch unmoved. */
   readonly agree?: Agreement | undefined;
 }
 
-/** Called while the branch is locked, or about to be, and known to be where the group begins. */
+/** Called with the branch locked, or about to be, and known to be at the parent of the batch. */
 export interface Agreement {
-  /** Resolves when somebody else has the commits, who then count as being on the branch. */
+  /** Resolves when others store the commits and count them as part of the branch. */
   agree(publication: Publication): Promise<void>;
-  /** They have them, and the branch here did not move there. */
+  /** Reports that others store the commits, but the branch here did not move. */
   astray(): void;
 }
 
 const LOG_BYTES = 4 * 1024 * 1024;
-/** Packs of more than so many bytes are made in the workshop. */
-const MOST_BYTES_HERE = 64 * 1024;
+/** The pack worker writes packs of more bytes than this. */
+const MAX_INLINE_BYTES = 64 * 1024;
 
 interface Logged {
   readonly log: WalFile;
   readonly record: Buffer;
-  /** The pack, where it is being written already. */
+  /** Settles when the pack is written; undefined: not started. */
   readonly shown: Promise<void> | undefined;
 }
 
@@ -84,7 +85,7 @@ export class WalPublisher implements Publishing {
   #preparing: Promise<void> | undefined;
   #opening: Promise<void> | undefined;
   #secondName: string | undefined;
-  /** Settles when every publication asked for so far has ended. Never rejects. */
+  /** Settles after all publications so far. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(where: { gitDir: string; ref: string }, options: WalPublisherOptions) {
@@ -110,7 +111,7 @@ export class WalPublisher implements Publishing {
     else this.#starting = setTimeout(open, openAfterMs).unref();
   }
 
-  /** Resolves when the log is in use, or it is known that there can be none. */
+  /** Resolves when the WAL is open, or cannot be created. */
   async opened(): Promise<void> {
     await this.#prepared();
     await this.#opening;
@@ -144,7 +145,7 @@ export class WalPublisher implements Publishing {
     try {
       await this.#preparing;
     } catch (error) {
-      // The next one may find room on the disk.
+      // The next attempt may find room on the disk.
       this.#preparing = undefined;
       throw asStorageError(error, { place: this.#gitDir, moved: false });
     }
@@ -208,13 +209,16 @@ export class WalPublisher implements Publishing {
       this.#spares.restock();
       throw asStorageError(error, { place: gitDir, moved: false });
     }
-    this.#keepName(claim);
+    this.#keepSecondName(claim);
     this.#spares.restock();
     this.#keeper.saveWhenDue();
   }
 
-  /** While the branch has a second name, moving it on gives up no file, which would take longer. */
-  #keepName(claim: string): void {
+  /**
+   * Keeps a second hard link to the ref file. While it exists, the next rename over the ref deletes no
+   * file, which would take longer.
+   */
+  #keepSecondName(claim: string): void {
     if (this.#secondName !== undefined) this.#spares.drop(this.#secondName);
     this.#secondName = claim;
   }
@@ -242,26 +246,26 @@ export class WalPublisher implements Publishing {
       this.#keeper.forget(publication.tip);
       await removeShortLived(this.#place(), publication.tip);
       await this.#callOff(log, logged);
-      // Where somebody else has the commits, our branch has to follow.
+      // The others have the commits: this branch has to follow.
       if (agree === undefined || agreed.status === 'rejected') throw error;
       agree.astray();
       throw new StorageError(this.#gitDir, { cause: error, moved: true });
     }
   }
 
-  /** What was not published must not be there after a crash either. */
+  /** Prevents a replay of a batch that was not published. */
   async #callOff(log: WalFile, logged: PromiseSettledResult<number>): Promise<void> {
     try {
       if (logged.status === 'rejected') throw logged.reason;
       await log.callOff(logged.value);
     } catch (cause) {
-      // The log is begun anew once what else it holds is saved.
+      // The segment is reused once a checkpoint has saved the rest of it.
       this.#keeper.saveSoon(0);
       throw new StorageError(this.#gitDir, { cause, moved: true });
     }
   }
 
-  /** The pack of a group that is not published that way. Never rejects. */
+  /** Removes the pack of a batch that is not published through the WAL. Never rejects. */
   async #discard(publication: Publication, shown: Promise<void> | undefined): Promise<void> {
     if (shown === undefined) return;
     await shown.catch(() => undefined);
@@ -277,5 +281,5 @@ export class WalPublisher implements Publishing {
 function isLarge(objects: readonly PackObject[]): boolean {
   let bytes = 0;
   for (const { data } of objects) bytes += data.length;
-  return bytes > MOST_BYTES_HERE;
+  return bytes > MAX_INLINE_BYTES;
 }

@@ -1,9 +1,9 @@
 /**
- * What a write log of a process that is gone still holds is brought to where git keeps it, before
- * anything is read. After a kill that only makes durable what git sees anyway; after a loss of power
- * packs may be empty or garbage and the branch may be older, garbage or gone.
+ * WAL replay: makes the batches in the WAL of a dead process part of the repository, before anything
+ * is read. After a kill, this only flushes the state that git already sees. After a power failure,
+ * packs may be empty or garbage, and the branch may be old, garbage or missing.
  *
- * Every step can be done again: the logs go last.
+ * Every step can be repeated: the WAL files are removed last.
  */
 import { existsSync } from 'node:fs';
 import { lstat, readFile } from 'node:fs/promises';
@@ -27,11 +27,11 @@ import { decodeLog, type LogContent } from './wal-format.ts';
 export interface ReplayOptions {
   readonly files: DurableFiles;
   readonly logger: GitLogger;
-  /** The caller alone writes here: whoever wrote the log is gone. */
+  /** The caller is the only writer, so that the process that wrote the WAL is dead. */
   readonly isOwn: boolean;
 }
 
-/** Throws a GitError, with the logs as they were, when that cannot be done. */
+/** Throws a GitError, and leaves the WAL files, when the replay fails. */
 export async function replayLogs(gitDir: string, options: ReplayOptions): Promise<void> {
   const { files, isOwn } = options;
   const present = logPaths(gitDir).filter((path) => existsSync(path));
@@ -53,14 +53,14 @@ function isInUse(logs: readonly (LogContent & { ageMs: number })[]): boolean {
 }
 
 /**
- * Nothing waits in it. It may be in the making, or of a daemon in another container that has had
- * nothing to write for a while: without its files, that one would write to what nobody finds again.
+ * The WAL holds no batch. Another process may be creating it, or it may belong to an idle daemon in
+ * another container. Without its files, that daemon would append to deleted files.
  */
 function isEmpty(logs: readonly LogContent[]): boolean {
   return logs.every(({ publications }) => publications.length === 0);
 }
 
-/** Oldest first. */
+/** Sorted oldest first. */
 async function readLogs(paths: readonly string[]): Promise<(LogContent & { ageMs: number })[]> {
   const logs: (LogContent & { ageMs: number })[] = [];
   for (const path of paths) {
@@ -93,16 +93,17 @@ async function replay(
     await runGit({ gitDir }, ['update-ref', `refs/gitplane/lost/${tip}`, tip]);
     logger.warn(
       { ref, commit: tip, kept: `refs/gitplane/lost/${tip}` },
-      'The branch was moved elsewhere before writes that were acknowledged had reached it: they are kept beside it',
+      'Another process moved the branch before acknowledged writes reached it: the writes are kept in a separate ref',
     );
   } else
-    logger.warn({ ref, commit: tip, groups, branch: outcome }, 'Writes were taken from the log');
+    logger.warn({ ref, commit: tip, groups, branch: outcome }, 'Writes were replayed from the WAL');
 }
 
 /**
- * What the log holds is in the pack that was just made. Others are there where the repository came
- * without its log, as a copy or a clone by path does: they hold what nothing else holds, and stay.
- * Those that a loss of power spoilt were saved before, or nobody was told of them.
+ * Removes the short-lived packs of batches that the new pack contains. Others exist if the repository
+ * came without its WAL, as in a copy or a clone by path. Those hold objects that no other pack has,
+ * so they become permanent. A pack that a power failure damaged was checkpointed before, or its
+ * batch was never acknowledged.
  */
 async function settleShortLived(
   gitDir: string,
@@ -112,23 +113,23 @@ async function settleShortLived(
   const packs = await shortLivedPacks(gitDir);
   if (packs.size === 0) return;
   const folder = packFolder(gitDir);
-  // It may name them, and is made anew when packs are next put together.
+  // It may name these packs. The next maintenance writes it again.
   await remove(files, join(folder, 'multi-pack-index'));
   for (const [tip, names] of packs) {
     const { pack, index } = shortLivedNames(gitDir, tip, thisOwner);
     const isNeeded = !logged.has(tip) && (await isSound(gitDir, index));
     if (isNeeded) await keepPack({ pack, index }, files).catch(unlessReplaced(gitDir, names));
-    // The index, which git looks for, goes before the pack.
+    // The index goes before the pack: git looks for indexes.
     for (const name of names) await remove(files, join(folder, name));
   }
-  // A `git repack` that goes on may have made another one meanwhile.
+  // A `git repack` that still runs may have written another one.
   await remove(files, join(folder, 'multi-pack-index'));
   await files.syncDirectory(folder);
 }
 
 /**
- * A `git repack` of a daemon that was killed goes on, and removes packs that it replaced while they
- * are renamed here. Their objects are in its pack then, flushed.
+ * Ignores that a pack is missing if a `git repack` of a killed daemon removed it in the meantime. The
+ * pack of that repack then holds its objects, flushed.
  */
 function unlessReplaced(gitDir: string, names: readonly string[]): (error: unknown) => void {
   return (error) => {
@@ -141,7 +142,7 @@ async function isSound(gitDir: string, index: string): Promise<boolean> {
   return (await tryGit({ gitDir }, ['verify-pack', index])).code === 0;
 }
 
-/** Gives a pack the name of one that stays. */
+/** Renames a short-lived pack to a permanent one. */
 async function keepPack(
   { pack, index }: { pack: string; index: string },
   files: DurableFiles,
@@ -175,7 +176,7 @@ interface RefToMend {
   readonly tip: string;
 }
 
-/** Pushes that may end while a branch is mended: their `git receive-pack` outlived the daemon. */
+/** Limit for pushes that end during the repair: their `git receive-pack` outlived the daemon. */
 const MOST_MOVES = 4;
 
 async function mendMovingRef(at: RefToMend, files: DurableFiles): Promise<Outcome> {
@@ -188,12 +189,12 @@ async function mendMovingRef(at: RefToMend, files: DurableFiles): Promise<Outcom
   }
 }
 
-/** Where the branch was found, and left unless it was behind. */
+/** Moves the branch to `tip` if it is behind or damaged. Returns the state in which it was found. */
 async function mendRef({ gitDir, ref, tip }: RefToMend, files: DurableFiles): Promise<Outcome> {
   const found = await usableRef(gitDir, ref);
   if (found === tip) return 'there';
   if (found === undefined) {
-    // What is in packed-refs is older still.
+    // A value in packed-refs is older still.
     await remove(files, join(gitDir, ref));
     await syncRefDirectory(files, dirname(join(gitDir, ref)));
     await moveRef(gitDir, { ref, from: await readRef(gitDir, ref), to: tip }, files);
@@ -205,7 +206,7 @@ async function mendRef({ gitDir, ref, tip }: RefToMend, files: DurableFiles): Pr
   return 'behind';
 }
 
-/** Undefined where it is gone, garbage, or leads to what is not there. */
+/** Undefined if the ref is missing, garbage, or reaches missing objects. */
 async function usableRef(gitDir: string, ref: string): Promise<string | undefined> {
   const id = await readRef(gitDir, ref).catch(() => undefined);
   if (id === undefined) return undefined;

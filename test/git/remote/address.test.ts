@@ -51,9 +51,9 @@ describe('what git push reports', () => {
     ],
     ['!\tabc:refs/heads/main\t[remote rejected] (pre-receive hook declined)', 'refused'],
     ['!\tabc:refs/heads/main\t[remote rejected] (protected branch hook declined)', 'refused'],
-    ['!\tabc:refs/heads/main\t[remote failure] (remote failed to report status)', 'untold'],
-    [' \tabc:refs/heads/other\t1..2', 'untold'],
-    ['', 'untold'],
+    ['!\tabc:refs/heads/main\t[remote failure] (remote failed to report status)', 'unknown'],
+    [' \tabc:refs/heads/other\t1..2', 'unknown'],
+    ['', 'unknown'],
   ])('%j: %s', (text, ended) => {
     expect(readPushReport(`To somewhere\n${text}\n`, ref).ended).toBe(ended);
   });

@@ -54,7 +54,7 @@ test('a push that was under way when the next leader began is refused by the rem
   const proxy = await proxyTo(server.port);
   const old = leader(server.url.replace(`${server.port}`, `${proxy.port}`), there, 'old');
   const next = leader(server.url, there, 'next');
-  await old.remote.claim();
+  await old.remote.startTerm();
   const start = there.head();
   const first = old.commit(start);
   expect(await old.remote.push({ tip: first, expected: start })).toEqual({ ended: 'accepted' });
@@ -64,7 +64,7 @@ test('a push that was under way when the next leader began is refused by the rem
     // It knows where all is, and is about to send what it has.
     if (held || !bytes.includes('POST') || !bytes.includes('git-receive-pack')) return;
     held = true;
-    await next.remote.claim();
+    await next.remote.startTerm();
   };
   const late = await old.remote.push({ tip: old.commit(first), expected: first });
 
@@ -100,7 +100,7 @@ test('a leader that may act takes back what somebody else moved or removed', asy
 test('the branch that somebody else moved is not moved, and the next push goes on from there', async () => {
   const there = elsewhere();
   const one = leader(there.gitDir, there, 'one');
-  await one.remote.claim();
+  await one.remote.startTerm();
   const start = there.head();
   const theirs = there.commit({ more: '2' });
 
@@ -122,7 +122,7 @@ test.each(['atomic pushes', 'the ref'])(
       writeFileSync(join(there.gitDir, 'hooks', 'update'), hook, { mode: 0o755 });
     } else git(there.gitDir, ['config', 'receive.advertiseAtomic', 'false']);
     const one = leader(there.gitDir, there, 'one');
-    await one.remote.claim();
+    await one.remote.startTerm();
     const start = there.head();
     const first = one.commit(start);
     const second = one.commit(first);
