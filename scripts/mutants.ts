@@ -37,12 +37,12 @@ interface Module {
 
 /** Modules that promise something, and the tests that hold them to it. */
 const MODULES: Readonly<Record<string, Module>> = {
-  log: {
+  wal: {
     files: ['wal-file', 'wal-format', 'wal-keeper', 'wal-replay', 'wal-checkpoint'].map(
       (name) => `git/wal/${name}`,
     ),
-    tests: ['wal/wal-format', 'write-log-files', 'wal/wal-keeper', 'wal/wal-file'].map(
-      (name) => `git/${name}`,
+    tests: ['wal-format', 'wal-file', 'wal-keeper', 'wal-publisher'].map(
+      (name) => `git/wal/${name}`,
     ),
   },
   journal: {

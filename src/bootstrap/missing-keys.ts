@@ -51,7 +51,7 @@ async function searchable(of: {
   if (tip === undefined) return undefined;
   const reader = new Reader({ gitDir: of.gitDir }, { maxPaths: of.maxPaths });
   try {
-    return (await reader.boundsOf(tip)).standIn;
+    return (await reader.checkLimits(tip)).standIn;
   } finally {
     await reader.close();
   }

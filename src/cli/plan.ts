@@ -14,7 +14,7 @@ import {
   type Repository,
   readOnlyRepository,
   realFiles,
-  replayLogs,
+  replayWal,
   silent,
 } from '../git/index.ts';
 import { type ComputeEffects, type Plan, planOf, withEffects } from '../history/index.ts';
@@ -44,7 +44,7 @@ export async function plan(
     throw new UsageError('Say which commit, as in: gitplane plan HEAD');
   }
   const gitDir = gitDirOf(placeOf(options));
-  await replayLogs(gitDir, { files: realFiles, logger: silent, isOwn: false });
+  await replayWal(gitDir, { files: realFiles, logger: silent, isOwn: false });
   const maxPaths = readNumber(options, 'push-max-paths', { least: 1 });
   const reader = await openReader(gitDir, { maxPaths });
   const effects = await effectsOnInput(options, stdin);

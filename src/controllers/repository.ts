@@ -36,7 +36,7 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
     if (closed) return;
     try {
       await branch.sync();
-      await options.repository.noteForeignWrite();
+      await options.repository.afterExternalMove();
       delay.reset();
       observation.report('repository', undefined);
       reportHold();

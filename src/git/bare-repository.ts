@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { Maintenance } from './maintenance/maintenance.ts';
-import { type CommitSignature, treeOfCommit } from './objects/commit-object.ts';
+import { type SignCommit, treeOfCommit } from './objects/commit-object.ts';
 import { Tree } from './objects/tree.ts';
 import type { GitContext } from './process/git-environment.ts';
 import { Batch, type FinishedBatch } from './publication/batch.ts';
@@ -12,10 +12,10 @@ import type { Publishing } from './publication/publisher.ts';
 import type { Reader } from './reading/reader.ts';
 import { readRef } from './refs/ref-file.ts';
 import type {
-  Bounded,
   CommitBatch,
-  CommitNote,
+  CommitMetadata,
   HistoryCommit,
+  LimitCheck,
   PathChange,
   PushedTips,
   PushObjection,
@@ -29,14 +29,14 @@ export interface BareRepositoryParts {
   readonly reader: Reader;
   readonly publisher: Publishing;
   readonly maintenance: Maintenance;
-  readonly sign: CommitSignature | undefined;
-  readonly settle?: HeadSettlement | undefined;
+  readonly sign: SignCommit | undefined;
+  readonly resolveHead?: ResolveHead | undefined;
   /** Limit for the files and folders of one tree. */
   readonly maxPaths?: number | undefined;
 }
 
 /** Maps the branch tip found on disk to the tip that this process counts as current. */
-export type HeadSettlement = (found: string | undefined) => Promise<string | undefined>;
+export type ResolveHead = (found: string | undefined) => Promise<string | undefined>;
 
 const TREE_CACHE_BYTES = 64 * 1024 * 1024;
 /** Commits whose tree id is cached. The next batch starts on one of the newest commits. */
@@ -50,8 +50,8 @@ export class BareRepository implements Repository {
   readonly #reader: Reader;
   readonly #publisher: Publishing;
   readonly #maintenance: Maintenance;
-  readonly #sign: CommitSignature | undefined;
-  readonly #settle: HeadSettlement | undefined;
+  readonly #sign: SignCommit | undefined;
+  readonly #resolveHead: ResolveHead | undefined;
   /** Parsed trees by object id. */
   readonly #trees = new LRUCache<string, Tree>({
     maxSize: TREE_CACHE_BYTES,
@@ -69,13 +69,13 @@ export class BareRepository implements Repository {
     this.#publisher = parts.publisher;
     this.#maintenance = parts.maintenance;
     this.#sign = parts.sign;
-    this.#settle = parts.settle;
+    this.#resolveHead = parts.resolveHead;
     this.maxPaths = parts.maxPaths;
   }
 
   async head(): Promise<string | undefined> {
     const found = await readRef(this.gitDir, this.ref);
-    return this.#settle === undefined ? found : await this.#settle(found);
+    return this.#resolveHead === undefined ? found : await this.#resolveHead(found);
   }
 
   listFiles(revision: string, under?: string): Promise<TreeFile[]> {
@@ -114,12 +114,12 @@ export class BareRepository implements Repository {
     return this.#reader.isAncestor(ancestor, descendant);
   }
 
-  noteOf(commit: string): Promise<CommitNote> {
-    return this.#reader.noteOf(commit);
+  commitMetadata(commit: string): Promise<CommitMetadata> {
+    return this.#reader.commitMetadata(commit);
   }
 
-  boundsOf(commit: string): Promise<Bounded> {
-    return this.#reader.boundsOf(commit);
+  checkLimits(commit: string): Promise<LimitCheck> {
+    return this.#reader.checkLimits(commit);
   }
 
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
@@ -154,13 +154,13 @@ export class BareRepository implements Repository {
    * not its directory. When this resolves, the move survives a power failure.
    * Starts maintenance in the background when it is due.
    */
-  async noteForeignWrite(): Promise<void> {
+  async afterExternalMove(): Promise<void> {
     void this.#maintenance.runIfDue();
     await realFiles.syncDirectory(dirname(join(this.gitDir, this.ref))).catch(() => undefined);
   }
 
   async close(): Promise<void> {
-    await this.#publisher.settled();
+    await this.#publisher.close();
     await Promise.all([this.#reader.close(), this.#maintenance.close()]);
   }
 

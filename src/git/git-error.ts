@@ -97,7 +97,7 @@ const storageRemedies: Readonly<Record<string, string>> = {
 /** A write to disk failed. */
 export class StorageError extends GitError {
   /** The path that could not be written. */
-  readonly place: string;
+  readonly path: string;
   /** `ENOSPC`, `EROFS`, `EIO` and so on. */
   readonly code: string;
   /**
@@ -106,16 +106,16 @@ export class StorageError extends GitError {
    */
   readonly moved: boolean;
 
-  constructor(place: string, options: { cause: unknown; moved?: boolean }) {
+  constructor(path: string, options: { cause: unknown; moved?: boolean }) {
     const { cause, moved = false } = options;
     const code = errorCode(cause) ?? 'EIO';
     const outcome = moved
       ? 'the branch moved, but the move may be lost in a power failure'
       : 'the branch was not moved';
     const remedy = storageRemedies[code] ?? 'Check the disk';
-    super(`Cannot write to ${place} (${code}): ${outcome}`, { remedy, cause });
+    super(`Cannot write to ${path} (${code}): ${outcome}`, { remedy, cause });
     this.name = 'StorageError';
-    this.place = place;
+    this.path = path;
     this.code = code;
     this.moved = moved;
   }

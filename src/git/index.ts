@@ -11,12 +11,12 @@ export {
 export { initRepository } from './init-repository.ts';
 export { type GitLogger, silent } from './logger.ts';
 export { Maintenance } from './maintenance/maintenance.ts';
-export type { CommitSignature } from './objects/commit-object.ts';
+export type { SignCommit } from './objects/commit-object.ts';
 export { objectId } from './objects/object-id.ts';
 export { encodePath } from './objects/path-text.ts';
 export { pathFlaw } from './objects/tree-path.ts';
 export { openRepository } from './open-repository.ts';
-export { PackTooLargeError, packRange, takePacks } from './packs/pack-import-export.ts';
+export { exportPack, importPacks, PackTooLargeError } from './packs/pack-import-export.ts';
 export { packFolder } from './packs/pack-names.ts';
 export { buildPack } from './packs/pack-writer.ts';
 export {
@@ -31,6 +31,7 @@ export { realFiles } from './publication/durable-files.ts';
 export type { Gate, Publication } from './publication/publisher.ts';
 export { gitDirOf, type OpenedReader, openReader, readOnlyRepository } from './read-only.ts';
 export { BlobStream } from './reading/blob-stream.ts';
+export { changedPaths, type MergeSource, ownPaths } from './reading/changed-paths.ts';
 export { grepRevision } from './reading/grep.ts';
 export {
   damageRemedy,
@@ -43,7 +44,6 @@ export {
 } from './reading/object-check.ts';
 export { Reader } from './reading/reader.ts';
 export { isOnSomeRef, resolveCommit } from './reading/resolve-commit.ts';
-export { changedPaths, type MergeSource, ownPaths } from './reading/touched-paths.ts';
 export { moveRef } from './refs/move-ref.ts';
 export { readRef } from './refs/ref-file.ts';
 export { REF_LOCK_FOLDER } from './refs/ref-lock.ts';
@@ -74,4 +74,4 @@ export { refObjections } from './serve/pushed-refs.ts';
 export { withQuarantine } from './serve/quarantine.ts';
 export { advertiseRefs, type GitService, isGitService, serveRpc } from './serve/smart-http.ts';
 export type { Agreement } from './wal/wal-publisher.ts';
-export { replayLogs } from './wal/wal-replay.ts';
+export { replayWal } from './wal/wal-replay.ts';

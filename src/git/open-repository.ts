@@ -2,12 +2,12 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { thisOwner } from '../files/index.ts';
-import { BareRepository, type HeadSettlement } from './bare-repository.ts';
+import { BareRepository, type ResolveHead } from './bare-repository.ts';
 import { BlobTooLargeError, errorCode, GitError, StorageError } from './git-error.ts';
 import { type GitLogger, silent } from './logger.ts';
 import { removeGitLeftovers } from './maintenance/git-leftovers.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
-import { type CommitSignature, treeOfCommit } from './objects/commit-object.ts';
+import { type SignCommit, treeOfCommit } from './objects/commit-object.ts';
 import { removeAbandonedPacks } from './packs/pack-names.ts';
 import { type GitContext, gitEnvironment } from './process/git-environment.ts';
 import { processError, runGit, tryGit } from './process/git-process.ts';
@@ -19,7 +19,7 @@ import { readRef } from './refs/ref-file.ts';
 import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from './refs/ref-lock.ts';
 import { removeStaleLocks } from './refs/stale-lock.ts';
 import { type Agreement, WalPublisher } from './wal/wal-publisher.ts';
-import { replayLogs } from './wal/wal-replay.ts';
+import { replayWal } from './wal/wal-replay.ts';
 
 export interface OpenOptions extends ReaderOptions {
   readonly gitDir: string;
@@ -29,22 +29,22 @@ export interface OpenOptions extends ReaderOptions {
   /** Packs beyond those of the last maintenance that start the next run. Default: 50. */
   readonly packThreshold?: number;
   /** Time limit for a ref lock of another process. Default: 2,000 ms. */
-  readonly lockPatienceMs?: number;
+  readonly lockTimeoutMs?: number;
   /** Must approve before the branch moves to new commits. */
   readonly gate?: Gate | undefined;
   /** Must store new commits elsewhere before the branch moves to them. Requires the WAL. */
   readonly agree?: Agreement | undefined;
   /** Maps the branch tip on disk to the current one: not every move by another process is accepted. */
-  readonly settle?: HeadSettlement | undefined;
+  readonly resolveHead?: ResolveHead | undefined;
   /** Signs every commit that this process makes. */
-  readonly sign?: CommitSignature | undefined;
+  readonly sign?: SignCommit | undefined;
   /**
    * Publishes through the WAL, with a worker thread for slow work. Requires the real file system, no
    * gate, and that no other process publishes.
    */
-  readonly ownThread?: boolean;
+  readonly workerThread?: boolean;
   /** Publishes through a WAL of two segments of this many bytes, on the thread of the caller. */
-  readonly logBytes?: number;
+  readonly segmentBytes?: number;
   /** Delay between the replacement of a short-lived pack and its removal. Default: 1,000 ms. */
   readonly graceMs?: number;
   /** File system; tests pass one that fails. */
@@ -78,24 +78,25 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     packThreshold: options.packThreshold ?? 50,
     logger,
     onRepacked: () => reader.retire(),
-    whileStill: (work) => publisher.whileStill(work),
+    holdPacks: (work) => publisher.holdPacks(work),
   });
   void maintenance.runIfDue();
-  const { sign, settle, maxPaths } = options;
-  const parts = { gitDir, ref, reader, publisher, maintenance, sign, settle, maxPaths };
+  const { sign, resolveHead, maxPaths } = options;
+  const parts = { gitDir, ref, reader, publisher, maintenance, sign, resolveHead, maxPaths };
   return new BareRepository(parts);
 }
 
 async function publishingTo(
-  where: { gitDir: string; ref: string },
+  target: { gitDir: string; ref: string },
   options: OpenOptions,
 ): Promise<Publishing> {
-  const { files = realFiles, owner = thisOwner, lockPatienceMs = 2_000, gate } = options;
-  const { logBytes, graceMs, agree } = options;
-  if (options.ownThread === true) return publishingWithThread(where, { lockPatienceMs, agree });
-  if (logBytes === undefined) return new Publisher(where, { files, owner, lockPatienceMs, gate });
-  const logged = { files, owner, lockPatienceMs, logBytes, graceMs, agree };
-  const publisher = new WalPublisher(where, logged);
+  const { files = realFiles, owner = thisOwner, lockTimeoutMs = 2_000, gate } = options;
+  const { segmentBytes, graceMs, agree } = options;
+  if (options.workerThread === true) return publishingWithThread(target, { lockTimeoutMs, agree });
+  if (segmentBytes === undefined)
+    return new Publisher(target, { files, owner, lockTimeoutMs, gate });
+  const wal = { files, owner, lockTimeoutMs, segmentBytes, graceMs, agree };
+  const publisher = new WalPublisher(target, wal);
   await publisher.opened();
   return publisher;
 }
@@ -104,30 +105,30 @@ async function publishingTo(
 const OPEN_AFTER_MS = 300;
 
 function publishingWithThread(
-  where: { gitDir: string; ref: string },
-  { lockPatienceMs, agree }: { lockPatienceMs: number; agree: Agreement | undefined },
+  target: { gitDir: string; ref: string },
+  { lockTimeoutMs, agree }: { lockTimeoutMs: number; agree: Agreement | undefined },
 ): Publishing {
-  const packWorker = new PublishingThread({ ...where, lockPatienceMs });
-  return new WalPublisher(where, {
+  const packWorker = new PublishingThread({ ...target, lockTimeoutMs });
+  return new WalPublisher(target, {
     files: realFiles,
     owner: thisOwner,
-    lockPatienceMs,
+    lockTimeoutMs,
     agree,
-    workshop: packWorker,
+    packWorker: packWorker,
     openAfterMs: OPEN_AFTER_MS,
     prepare: async () => {
       packWorker.start();
       // Records that could not be replayed at open must be replayed before new ones are added.
-      await replayLogs(where.gitDir, { files: realFiles, logger: silent, isOwn: true });
+      await replayWal(target.gitDir, { files: realFiles, logger: silent, isOwn: true });
     },
   });
 }
 
 async function replay(gitDir: string, options: OpenOptions): Promise<void> {
-  const { files = realFiles, logger = silent, ownThread, logBytes } = options;
-  const isOwn = ownThread === true || logBytes !== undefined;
+  const { files = realFiles, logger = silent, workerThread, segmentBytes } = options;
+  const isOwn = workerThread === true || segmentBytes !== undefined;
   try {
-    await replayLogs(gitDir, { files, logger, isOwn });
+    await replayWal(gitDir, { files, logger, isOwn });
   } catch (error) {
     // On a disk that cannot be written, git data can still be read. The WAL stays for the next start.
     if (!(error instanceof StorageError) || !['EROFS', 'ENOSPC'].includes(error.code)) throw error;

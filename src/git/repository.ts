@@ -37,7 +37,7 @@ export interface Person {
 }
 
 /** Content of a commit beside its tree. */
-export interface CommitNote {
+export interface CommitMetadata {
   readonly parents: readonly string[];
   readonly author: Person;
   readonly committer: Person;
@@ -90,7 +90,7 @@ export interface CommitBatch {
 }
 
 /** Result of checking the tree of a commit against the limits. */
-export interface Bounded {
+export interface LimitCheck {
   /** Undefined: the tree is within the limits. */
   readonly problem: string | undefined;
   /** The commit itself, or the commit to read in its place; undefined: read the empty tree. */
@@ -141,9 +141,9 @@ export interface Repository {
   rootCommit(revision: string): Promise<string>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
   /** Metadata of a commit. Rejects if it is missing. */
-  noteOf(commit: string): Promise<CommitNote>;
+  commitMetadata(commit: string): Promise<CommitMetadata>;
   /** Checks the tree of a commit against the limits. Only a tree within them may be listed or compared. */
-  boundsOf(commit: string): Promise<Bounded>;
+  checkLimits(commit: string): Promise<LimitCheck>;
   /** Reasons to refuse pushed commits: limits, names, submodules. */
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]>;
   /** Starts a batch on top of `parent` (undefined: the first commit of an empty branch). */

@@ -20,7 +20,7 @@ import { findCommit, noCommit, type Past } from './revision.ts';
 import { isCurrent, momentAt, readTimeline, type Timeline } from './timeline.ts';
 
 export interface HistoryOptions {
-  readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles' | 'noteOf'>;
+  readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles' | 'commitMetadata'>;
   readonly branch: Pick<Branch, 'state' | 'runExclusive'>;
   readonly kinds: KindTable;
   readonly reader: FileReader;
@@ -104,8 +104,8 @@ export class History {
   }
 
   /** Author, message and parents of a commit. */
-  describeCommit(revision: string): ReturnType<Repository['noteOf']> {
-    return this.#options.repository.noteOf(revision);
+  describeCommit(revision: string): ReturnType<Repository['commitMetadata']> {
+    return this.#options.repository.commitMetadata(revision);
   }
 
   close(): void {

@@ -187,7 +187,7 @@ export class DesiredState {
    */
   async #moveWithinLimits(head: string): Promise<boolean> {
     const { approvals } = this;
-    const { problem, standIn } = await this.#options.repository.boundsOf(head);
+    const { problem, standIn } = await this.#options.repository.checkLimits(head);
     if (problem === undefined) return await this.#moveTo(head);
     const isStart = this.revision === undefined && standIn !== undefined;
     const moved = isStart && (await this.#moveTo(standIn));
@@ -316,7 +316,7 @@ export class DesiredState {
 }
 
 async function isHere(repository: Repository, commit: string): Promise<boolean> {
-  return await repository.noteOf(commit).then(
+  return await repository.commitMetadata(commit).then(
     () => true,
     () => false,
   );

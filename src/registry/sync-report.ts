@@ -34,7 +34,10 @@ export interface CommitVerdict {
 
 export interface SyncReportParts {
   readonly branch: Branch;
-  readonly repository: Pick<BareRepository, 'head' | 'isAncestor' | 'noteOf' | 'diff' | 'boundsOf'>;
+  readonly repository: Pick<
+    BareRepository,
+    'head' | 'isAncestor' | 'commitMetadata' | 'diff' | 'checkLimits'
+  >;
   readonly verdicts: PushVerdicts;
   /** Hold of commits that did not enter the branch; absent: there are none. */
   readonly outside?: () => Hold | undefined;
@@ -104,8 +107,8 @@ export class SyncReport {
   async #changes(revision: string): Promise<readonly PathChange[]> {
     const { repository } = this.#parts;
     // A commit that exceeds the limits is not diffed.
-    if ((await repository.boundsOf(revision)).problem !== undefined) return [];
-    const { parents } = await repository.noteOf(revision);
+    if ((await repository.checkLimits(revision)).problem !== undefined) return [];
+    const { parents } = await repository.commitMetadata(revision);
     return await repository.diff(parents[0], revision);
   }
 

@@ -8,13 +8,13 @@ import { EtcdError } from '../etcd/index.ts';
 import {
   type Agreement,
   buildPack,
+  exportPack,
   type GitContext,
   GitError,
   type GitLogger,
   HeadMovedError,
   PackTooLargeError,
   type Publication,
-  packRange,
   readRef,
   tryGit,
 } from '../git/index.ts';
@@ -71,7 +71,7 @@ export class LedRepository implements Agreement {
   }
 
   /** The disk did not accept the agreed move: the next check corrects it at once. */
-  astray(): void {
+  diverged(): void {
     this.#moveDeadline = 0;
   }
 
@@ -81,7 +81,7 @@ export class LedRepository implements Agreement {
    */
   async admit(context: GitContext, range: PushedRange): Promise<readonly string[]> {
     try {
-      const pack = await packRange(context, range, MAX_MOVE_BYTES);
+      const pack = await exportPack(context, range, MAX_MOVE_BYTES);
       await this.#append(range, { pack, index: undefined });
       return [];
     } catch (error) {
@@ -136,7 +136,7 @@ export class LedRepository implements Agreement {
     if (!isAhead) return await this.#restore();
     logger.warn({ from: commit, to: found }, 'The branch was moved by hand');
     try {
-      const pack = await packRange({ gitDir }, { from: commit, to: found }, MAX_MOVE_BYTES);
+      const pack = await exportPack({ gitDir }, { from: commit, to: found }, MAX_MOVE_BYTES);
       await this.#append({ from: commit, to: found }, { pack, index: undefined });
     } catch (error) {
       if (!(error instanceof PackTooLargeError)) throw error;

@@ -9,10 +9,10 @@ import type { Etcd } from '../etcd/index.ts';
 import {
   GitError,
   type GitLogger,
+  importPacks,
   Maintenance,
   moveRef,
   readRef,
-  takePacks,
   tryGit,
 } from '../git/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -232,7 +232,7 @@ export class Mirror {
     if (records[0]?.sequence !== after + 1 || !isWhole(records, head)) return;
     let sequence = after;
     for await (const moves of this.#reader.moves(records)) {
-      await takePacks(gitDir, moves);
+      await importPacks(gitDir, moves);
       const [from, to] = [moves[0]?.from, moves.at(-1)?.to];
       if (to === undefined) return;
       sequence += moves.length;

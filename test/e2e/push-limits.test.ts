@@ -58,12 +58,12 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     [
       'of 10^8 paths in nine trees',
       () => entryOf({ mode: '040000', name: 'bomb', id: wideBomb(clone, 10, 8) }),
-      /"bomb.*" holds more than 1000000 paths \(--push-max-paths\)/,
+      /"bomb.*" has more than 1000000 paths \(--push-max-paths\)/,
     ],
     [
       'of 100^16 paths in 17 trees',
       () => entryOf({ mode: '040000', name: 'bomb', id: wideBomb(clone, 100, 16) }),
-      /"bomb.*" holds more than 1000000 paths/,
+      /"bomb.*" has more than 1000000 paths/,
     ],
     [
       'of 70 folders below each other',
@@ -88,7 +88,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
         }
         return entryOf({ mode: '040000', name: 'empty', id });
       },
-      /"empty.*" holds more than 1000000 paths/,
+      /"empty.*" has more than 1000000 paths/,
     ],
     [
       'of a name of 300 bytes',
@@ -103,7 +103,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     [
       'of a Windows device',
       () => entryOf({ name: 'aux.yaml' }),
-      /^aux\.yaml:1:1: The path cannot be used: Windows takes it for a device/,
+      /^aux\.yaml:1:1: The path cannot be used: it is the name of a Windows device/,
     ],
     [
       'of a name below a folder that is no manifest',
@@ -153,7 +153,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     for (const refspec of [`${commit}:refs/heads/side`, 'hostile:refs/tags/hostile']) {
       const result = await push(refspec, road);
       expect(result.code, result.stderr).toBe(1);
-      expect(hookSaid(result).join('\n')).toMatch(/holds more than 1000000 paths/);
+      expect(hookSaid(result).join('\n')).toMatch(/has more than 1000000 paths/);
     }
   });
 
@@ -209,12 +209,12 @@ test('a plan of a bomb says what a push would be told, on the command line and o
     timeout: 20 * SECONDS,
   });
   expect(status).toBe(1);
-  expect(stdout).toMatch(/holds more than 1000000 paths/);
+  expect(stdout).toMatch(/has more than 1000000 paths/);
 
   // Objects that no push can bring are written by hand.
   gitSync(hosted(), ['fetch', '-q', clone, `${commit}:refs/heads/by-hand`]);
   const answer = await daemon.call('POST', '/plan', { body: { ref: 'by-hand' } });
-  expect(answer.text).toMatch(/holds more than 1000000 paths/);
+  expect(answer.text).toMatch(/has more than 1000000 paths/);
   gitSync(hosted(), ['update-ref', '-d', 'refs/heads/by-hand']);
 });
 
@@ -286,7 +286,7 @@ describe('a bomb in a followed branch', () => {
         state: 'held',
         held: {
           reason: 'TreeTooLarge',
-          message: expect.stringMatching(/"bomb.*" holds more than 1000000 paths/),
+          message: expect.stringMatching(/"bomb.*" has more than 1000000 paths/),
         },
       });
       expect(await teams(following)).toContain('one');

@@ -139,7 +139,7 @@ describe('the lock of the branch', () => {
   });
 
   test('that nobody lets go is an error that names the file; the branch stays', async () => {
-    const repository = await openForTest({ lockPatienceMs: 50 });
+    const repository = await openForTest({ lockTimeoutMs: 50 });
     const first = await insist(repository, { a: '1' });
     const lock = join(repository.gitDir, 'refs/heads/main.lock');
     writeFileSync(lock, '');
@@ -162,7 +162,7 @@ describe('the lock of the branch', () => {
     const claim = join(gitDir, 'gitplane', `claim-${owner}-0123456789ab`);
     writeFileSync(claim, `${'1'.repeat(40)}\n`);
     linkSync(claim, join(gitDir, 'refs/heads/main.lock'));
-    const repository = await openForTest({ gitDir, lockPatienceMs: 20 });
+    const repository = await openForTest({ gitDir, lockTimeoutMs: 20 });
     const writing = publish(repository, commitOf({ a: '1' }));
     if (removed) await expect(writing).resolves.toHaveLength(1);
     else await expect(writing).rejects.toThrow(RefLockedError);
@@ -174,7 +174,7 @@ describe('the lock of the branch', () => {
     const owner = thisOwner.replace(/-\d+-\d+$/, '-4194305-1');
     writeFileSync(join(gitDir, 'gitplane', `claim-${owner}-0123456789ab`), '');
     writeFileSync(join(gitDir, 'refs/heads/main.lock'), '');
-    const repository = await openForTest({ gitDir, lockPatienceMs: 20 });
+    const repository = await openForTest({ gitDir, lockTimeoutMs: 20 });
     await expect(publish(repository, commitOf({ a: '1' }))).rejects.toThrow(RefLockedError);
   });
 });

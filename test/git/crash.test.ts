@@ -52,7 +52,7 @@ async function scene(fault: Fault | undefined, owner: string): Promise<Scene> {
   cpSync(template, gitDir, { recursive: true });
   const files = new FragileFiles(folder, fault);
   onTestFinished(() => files.release());
-  const repository = await openForTest({ gitDir, files, owner, lockPatienceMs: 30 });
+  const repository = await openForTest({ gitDir, files, owner, lockTimeoutMs: 30 });
   return { gitDir, files, repository, before: await repository.head() };
 }
 
@@ -80,7 +80,7 @@ async function expectRecovered(
   allowed: readonly (string | undefined)[],
 ): Promise<void> {
   expectSound(gitDir);
-  const repository = await openRepository({ gitDir, branch: 'main', lockPatienceMs: 30 });
+  const repository = await openRepository({ gitDir, branch: 'main', lockTimeoutMs: 30 });
   const head = await repository.head();
   expect(allowed).toContain(head);
   expect(leftovers(gitDir)).toEqual([]);

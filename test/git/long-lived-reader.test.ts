@@ -65,12 +65,12 @@ function stepping(before: () => Promise<void>): DurableFiles {
 test.each([
   ['by way of a log', LOG_BYTES],
   ['without a log', undefined],
-])('every commit is found at every step, %s', async (_how, logBytes) => {
+])('every commit is found at every step, %s', async (_how, segmentBytes) => {
   const acknowledged: string[] = [];
   let look = async (): Promise<void> => undefined;
   let steps = 0;
   const files = stepping(() => look());
-  const log = logBytes === undefined ? {} : { logBytes, graceMs: 0 };
+  const log = segmentBytes === undefined ? {} : { segmentBytes, graceMs: 0 };
   const repository = await openForTest({ files, ...log });
   const { gitDir } = repository;
   const reader = longReader(gitDir);
@@ -90,7 +90,7 @@ test.each([
   await repository.close();
   look = async () => undefined;
   expect(missing).toEqual([]);
-  expect(steps).toBeGreaterThan(logBytes === undefined ? 60 : 40);
+  expect(steps).toBeGreaterThan(segmentBytes === undefined ? 60 : 40);
 });
 
 describe.runIf(process.platform === 'linux')(
@@ -100,7 +100,7 @@ describe.runIf(process.platform === 'linux')(
       ['finds a commit whose pack was replaced meanwhile', Number.POSITIVE_INFINITY, 'commit'],
       ['would miss it if the replaced pack went at once', 0, 'missing'],
     ])('%s', async (_what, graceMs, expected) => {
-      const repository = await openForTest({ logBytes: LOG_BYTES, graceMs });
+      const repository = await openForTest({ segmentBytes: LOG_BYTES, graceMs });
       const { gitDir } = repository;
       const [first = ''] = await publish(repository, commitOf({ first: '0' }));
       const reader = longReader(gitDir);

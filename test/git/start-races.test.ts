@@ -10,7 +10,7 @@ import { thisOwner } from '../../src/files/owner.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { type DurableFiles, realFiles } from '../../src/git/publication/durable-files.ts';
-import { logPaths } from '../../src/git/wal/wal-file.ts';
+import { walPaths } from '../../src/git/wal/wal-file.ts';
 import {
   commitOf,
   expectSound,
@@ -37,7 +37,7 @@ async function killed(): Promise<Left> {
   const folder = temporaryFolder();
   const live = join(folder, 'live.git');
   await initRepository({ gitDir: live, branch: BRANCH });
-  const options = { gitDir: live, branch: BRANCH, owner: deadOwner, logBytes: LOG_BYTES };
+  const options = { gitDir: live, branch: BRANCH, owner: deadOwner, segmentBytes: LOG_BYTES };
   const repository = await openForTest(options);
   const commits: string[] = [];
   for (const name of ['1', '2']) {
@@ -68,7 +68,7 @@ async function start(left: Left, at: number, act: (gitDir: string) => void): Pro
   const { gitDir, head } = left;
   const { files, made } = interrupted(at, () => act(gitDir));
   const repository = await openRepository({
-    ...{ gitDir, branch: BRANCH, files, logBytes: LOG_BYTES, lockPatienceMs: 500 },
+    ...{ gitDir, branch: BRANCH, files, segmentBytes: LOG_BYTES, lockTimeoutMs: 500 },
     packThreshold: Number.POSITIVE_INFINITY,
   });
   const operations = made();
@@ -95,7 +95,7 @@ const scenes: Readonly<Record<string, (left: Left) => void>> = {
   'groups in the log, the branch gone': ({ gitDir }) =>
     git(gitDir, ['update-ref', '-d', `refs/heads/${BRANCH}`]),
   'groups in packs that the log gave up': ({ gitDir }) => {
-    for (const path of logPaths(gitDir)) rmSync(path);
+    for (const path of walPaths(gitDir)) rmSync(path);
     expect(packFiles(gitDir).some((name) => name.startsWith('pack-gitplane-'))).toBe(true);
   },
 };

@@ -116,9 +116,9 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
       onStuck,
       timeoutMs: 500,
     });
-    const [agree, settle] = [led, led.settle.bind(led)];
-    const where = { gitDir, branch: 'main', logBytes: 1024 * 1024 };
-    const repository = await openRepository({ ...where, agree, settle });
+    const [agree, resolveHead] = [led, led.settle.bind(led)];
+    const where = { gitDir, branch: 'main', segmentBytes: 1024 * 1024 };
+    const repository = await openRepository({ ...where, agree, resolveHead });
     open.push(repository);
     return { term, log, mirror, led, repository };
   }

@@ -108,7 +108,7 @@ export interface FollowSetup {
   readonly gitDir?: string;
   readonly timeouts?: Partial<RemoteTimeouts>;
   /** Long when absent: a test whose push has an outcome has it however busy the machine is. */
-  readonly doubtMs?: number;
+  readonly outcomeTimeoutMs?: number;
   readonly pauseMs?: number;
   readonly distrust?: FollowingOptions['distrust'];
   /** The disk of the mirror. */
@@ -117,7 +117,7 @@ export interface FollowSetup {
 
 export async function follow(setup: FollowSetup): Promise<Follower> {
   const gitDir = setup.gitDir ?? (await emptyMirror());
-  const { url, access = {}, timeouts = {}, doubtMs = 60_000, pauseMs = 0 } = setup;
+  const { url, access = {}, timeouts = {}, outcomeTimeoutMs = 60_000, pauseMs = 0 } = setup;
   const ref = 'refs/heads/main';
   const trackingRef = 'refs/gitplane/remote/main';
   const address = parseRemoteAddress(url);
@@ -132,7 +132,7 @@ export async function follow(setup: FollowSetup): Promise<Follower> {
     gitDir,
     ref,
     observer,
-    doubtMs,
+    outcomeTimeoutMs,
     pauseMs,
     ...(setup.distrust === undefined ? {} : { distrust: setup.distrust }),
   });

@@ -79,7 +79,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
     service: (follower) => {
       if (platform === undefined) throw new Error('The platform is not open yet');
       const { repository, following } = platform;
-      const readOnly = following?.pushElsewhere;
+      const readOnly = following?.pushRefusal;
       return { repository, readOnly, beginPush: (user) => beginPush(pushes, user, follower) };
     },
     close: () => {
@@ -122,7 +122,7 @@ async function judge(
   await removeStaleLocks(platform.repository.gitDir, platform.repository.ref);
   const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
   if (platform.following !== undefined) {
-    return { ok: false, lines: [platform.following.pushElsewhere] };
+    return { ok: false, lines: [platform.following.pushRefusal] };
   }
   const { refusal } = platform.branch;
   if (refusal !== undefined) return { ok: false, lines: [refusal] };

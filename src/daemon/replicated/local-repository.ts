@@ -8,7 +8,7 @@ import {
   Reader,
   readRef,
   realFiles,
-  replayLogs,
+  replayWal,
   runGit,
   stopFollowing,
 } from '../../git/index.ts';
@@ -35,7 +35,7 @@ export async function openLocalRepository(of: {
   stopFollowing(gitDir);
   await initRepository({ gitDir, branch });
   await mkdir(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
-  await replayLogs(gitDir, { files: realFiles, logger, isOwn: true });
+  await replayWal(gitDir, { files: realFiles, logger, isOwn: true });
   return {
     gitDir,
     ref,

@@ -1,7 +1,7 @@
 /** Opens the review branch: its repository, an in-memory platform on it, and a registry. */
 import { randomBytes } from 'node:crypto';
 import type { FileReader } from '../../catalog/index.ts';
-import { type CommitSignature, openRepository, WriteBranch } from '../../git/index.ts';
+import { openRepository, type SignCommit, WriteBranch } from '../../git/index.ts';
 import {
   Branch,
   PendingWrites,
@@ -26,7 +26,7 @@ export interface PendingWritesParts extends WriteParts {
   /** Registry of the served branch. */
   readonly registry: Registry;
   readonly branch: Branch;
-  readonly sign?: CommitSignature | undefined;
+  readonly sign?: SignCommit | undefined;
   readonly logger: Logger;
   /** Absent: no replica, so pushes need no fencing. */
   readonly term?: Term | undefined;

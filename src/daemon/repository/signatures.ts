@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
-import type { CommitSignature } from '../../git/index.ts';
+import type { SignCommit } from '../../git/index.ts';
 import {
   type CommitSigner,
   openCommitSigner,
@@ -14,7 +14,7 @@ import type { DaemonOptions } from '../options.ts';
 
 export interface Signatures {
   /** Signs a commit; undefined: no key is configured. */
-  readonly sign: CommitSignature | undefined;
+  readonly sign: SignCommit | undefined;
   /** Undefined: signatures are not required. */
   readonly judge: SignatureJudge | undefined;
   close(): Promise<void>;

@@ -60,9 +60,9 @@ async function openHosted(context: SourceContext): Promise<BareRepository> {
     logger,
     sign: signatures.sign,
     maxPaths: options.maxPaths,
-    ownThread: true,
+    workerThread: true,
     agree: led,
-    settle: led?.settle.bind(led),
+    resolveHead: led?.settle.bind(led),
   });
 }
 

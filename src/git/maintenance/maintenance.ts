@@ -19,7 +19,7 @@ export interface MaintenanceOptions {
   /** Called after packs were replaced, so that open files of old packs can be closed. */
   readonly onRepacked: () => void;
   /** Wraps a repack: no pack is removed while `work` runs. */
-  readonly whileStill?: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly holdPacks?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** Arguments of git commands, in order. Each is useful without the others. */
@@ -134,11 +134,11 @@ export class Maintenance {
 
   /** Resolves to the first error of a step. Never rejects. */
   async #run(steps: Steps, signal?: AbortSignal): Promise<GitError | undefined> {
-    const { logger, onRepacked, whileStill = (work) => work() } = this.#options;
+    const { logger, onRepacked, holdPacks = (work) => work() } = this.#options;
     const started = performance.now();
     const isOver = (): boolean => this.#closed || signal?.aborted === true;
     await removeStaleLocks(this.#context.gitDir);
-    const error = await whileStill(async () => {
+    const error = await holdPacks(async () => {
       const errors: (GitError | undefined)[] = [];
       for (const args of steps) if (!isOver()) errors.push(await this.#step(args));
       return errors.find((one) => one !== undefined);

@@ -1,6 +1,6 @@
 /** Encoder and parsers of commit objects. Encoded commits pass `git fsck --strict` for any names and messages. */
 import { GitError } from '../git-error.ts';
-import type { CommitNote, NewCommit, Person } from '../repository.ts';
+import type { CommitMetadata, NewCommit, Person } from '../repository.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
@@ -33,7 +33,7 @@ export function encodeCommit(
 }
 
 /** Returns the signature of the bytes of a commit: armored, with a newline at its end. */
-export type CommitSignature = (payload: Buffer) => string;
+export type SignCommit = (payload: Buffer) => string;
 
 /** Adds the signature behind the other headers, as git does: `gpgsig`, then lines with a leading blank. */
 export function withSignature(content: Buffer, signature: string): Buffer {
@@ -85,7 +85,7 @@ const links =
   /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
 
 /** Author, committer, message and parents of a commit object. */
-export function noteOfCommit(content: Buffer): CommitNote {
+export function parseCommitMetadata(content: Buffer): CommitMetadata {
   const text = content.toString('utf8');
   const end = text.indexOf('\n\n');
   const head = end === -1 ? text : text.slice(0, end);

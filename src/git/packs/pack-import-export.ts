@@ -9,7 +9,7 @@ import { LISTING, QUERY } from '../process/process-limits.ts';
 import { type DurableFiles, realFiles, writeDurably } from '../publication/durable-files.ts';
 import { packFolder, packNames } from './pack-names.ts';
 
-export interface ForeignPack {
+export interface ImportedPack {
   readonly pack: Buffer;
   /** Undefined: git checks every object and creates the index. */
   readonly index: Buffer | undefined;
@@ -18,9 +18,9 @@ export interface ForeignPack {
 const CHECKSUM_BYTES = 20;
 
 /** Resolves when git sees the objects of all packs, on stable storage. */
-export async function takePacks(
+export async function importPacks(
   gitDir: string,
-  packs: readonly ForeignPack[],
+  packs: readonly ImportedPack[],
   files: DurableFiles = realFiles,
 ): Promise<void> {
   try {
@@ -82,7 +82,7 @@ export class PackTooLargeError extends GitError {
 }
 
 /** Packs every object that `to` reaches and `from` does not. Throws PackTooLargeError. */
-export async function packRange(
+export async function exportPack(
   context: GitContext,
   range: { readonly from: string | undefined; readonly to: string },
   limit: number,

@@ -47,14 +47,14 @@ export async function writeShortLivedFrom(
   const { pack, index } = buildPack(publication.objects, 'stored');
   const names = shortLivedNames(target.gitDir, publication.tip, target.owner);
   const put = async (bytes: Buffer, name: string): Promise<void> => {
-    const file = await preallocated.filled(bytes);
+    const file = await preallocated.write(bytes);
     try {
       await target.files.rename(file, name);
     } catch (error) {
-      preallocated.drop(file);
+      preallocated.discard(file);
       throw error;
     }
-    preallocated.gone(file);
+    preallocated.renamed(file);
   };
   try {
     await put(pack, names.pack);

@@ -57,7 +57,7 @@ export class GitProcess {
     stderr.on('data', (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_LIMIT);
     });
-    const isCounted = limits.replyMs !== undefined || Number.isFinite(limits.outputBytes);
+    const isCounted = limits.replyTimeoutMs !== undefined || Number.isFinite(limits.outputBytes);
     if (isCounted) stdout.on('data', this.#count);
     this.endWithin(limits.deadlineMs);
     running.add(this);
@@ -105,7 +105,9 @@ export class GitProcess {
   expectReply(isExpected: boolean): void {
     this.#written = 0;
     this.endWithin(
-      isExpected ? (this.#limits.replyMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY,
+      isExpected
+        ? (this.#limits.replyTimeoutMs ?? Number.POSITIVE_INFINITY)
+        : Number.POSITIVE_INFINITY,
     );
   }
 
@@ -157,7 +159,7 @@ export class GitProcess {
 
   readonly #count = (chunk: Buffer): void => {
     this.#written += chunk.length;
-    if (this.#limits.replyMs !== undefined) this.#deadline?.refresh();
+    if (this.#limits.replyTimeoutMs !== undefined) this.#deadline?.refresh();
     if (this.#written > this.#limits.outputBytes) {
       this.#met ??= 'output';
       this.kill();

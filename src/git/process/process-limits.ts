@@ -12,7 +12,7 @@ export interface ProcessLimits {
   /** Time from the start to the end of the process. */
   readonly deadlineMs: number;
   /** Time between a request and the next byte of its reply, for a process that answers requests. */
-  readonly replyMs?: number;
+  readonly replyTimeoutMs?: number;
   /** Bytes on stdout; for a process that answers requests, per reply. */
   readonly outputBytes: number;
   /** CPU time of the process, and of each of its children. */
@@ -54,7 +54,7 @@ export function unpackWithinMs(bytes: number): number {
 }
 
 export function replies(outputBytes: number): ProcessLimits {
-  return { deadlineMs: STREAMED, replyMs: MINUTE_MS, outputBytes };
+  return { deadlineMs: STREAMED, replyTimeoutMs: MINUTE_MS, outputBytes };
 }
 
 export const DEFAULT_MEMORY_MIB = 512;
@@ -85,8 +85,8 @@ export class GitLimitError extends GitError {
 
 const SENTENCES: Readonly<Record<Limit, (limits: ProcessLimits) => string>> = {
   memory: () => `needs more than its memory limit of ${memoryMib} MiB`,
-  time: ({ deadlineMs, replyMs = deadlineMs }) =>
-    `did not finish within its deadline of ${Math.round(replyMs / 1000)} s`,
+  time: ({ deadlineMs, replyTimeoutMs = deadlineMs }) =>
+    `did not finish within its deadline of ${Math.round(replyTimeoutMs / 1000)} s`,
   'processor time': ({ cpuSeconds = 0 }) => `used up its ${cpuSeconds} s of processor time`,
   output: ({ outputBytes }) => `wrote more than ${Math.round(outputBytes / MIB)} MiB`,
 };

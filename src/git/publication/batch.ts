@@ -2,7 +2,7 @@
 
 import { Mutex } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
-import { type CommitSignature, encodeCommit, withSignature } from '../objects/commit-object.ts';
+import { encodeCommit, type SignCommit, withSignature } from '../objects/commit-object.ts';
 import { applyDelta, reverseDelta } from '../objects/delta.ts';
 import { assertObjectId, type ObjectType, objectId } from '../objects/object-id.ts';
 import { Tree } from '../objects/tree.ts';
@@ -19,7 +19,7 @@ export interface BatchParts {
   load(id: string): Promise<Tree>;
   publish(batch: FinishedBatch): Promise<void>;
   /** Signs every commit; undefined: commits are not signed. */
-  readonly sign?: CommitSignature | undefined;
+  readonly sign?: SignCommit | undefined;
 }
 
 export interface FinishedBatch extends Publication {

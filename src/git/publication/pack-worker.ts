@@ -2,8 +2,8 @@
 
 import { errorCode } from '../git-error.ts';
 import { removeReplaced, writeShortLived } from '../packs/short-lived-pack.ts';
-import type { Stock } from '../wal/preallocated-files.ts';
-import { checkpointLog, type FullLog } from '../wal/wal-checkpoint.ts';
+import type { Preallocation } from '../wal/preallocated-files.ts';
+import { checkpointSegment, type FullSegment } from '../wal/wal-checkpoint.ts';
 import { type DurableFiles, writeSoon } from './durable-files.ts';
 import { type Publication, Publisher, type PublisherOptions } from './publisher.ts';
 
@@ -11,15 +11,15 @@ export interface PackWorker {
   /** Publishes without the WAL: resolves when the publication is durable and the branch has moved. */
   publish(publication: Publication): Promise<void>;
   /** Writes the short-lived pack of a batch that goes to the WAL, see `writeShortLived`. */
-  show(publication: Publication): Promise<void>;
-  /** See `checkpointLog`. */
-  save(log: FullLog): Promise<void>;
+  writeShortLived(publication: Publication): Promise<void>;
+  /** See `checkpointSegment`. */
+  checkpoint(log: FullSegment): Promise<void>;
   /** See `removeReplaced`. */
-  remove(tips: readonly string[]): Promise<void>;
+  removeReplaced(tips: readonly string[]): Promise<void>;
   /** Creates and removes preallocated files; rejects if some of it failed. */
-  stock(stock: Stock): Promise<void>;
+  preallocate(stock: Preallocation): Promise<void>;
   /** Resolves when all requested work has ended. */
-  settled(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export interface PackWorkerOptions extends Omit<PublisherOptions, 'gate'> {
@@ -42,30 +42,30 @@ export class LocalPackWorker implements PackWorker {
     return this.#publisher.publish(publication);
   }
 
-  show(publication: Publication): Promise<void> {
+  writeShortLived(publication: Publication): Promise<void> {
     return writeShortLived(this.#target, publication);
   }
 
-  save(log: FullLog): Promise<void> {
-    return checkpointLog(this.#target, log);
+  checkpoint(log: FullSegment): Promise<void> {
+    return checkpointSegment(this.#target, log);
   }
 
-  remove(tips: readonly string[]): Promise<void> {
+  removeReplaced(tips: readonly string[]): Promise<void> {
     return removeReplaced(this.#target, tips);
   }
 
-  async stock({ make, drop }: Stock): Promise<void> {
+  async preallocate({ create, remove }: Preallocation): Promise<void> {
     const { files } = this.#target;
     const done = [
-      ...make.map((path) => writeSoon(files, path, { bytes: Buffer.alloc(0), mode: 0o666 })),
-      ...drop.map((path) => files.remove(path).catch(unlessGone)),
+      ...create.map((path) => writeSoon(files, path, { bytes: Buffer.alloc(0), mode: 0o666 })),
+      ...remove.map((path) => files.remove(path).catch(unlessGone)),
     ];
     const failed = (await Promise.allSettled(done)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  settled(): Promise<void> {
-    return this.#publisher.settled();
+  close(): Promise<void> {
+    return this.#publisher.close();
   }
 }
 

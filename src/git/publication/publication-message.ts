@@ -49,7 +49,7 @@ export type FailureMessage =
   | { readonly kind: 'locked'; readonly lockFile: string; readonly waitedMs: number }
   | {
       readonly kind: 'storage';
-      readonly place: string;
+      readonly path: string;
       readonly code: string;
       readonly moved: boolean;
     }
@@ -64,8 +64,8 @@ export function encodeFailure(error: unknown): FailureMessage {
     return { kind: 'locked', lockFile: error.lockFile, waitedMs: error.waitedMs };
   }
   if (error instanceof StorageError) {
-    const { place, code, moved } = error;
-    return { kind: 'storage', place, code, moved };
+    const { path, code, moved } = error;
+    return { kind: 'storage', path, code, moved };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { kind: error instanceof GitError ? 'git' : 'fault', message };
@@ -78,8 +78,8 @@ export function decodeFailure(failure: FailureMessage): Error {
     case 'locked':
       return new RefLockedError(failure.lockFile, failure.waitedMs);
     case 'storage': {
-      const { place, code, moved } = failure;
-      return new StorageError(place, { cause: Object.assign(new Error(code), { code }), moved });
+      const { path, code, moved } = failure;
+      return new StorageError(path, { cause: Object.assign(new Error(code), { code }), moved });
     }
     case 'git':
       return new GitError(failure.message);

@@ -42,16 +42,16 @@ export interface Publishing {
   /** Publications take effect in the order of the calls. Their files are written in parallel. */
   publish(publication: Publication): Promise<void>;
   /** Resolves when all publications so far have ended and their temporary files are removed. */
-  settled(): Promise<void>;
+  close(): Promise<void>;
   /** Runs `work`, which reads all packs, while no pack is removed. */
-  whileStill<T>(work: () => Promise<T>): Promise<T>;
+  holdPacks<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface PublisherOptions {
   readonly files: DurableFiles;
   readonly owner: string;
   /** Time limit for a ref lock of another process. */
-  readonly lockPatienceMs: number;
+  readonly lockTimeoutMs: number;
   readonly gate?: Gate | undefined;
 }
 
@@ -59,7 +59,7 @@ interface Prepared {
   readonly publication: Publication;
   readonly pack: Pack;
   readonly names: PackNames;
-  readonly claim: string;
+  readonly ownFile: string;
 }
 
 export class Publisher implements Publishing {
@@ -70,9 +70,9 @@ export class Publisher implements Publishing {
   #last: Promise<void> = Promise.resolve();
   #running = 0;
 
-  constructor(where: { gitDir: string; ref: string }, options: PublisherOptions) {
-    this.#gitDir = where.gitDir;
-    this.#ref = where.ref;
+  constructor(target: { gitDir: string; ref: string }, options: PublisherOptions) {
+    this.#gitDir = target.gitDir;
+    this.#ref = target.ref;
     this.#options = options;
   }
 
@@ -84,22 +84,22 @@ export class Publisher implements Publishing {
       this.#running -= 1;
     });
     // After a success the caller does not wait for the removal of temporary files.
-    const tidied = done.then(
-      () => dropRefLock(this.#options.files, prepared.claim),
+    const cleaned = done.then(
+      () => dropRefLock(this.#options.files, prepared.ownFile),
       () => this.#cleanUp(prepared),
     );
-    this.#last = Promise.allSettled([before, tidied]).then(() => undefined);
+    this.#last = Promise.allSettled([before, cleaned]).then(() => undefined);
     await done.catch(async (error: unknown) => {
-      await tidied;
+      await cleaned;
       throw error;
     });
   }
 
-  async settled(): Promise<void> {
+  async close(): Promise<void> {
     await this.#last;
   }
 
-  whileStill<T>(work: () => Promise<T>): Promise<T> {
+  holdPacks<T>(work: () => Promise<T>): Promise<T> {
     return work();
   }
 
@@ -107,7 +107,7 @@ export class Publisher implements Publishing {
     const { owner } = this.#options;
     const pack = buildPack(publication.objects);
     const names = packNames(this.#gitDir, pack.checksum, owner);
-    return { publication, pack, names, claim: newRefLock(this.#gitDir, owner) };
+    return { publication, pack, names, ownFile: newRefLock(this.#gitDir, owner) };
   }
 
   async #publishAfter(prepared: Prepared, before: Promise<void>): Promise<void> {
@@ -124,12 +124,12 @@ export class Publisher implements Publishing {
     if (actual !== expected) throw new HeadMovedError(expected, actual);
   }
 
-  async #write({ names, claim, publication, pack }: Prepared): Promise<void> {
+  async #write({ names, ownFile, publication, pack }: Prepared): Promise<void> {
     const { files } = this.#options;
     const written = await Promise.allSettled([
       writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
       writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
-      writeRefLock(files, claim, publication.tip),
+      writeRefLock(files, ownFile, publication.tip),
     ]);
     for (const result of written) {
       if (result.status === 'rejected') throw this.#storageError(result.reason, false);
@@ -145,16 +145,16 @@ export class Publisher implements Publishing {
     );
   }
 
-  async #moveLocked({ publication, names, claim }: Prepared): Promise<void> {
-    const { files, lockPatienceMs: patienceMs } = this.#options;
+  async #moveLocked({ publication, names, ownFile }: Prepared): Promise<void> {
+    const { files, lockTimeoutMs: timeoutMs } = this.#options;
     const ref = join(this.#gitDir, this.#ref);
     const file = `${ref}.lock`;
     let state: 'free' | 'locked' | 'moved' = 'free';
     try {
-      await takeLock(files, claim, { file, gitDir: this.#gitDir, patienceMs });
+      await takeLock(files, ownFile, { file, gitDir: this.#gitDir, timeoutMs });
       state = 'locked';
       await this.#compare(publication.parent);
-      await this.#showPack(names);
+      await this.#renamePack(names);
       await renameIntoPlace(files, file, ref);
       state = 'moved';
       await syncRefDirectory(files, dirname(ref));
@@ -169,7 +169,7 @@ export class Publisher implements Publishing {
     }
   }
 
-  async #showPack(names: PackNames): Promise<void> {
+  async #renamePack(names: PackNames): Promise<void> {
     const { files } = this.#options;
     await files.rename(names.newPack, names.pack);
     try {
@@ -182,10 +182,10 @@ export class Publisher implements Publishing {
     await files.syncDirectory(dirname(names.pack));
   }
 
-  async #cleanUp({ names, claim }: Prepared): Promise<void> {
+  async #cleanUp({ names, ownFile }: Prepared): Promise<void> {
     const { files } = this.#options;
     await Promise.all([
-      dropRefLock(files, claim),
+      dropRefLock(files, ownFile),
       files.remove(names.newPack).catch(() => undefined),
       files.remove(names.newIndex).catch(() => undefined),
     ]);

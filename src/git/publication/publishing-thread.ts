@@ -1,11 +1,11 @@
 /**
- * The workshop on a thread of its own: compressing, hashing and calls to the file system that may wait
+ * The packWorker on a thread of its own: compressing, hashing and calls to the file system that may wait
  * for the journal of the disk hold up nobody else. The order of things is `LoggedPublisher`'s.
  */
 import { startWorker, WorkerChannel } from '../../concurrency/index.ts';
 import { GitError, StorageError } from '../git-error.ts';
-import type { Stock } from '../wal/preallocated-files.ts';
-import type { FullLog } from '../wal/wal-checkpoint.ts';
+import type { Preallocation } from '../wal/preallocated-files.ts';
+import type { FullSegment } from '../wal/wal-checkpoint.ts';
 import type { PackWorker } from './pack-worker.ts';
 import {
   decodeFailure,
@@ -19,15 +19,15 @@ import type { Publication } from './publisher.ts';
 export interface ThreadSetup {
   readonly gitDir: string;
   readonly ref: string;
-  readonly lockPatienceMs: number;
+  readonly lockTimeoutMs: number;
 }
 
 /** What is asked of the thread, see `Workshop`. */
 export type ThreadAsk =
   | { readonly do: 'publish' | 'show'; readonly publication: PublicationMessage }
-  | { readonly do: 'save'; readonly log: FullLog }
+  | { readonly do: 'save'; readonly log: FullSegment }
   | { readonly do: 'remove'; readonly tips: readonly string[] }
-  | { readonly do: 'stock'; readonly stock: Stock }
+  | { readonly do: 'stock'; readonly stock: Preallocation }
   | { readonly do: 'settle' };
 
 /** Absent: the thread did it. */
@@ -57,24 +57,24 @@ export class PublishingThread implements PackWorker {
     return this.#send('publish', publication);
   }
 
-  show(publication: Publication): Promise<void> {
+  writeShortLived(publication: Publication): Promise<void> {
     return this.#send('show', publication);
   }
 
-  save(log: FullLog): Promise<void> {
+  checkpoint(log: FullSegment): Promise<void> {
     return this.#ask({ do: 'save', log });
   }
 
-  remove(tips: readonly string[]): Promise<void> {
+  removeReplaced(tips: readonly string[]): Promise<void> {
     return this.#ask({ do: 'remove', tips });
   }
 
-  stock(stock: Stock): Promise<void> {
+  preallocate(stock: Preallocation): Promise<void> {
     return this.#ask({ do: 'stock', stock });
   }
 
   /** Ends the thread; what is asked for afterwards starts another. */
-  async settled(): Promise<void> {
+  async close(): Promise<void> {
     if (!this.#channel.isStarted) return;
     await this.#ask({ do: 'settle' });
     await this.#channel.terminate();

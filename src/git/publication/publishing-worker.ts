@@ -7,7 +7,7 @@ import { LocalPackWorker } from './pack-worker.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';
 import type { ThreadAnswer, ThreadAsk, ThreadSetup } from './publishing-thread.ts';
 
-const workshop = new LocalPackWorker({
+const packWorker = new LocalPackWorker({
   ...(workerData as ThreadSetup),
   files: realFiles,
   owner: thisOwner,
@@ -16,17 +16,17 @@ const workshop = new LocalPackWorker({
 async function answer(ask: ThreadAsk): Promise<void> {
   switch (ask.do) {
     case 'publish':
-      return await workshop.publish(decodePublication(ask.publication));
+      return await packWorker.publish(decodePublication(ask.publication));
     case 'show':
-      return await workshop.show(decodePublication(ask.publication));
+      return await packWorker.writeShortLived(decodePublication(ask.publication));
     case 'save':
-      return await workshop.save(ask.log);
+      return await packWorker.checkpoint(ask.log);
     case 'remove':
-      return await workshop.remove(ask.tips);
+      return await packWorker.removeReplaced(ask.tips);
     case 'stock':
-      return await workshop.stock(ask.stock);
+      return await packWorker.preallocate(ask.stock);
     case 'settle':
-      return await workshop.settled();
+      return await packWorker.close();
   }
 }
 

@@ -30,7 +30,7 @@ interface Differences {
 }
 
 /** Limit for reported flaws. The rest is reported once these are fixed. */
-const MOST_FLAWS = 100;
+const MAX_FLAWS = 100;
 
 export class AddedPaths {
   readonly flaws: PushObjection[] = [];
@@ -120,7 +120,7 @@ export class AddedPaths {
   }
 
   #report(names: readonly string[], problem: string): void {
-    if (this.flaws.length >= MOST_FLAWS) return;
+    if (this.flaws.length >= MAX_FLAWS) return;
     const path = pathOfNames(names);
     const isKnown = this.flaws.some((flaw) => flaw.path === path && flaw.problem === problem);
     if (!isKnown) this.flaws.push({ path, problem });

@@ -22,7 +22,7 @@ interface List {
 }
 
 const ARGS = ['cat-file', '--batch-command', '--buffer'];
-const LARGEST_BLOB = 8 * 1024 * 1024;
+const MAX_BLOB_BYTES = 8 * 1024 * 1024;
 /** The length of a list is not limited; the size of each blob is. */
 const LIMITS = replies(Number.POSITIVE_INFINITY);
 
@@ -140,7 +140,7 @@ function readHeader(data: Buffer, at: number): { start: number; size: number } |
   }
   let size = 0;
   for (let i = type + BLOB.length; i < lf; i++) size = size * 10 + (data[i] ?? 0) - ZERO;
-  if (size > LARGEST_BLOB) throw new GitError('A blob is too large to be read with others');
+  if (size > MAX_BLOB_BYTES) throw new GitError('A blob is too large to be read with others');
   return { start: lf + 1, size };
 }
 

@@ -62,7 +62,7 @@ export interface HistoryRange {
 export async function* history(
   source: HistorySource,
   range: HistoryRange,
-  bounds: CommitBounds,
+  bounds: CommitLimits,
 ): AsyncGenerator<HistoryCommit> {
   const standIns = new StandIns(bounds);
   try {
@@ -87,12 +87,12 @@ interface PlannedCommit extends ListedCommit {
 
 /** Stand-in of each commit whose children may still follow. */
 class StandIns {
-  readonly #bounds: CommitBounds;
+  readonly #bounds: CommitLimits;
   /** Stand-ins of commits above the limits and of commits outside of the range. */
   readonly #found = new Map<string, string | undefined>();
   readonly #listed = new Set<string>();
 
-  constructor(bounds: CommitBounds) {
+  constructor(bounds: CommitLimits) {
     this.#bounds = bounds;
   }
 

@@ -4,16 +4,16 @@
  */
 
 import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from '../git-error.ts';
-import { type CommitLinks, linksOfCommit, noteOfCommit } from '../objects/commit-object.ts';
+import { type CommitLinks, linksOfCommit, parseCommitMetadata } from '../objects/commit-object.ts';
 import { asAddition, parseFileList } from '../objects/file-list.ts';
 import { assertObjectId, type ObjectType } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { processError, runGit, tryGit } from '../process/git-process.ts';
 import { GitLimitError } from '../process/process-limits.ts';
 import type {
-  Bounded,
-  CommitNote,
+  CommitMetadata,
   HistoryCommit,
+  LimitCheck,
   PathChange,
   PushedTips,
   PushObjection,
@@ -22,7 +22,7 @@ import type {
 } from '../repository.ts';
 import { commitObjections, MAX_COMMITS, newCommits } from '../serve/pushed-commits.ts';
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
-import { CommitBounds } from './commit-bounds.ts';
+import { CommitLimits } from './commit-limits.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { history, historyOfGit } from './history.ts';
 import { RequestProcess } from './request-process.ts';
@@ -41,8 +41,8 @@ export type ObjectReader = Pick<
   | 'mergeBases'
   | 'rootCommit'
   | 'isAncestor'
-  | 'noteOf'
-  | 'boundsOf'
+  | 'commitMetadata'
+  | 'checkLimits'
   | 'objectionsTo'
   | 'close'
 >;
@@ -70,7 +70,7 @@ export class Reader implements ObjectReader {
   readonly #maxBlobBytes: number;
   readonly #objects: readonly RequestProcess<CatFileReply>[];
   readonly #diffs: RequestProcess<DiffTreeReply>;
-  readonly #bounds: CommitBounds;
+  readonly #bounds: CommitLimits;
   readonly #sizes: TreeSizes;
   readonly #maxPaths: number;
   readonly #maxCommits: number;
@@ -89,7 +89,7 @@ export class Reader implements ObjectReader {
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
     this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
     this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
-    this.#bounds = new CommitBounds(this.#sizes, (id) => this.readObject(id, 'commit'));
+    this.#bounds = new CommitLimits(this.#sizes, (id) => this.readObject(id, 'commit'));
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
@@ -185,9 +185,9 @@ export class Reader implements ObjectReader {
     throw processError(args, { code, signal: null }, stderr);
   }
 
-  async noteOf(commit: string): Promise<CommitNote> {
+  async commitMetadata(commit: string): Promise<CommitMetadata> {
     try {
-      return noteOfCommit(await this.readObject(commit, 'commit'));
+      return parseCommitMetadata(await this.readObject(commit, 'commit'));
     } catch (error) {
       if (error instanceof BlobTooLargeError) return await this.#metadataWithoutMessage(commit);
       throw error;
@@ -195,7 +195,7 @@ export class Reader implements ObjectReader {
   }
 
   /** Parents and names of a commit that is too large to read, found by git. */
-  async #metadataWithoutMessage(commit: string): Promise<CommitNote> {
+  async #metadataWithoutMessage(commit: string): Promise<CommitMetadata> {
     const format = ['--no-commit-header', '--format=%P%n%an%n%ae%n%cn%n%ce'];
     const args = ['rev-list', '--max-count=1', ...format, commit];
     const lines = (await runGit(this.#context, args)).toString('utf8').split('\n');
@@ -209,7 +209,7 @@ export class Reader implements ObjectReader {
     };
   }
 
-  boundsOf(commit: string): Promise<Bounded> {
+  checkLimits(commit: string): Promise<LimitCheck> {
     assertObjectId(commit);
     return this.#bounds.of(commit);
   }

@@ -38,8 +38,8 @@ interface Shape extends TreeSize {
 
 /** Sizes by raw id. The size of a tree follows from its id, in any repository. */
 const known = new Map<string, TreeSize>();
-const MOST_KNOWN = 250_000;
-const MOST_REFUSED = 1000;
+const MAX_KNOWN = 250_000;
+const MAX_REFUSED = 1000;
 /** Trees per request. */
 const CHUNK = 64;
 /** Steps between two yields to the event loop. */
@@ -78,7 +78,7 @@ export class TreeSizes {
       return await new Measurement(this.#read, this.#maxPaths).measure(root);
     } catch (error) {
       if (!(error instanceof TreeLimitError)) throw error;
-      if (this.#refused.size >= MOST_REFUSED) this.#refused.clear();
+      if (this.#refused.size >= MAX_REFUSED) this.#refused.clear();
       this.#refused.set(root, error);
       throw error;
     }
@@ -219,7 +219,7 @@ class Measurement {
     this.#sizes.set(id, size);
     known.set(keyOf(id), size);
     for (const oldest of known.keys()) {
-      if (known.size <= MOST_KNOWN) break;
+      if (known.size <= MAX_KNOWN) break;
       known.delete(oldest);
     }
   }

@@ -28,13 +28,13 @@ export async function moveRef(
   files: DurableFiles = realFiles,
 ): Promise<void> {
   const path = join(gitDir, ref);
-  const lock = { file: `${path}.lock`, gitDir, patienceMs: PATIENCE_MS };
-  const claim = newRefLock(gitDir, thisOwner);
+  const lock = { file: `${path}.lock`, gitDir, timeoutMs: PATIENCE_MS };
+  const ownFile = newRefLock(gitDir, thisOwner);
   let isLocked = false;
   try {
-    await writeRefLock(files, claim, to);
+    await writeRefLock(files, ownFile, to);
     await makeDirectories(files, dirname(path));
-    await takeLock(files, claim, lock);
+    await takeLock(files, ownFile, lock);
     isLocked = true;
     const actual = await readRef(gitDir, ref);
     if (actual !== from) throw new HeadMovedError(from, actual);
@@ -46,6 +46,6 @@ export async function moveRef(
     if (error instanceof GitError || errorCode(error) === undefined) throw error;
     throw new StorageError(path, { cause: error });
   } finally {
-    await dropRefLock(files, claim);
+    await dropRefLock(files, ownFile);
   }
 }

@@ -19,7 +19,7 @@ import { removeStaleLock } from './stale-lock.ts';
 
 /** Folder in the git directory for files that will become refs. */
 export const REF_LOCK_FOLDER = 'gitplane';
-const claimPattern = /^claim-(.+)-[0-9a-f]{12}$/;
+const ownFilePattern = /^claim-(.+)-[0-9a-f]{12}$/;
 
 /**
  * Lock files of this process that are in use. A file of this process that is not listed was left
@@ -32,25 +32,29 @@ export function newRefLock(gitDir: string, owner: string): string {
 }
 
 /** Writes the new value of the ref, before the lock is taken. */
-export function writeRefLock(files: DurableFiles, claim: string, id: string): Promise<void> {
-  inUse.add(claim);
-  return writeDurably(files, claim, { bytes: refContent(id), mode: 0o666 });
+export function writeRefLock(files: DurableFiles, ownFile: string, id: string): Promise<void> {
+  inUse.add(ownFile);
+  return writeDurably(files, ownFile, { bytes: refContent(id), mode: 0o666 });
 }
 
 /** Like `writeRefLock`, with any content and without a flush. */
-export function writeRefLockSoon(files: DurableFiles, claim: string, bytes: Buffer): Promise<void> {
-  inUse.add(claim);
-  return writeSoon(files, claim, { bytes, mode: 0o666 });
+export function writeRefLockSoon(
+  files: DurableFiles,
+  ownFile: string,
+  bytes: Buffer,
+): Promise<void> {
+  inUse.add(ownFile);
+  return writeSoon(files, ownFile, { bytes, mode: 0o666 });
 }
 
 /** From here on, this process does not treat the file as abandoned. */
-export function reserveRefLock(claim: string): void {
-  inUse.add(claim);
+export function reserveRefLock(ownFile: string): void {
+  inUse.add(ownFile);
 }
 
 /** The file is removed, or may be removed. */
-export function releaseRefLock(claim: string): void {
-  inUse.delete(claim);
+export function releaseRefLock(ownFile: string): void {
+  inUse.delete(ownFile);
 }
 
 /** Content of the file of a ref that points to `id`. */
@@ -59,33 +63,33 @@ export function refContent(id: string): Buffer {
 }
 
 /** Removes a lock file. Never rejects: the next start removes what remains. */
-export async function dropRefLock(files: DurableFiles, claim: string): Promise<void> {
-  inUse.delete(claim);
-  await files.remove(claim).catch(() => undefined);
+export async function dropRefLock(files: DurableFiles, ownFile: string): Promise<void> {
+  inUse.delete(ownFile);
+  await files.remove(ownFile).catch(() => undefined);
 }
 
 /** Takes the lock; waits for other holders until the time limit. Throws RefLockedError. */
 export async function takeLock(
   files: DurableFiles,
-  claim: string,
-  lock: { readonly file: string; readonly gitDir: string; readonly patienceMs: number },
+  ownFile: string,
+  lock: { readonly file: string; readonly gitDir: string; readonly timeoutMs: number },
 ): Promise<void> {
-  const giveUp = performance.now() + lock.patienceMs;
+  const giveUp = performance.now() + lock.timeoutMs;
   for (let wait = 2; ; wait = Math.min(wait * 2, 50)) {
-    if (await tryLink(files, claim, lock.file)) return;
+    if (await tryLink(files, ownFile, lock.file)) return;
     if (performance.now() > giveUp) break;
     await sleep(wait);
   }
   await removeAbandonedRefLocks(lock.gitDir, lock.file);
   await removeStaleLock(lock.gitDir, lock.file);
-  if (!(await tryLink(files, claim, lock.file))) {
-    throw new RefLockedError(lock.file, lock.patienceMs);
+  if (!(await tryLink(files, ownFile, lock.file))) {
+    throw new RefLockedError(lock.file, lock.timeoutMs);
   }
 }
 
-async function tryLink(files: DurableFiles, claim: string, lockFile: string): Promise<boolean> {
+async function tryLink(files: DurableFiles, ownFile: string, lockFile: string): Promise<boolean> {
   try {
-    await files.link(claim, lockFile);
+    await files.link(ownFile, lockFile);
     return true;
   } catch (error) {
     const code = errorCode(error);
@@ -101,16 +105,16 @@ async function tryLink(files: DurableFiles, claim: string, lockFile: string): Pr
 export async function removeAbandonedRefLocks(gitDir: string, lockFile: string): Promise<void> {
   const folder = join(gitDir, REF_LOCK_FOLDER);
   for (const name of await readdir(folder)) {
-    const owner = claimPattern.exec(name)?.[1];
-    const claim = join(folder, name);
-    if (owner !== undefined && (await isLeftOver(claim, owner)))
-      await removeAbandoned(claim, gitDir, lockFile);
+    const owner = ownFilePattern.exec(name)?.[1];
+    const ownFile = join(folder, name);
+    if (owner !== undefined && (await isLeftOver(ownFile, owner)))
+      await removeAbandoned(ownFile, gitDir, lockFile);
   }
 }
 
-async function isLeftOver(claim: string, owner: string): Promise<boolean> {
-  if (owner === thisOwner) return !inUse.has(claim);
-  const file = await lstat(claim).catch(() => undefined);
+async function isLeftOver(ownFile: string, owner: string): Promise<boolean> {
+  if (owner === thisOwner) return !inUse.has(ownFile);
+  const file = await lstat(ownFile).catch(() => undefined);
   return file !== undefined && isAbandoned(owner, Date.now() - file.mtimeMs);
 }
 
@@ -118,19 +122,19 @@ async function isLeftOver(claim: string, owner: string): Promise<boolean> {
  * Of several processes that clean up, the one that renames the file continues. Otherwise another one
  * could remove the lock of the next holder.
  */
-async function removeAbandoned(claim: string, gitDir: string, lockFile: string): Promise<void> {
-  const mine = newRefLock(gitDir, thisOwner);
-  inUse.add(mine);
+async function removeAbandoned(ownFile: string, gitDir: string, lockFile: string): Promise<void> {
+  const taken = newRefLock(gitDir, thisOwner);
+  inUse.add(taken);
   try {
-    await rename(claim, mine);
-    const [file, lock] = [await lstat(mine), await lstat(lockFile).catch(() => undefined)];
+    await rename(ownFile, taken);
+    const [file, lock] = [await lstat(taken), await lstat(lockFile).catch(() => undefined)];
     if (lock !== undefined && lock.ino === file.ino && lock.dev === file.dev) {
       await unlink(lockFile);
     }
-    await unlink(mine);
+    await unlink(taken);
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
   } finally {
-    inUse.delete(mine);
+    inUse.delete(taken);
   }
 }

@@ -15,7 +15,7 @@ export interface PushParts {
   /** Fetches the branch of the remote and returns its tip; undefined: it does not exist. */
   fetch(): Promise<string | undefined>;
   /** Time from the start of a push until its outcome counts as unknown. */
-  readonly doubtMs: number;
+  readonly outcomeTimeoutMs: number;
   /** Aborted when the daemon stops. */
   readonly signal: AbortSignal;
 }
@@ -34,15 +34,15 @@ export async function pushConfirmed(
   push: RemotePush,
 ): Promise<MovedElsewhere | undefined> {
   const started = performance.now();
-  let giveUp = started + parts.doubtMs;
+  let giveUp = started + parts.outcomeTimeoutMs;
   let isAccepted = false;
   let mayBeThere = false;
-  for (let tries = 1, races = 0; races < MOST_RACES; tries++) {
+  for (let tries = 1, races = 0; races < MAX_RACES; tries++) {
     const sent = await sendWatched(parts, push).catch((error: unknown) => {
       if (!(error instanceof RemoteError)) throw error;
       // Nothing of this push was sent, but an earlier attempt with the same commit may have arrived.
       if (mayBeThere) return asUnknown(error);
-      const isQuick = performance.now() < started + parts.doubtMs / 2;
+      const isQuick = performance.now() < started + parts.outcomeTimeoutMs / 2;
       if (error.problem !== 'unreachable' || tries > 1 || !isQuick) throw error;
       return undefined;
     });
@@ -55,7 +55,8 @@ export async function pushConfirmed(
       found = await inspect(parts, push).catch(() => undefined);
     }
     // After a slow acceptance there is still the full time to see it on the branch.
-    if (sent.ended === 'accepted' && !isAccepted) giveUp = performance.now() + parts.doubtMs;
+    if (sent.ended === 'accepted' && !isAccepted)
+      giveUp = performance.now() + parts.outcomeTimeoutMs;
     isAccepted ||= sent.ended === 'accepted';
     mayBeThere ||= found === undefined;
     found ??= await resolveDoubt(parts, push, { giveUp, isAccepted });
@@ -71,16 +72,16 @@ export async function pushConfirmed(
  */
 async function sendWatched(parts: PushParts, push: RemotePush): Promise<RemotePushResult> {
   const ending = new AbortController();
-  const { remote, doubtMs } = parts;
+  const { remote, outcomeTimeoutMs } = parts;
   let hangs = false;
   const ask = async (): Promise<void> => {
-    const tip = await remote.tip(doubtMs / 2).catch((error: unknown) => {
+    const tip = await remote.tip(outcomeTimeoutMs / 2).catch((error: unknown) => {
       hangs = isSilence(error);
       return undefined;
     });
     if (hangs || tip === push.tip) ending.abort();
   };
-  const timer = setTimeout(() => void ask(), doubtMs / 2);
+  const timer = setTimeout(() => void ask(), outcomeTimeoutMs / 2);
   const result = await remote
     .push({ ...push, signal: ending.signal })
     .finally(() => clearTimeout(timer));

@@ -21,7 +21,7 @@ const SENDS = / child_start\[\d+\] git (?:send-pack|pack-objects) /;
 const RESENDS = /== Info: Connection died, retrying/;
 const STATUS = /<= Recv header: HTTP\/[\d.]+ (\d{3})/;
 const HEADER = /<= Recv header: (content-type|location): *([^\r]*)/i;
-const MOST_LINE = 64 * 1024;
+const MAX_LINE = 64 * 1024;
 
 export class ExchangeTrace {
   #rest = '';
@@ -34,7 +34,7 @@ export class ExchangeTrace {
   /** Takes the next chunk of the trace. */
   write(chunk: Buffer): void {
     const lines = (this.#rest + chunk.toString('latin1')).split('\n');
-    this.#rest = (lines.pop() ?? '').slice(-MOST_LINE);
+    this.#rest = (lines.pop() ?? '').slice(-MAX_LINE);
     for (const line of lines) this.#read(line);
   }
 

@@ -18,17 +18,17 @@ export interface FencedRemoteOptions extends RemoteOptions {
 
 /** Ref at the remote. Between terms it points to the last pushed commit. */
 export const TERM_REF = 'refs/gitplane/term';
-const MOST_RACES = 5;
+const MAX_RACES = 5;
 const AUTHOR = ['gitplane', 'gitplane@noreply.gitplane.dev'] as const;
 
 export class FencedRemote extends Remote {
   readonly #options: FencedRemoteOptions;
   /** Value of the term ref that this process set; undefined: it has not taken the term. */
-  #mine: string | undefined;
+  #current: string | undefined;
   /** Another possible value, after a push with unknown outcome. */
-  #perhaps: string | undefined;
-  #isWithout = false;
-  #claiming: Promise<void> | undefined;
+  #possible: string | undefined;
+  #isUnfenced = false;
+  #starting: Promise<void> | undefined;
 
   constructor(options: FencedRemoteOptions) {
     super(options);
@@ -40,68 +40,69 @@ export class FencedRemote extends Remote {
    * taken now is taken before the first push. Throws RemoteError.
    */
   startTerm(): Promise<void> {
-    this.#claiming ??= this.#takeTerm().finally(() => {
-      this.#claiming = undefined;
+    this.#starting ??= this.#takeTerm().finally(() => {
+      this.#starting = undefined;
     });
-    return this.#claiming;
+    return this.#starting;
   }
 
   async #takeTerm(): Promise<void> {
-    for (let races = 0; races < MOST_RACES && !this.#isWithout; races++) {
+    for (let races = 0; races < MAX_RACES && !this.#isUnfenced; races++) {
       const expected = await this.tipOf(TERM_REF);
       const to = await this.#marker();
-      const own = { ref: TERM_REF, expected, to };
-      const { results, isAtomic } = await this.move([own], { atomic: true });
+      const term = { ref: TERM_REF, expected, to };
+      const { results, isAtomic } = await this.move([term], { atomic: true });
       const [result] = results;
-      if (!isAtomic) return this.#goWithout('it does not support atomic pushes');
-      if (result?.ended === 'refused') return this.#goWithout(result.error.words);
+      if (!isAtomic) return this.#stopFencing('it does not support atomic pushes');
+      if (result?.ended === 'refused') return this.#stopFencing(result.error.detail);
       const isOurs = result?.ended === 'accepted' || (await this.tipOf(TERM_REF)) === to;
       if (!isOurs) continue;
-      this.#mine = to;
-      this.#perhaps = undefined;
+      this.#current = to;
+      this.#possible = undefined;
       return;
     }
-    if (!this.#isWithout) throw new RemoteError('unreachable', `${TERM_REF} cannot be moved there`);
+    if (!this.#isUnfenced)
+      throw new RemoteError('unreachable', `${TERM_REF} cannot be moved there`);
   }
 
   override async push(push: RemotePush): Promise<RemotePushResult> {
     const expected = await this.#currentTerm();
     if (expected === undefined) return await super.push(push);
-    this.#perhaps = push.tip;
-    const own = { ref: TERM_REF, expected, to: push.tip };
+    this.#possible = push.tip;
+    const term = { ref: TERM_REF, expected, to: push.tip };
     const branch = { ref: this.ref, expected: push.expected, to: push.tip };
     const { objects, signal } = push;
-    const how = { objects, signal, atomic: true };
-    const { results, isAtomic } = await this.move([branch, own], how);
-    if (!isAtomic) this.#goWithout('it does not support atomic pushes any more');
-    const [result = { ended: 'unknown' }, ofOwn] = results;
+    const options = { objects, signal, atomic: true };
+    const { results, isAtomic } = await this.move([branch, term], options);
+    if (!isAtomic) this.#stopFencing('it does not support atomic pushes any more');
+    const [result = { ended: 'unknown' }, termResult] = results;
     if (result.ended === 'accepted') {
-      this.#mine = push.tip;
-      this.#perhaps = undefined;
+      this.#current = push.tip;
+      this.#possible = undefined;
     }
     // The remote accepted the term ref before and refuses it now: push the branch alone.
-    if (result.ended === 'moved' && ofOwn?.ended === 'refused') {
-      this.#goWithout(ofOwn.error.words);
+    if (result.ended === 'moved' && termResult?.ended === 'refused') {
+      this.#stopFencing(termResult.error.detail);
     }
     return result;
   }
 
   /** Current value of the term ref of this process. Undefined: this remote has none. */
   async #currentTerm(): Promise<string | undefined> {
-    if (this.#isWithout) return undefined;
-    if (this.#mine !== undefined && this.#perhaps !== undefined) {
+    if (this.#isUnfenced) return undefined;
+    if (this.#current !== undefined && this.#possible !== undefined) {
       const found = await this.tipOf(TERM_REF);
-      this.#mine = found === this.#perhaps || found === this.#mine ? found : undefined;
-      this.#perhaps = undefined;
+      this.#current = found === this.#possible || found === this.#current ? found : undefined;
+      this.#possible = undefined;
     }
     // Another process took the term. A process that may still act takes it back; others fail before.
-    if (this.#mine === undefined) await this.startTerm();
-    return this.#mine;
+    if (this.#current === undefined) await this.startTerm();
+    return this.#current;
   }
 
-  #goWithout(problem: string): void {
+  #stopFencing(problem: string): void {
     const { logger = silent } = this.#options;
-    this.#isWithout = true;
+    this.#isUnfenced = true;
     const text = `The remote does not accept ${TERM_REF} together with the branch: late pushes of a former leader are refused only if the branch has moved`;
     logger.warn({ url: this.url, problem }, text);
   }

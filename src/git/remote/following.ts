@@ -38,7 +38,7 @@ export interface FollowingOptions {
     to: string;
   }) => Promise<readonly string[]>;
   /** Time until the outcome of a push counts as unknown. Default: 20 s. */
-  readonly doubtMs?: number;
+  readonly outcomeTimeoutMs?: number;
   /** Time for which writes fail at once after the remote did not answer. Default: 5 s. */
   readonly pauseMs?: number;
 }
@@ -52,7 +52,7 @@ export interface UntrustedMove {
 
 /** Commits that a rewrite of the remote history dropped are kept under this prefix, by their id. */
 export const KEPT_REFS = 'refs/gitplane/kept/';
-const DOUBT_MS = 20_000;
+const OUTCOME_TIMEOUT_MS = 20_000;
 const PAUSE_MS = 5_000;
 
 export class Following {
@@ -79,7 +79,7 @@ export class Following {
   }
 
   /** Message for a client that pushes to the mirror. */
-  get pushElsewhere(): string {
+  get pushRefusal(): string {
     const { url, ref } = this.#options.remote;
     const branch = ref.replace('refs/heads/', '');
     return `This repository follows the branch ${branch} of ${url}: push there`;
@@ -244,10 +244,10 @@ export class Following {
 
   /** Resolves when the remote has the commit; throws HeadMovedError if its branch moved elsewhere. */
   async #push(push: RemotePush): Promise<void> {
-    const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
+    const { remote, gitDir, outcomeTimeoutMs = OUTCOME_TIMEOUT_MS } = this.#options;
     const { signal } = this.#closing;
     const fetch = (): Promise<string> => this.#fetch();
-    const moved = await pushConfirmed({ remote, gitDir, fetch, doubtMs, signal }, push);
+    const moved = await pushConfirmed({ remote, gitDir, fetch, outcomeTimeoutMs, signal }, push);
     // If the remote has further commits on top, this commit comes first. The next fetch adopts the rest.
     if (moved?.tip === undefined) return;
     await this.#adopt(moved.tip);

@@ -1,6 +1,6 @@
 /** Parser for the output of `git push --porcelain` about one ref. */
 
-export type PushResult =
+export type PushReport =
   /** The remote has the commit, now or before. */
   | { readonly ended: 'accepted' }
   /** The branch of the remote is elsewhere, or another process was moving it. */
@@ -18,7 +18,7 @@ const REASON = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*$/;
 const LOST_RACE =
   /stale info|fetch first|non-fast-forward|cannot lock ref|failed to lock|failed to update ref|incorrect old value|reference already exists|atomic|fast-forward/i;
 
-export function readPushReport(stdout: string, ref: string): PushResult {
+export function readPushReport(stdout: string, ref: string): PushReport {
   for (const line of stdout.split('\n')) {
     const [, flag, to, summary = ''] = LINE.exec(line) ?? [];
     if (flag === undefined || to !== ref) continue;
@@ -27,7 +27,7 @@ export function readPushReport(stdout: string, ref: string): PushResult {
   return { ended: 'unknown' };
 }
 
-function rejection(summary: string): PushResult {
+function rejection(summary: string): PushReport {
   const reason = REASON.exec(summary)?.[1] ?? '';
   if (summary.startsWith('[remote failure]')) return { ended: 'unknown' };
   if (LOST_RACE.test(reason)) return { ended: 'moved' };

@@ -45,13 +45,13 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
 export class RemoteError extends GitError {
   readonly problem: RemoteProblem;
   /** Message of the remote or of git: one line without secrets, may be empty. */
-  readonly words: string;
+  readonly detail: string;
 
   constructor(problem: RemoteProblem, words = '', options: ErrorOptions = {}) {
     super(words === '' ? SENTENCES[problem] : `${SENTENCES[problem]}: ${words}`, options);
     this.name = 'RemoteError';
     this.problem = problem;
-    this.words = words;
+    this.detail = words;
   }
 
   /** The problem without the message of the remote; contains no internal data. */
@@ -88,7 +88,7 @@ export function problemOf(stderr: string): RemoteProblem {
   return SIGNS.find(([sign]) => sign.test(stderr))?.[1] ?? 'failed';
 }
 
-const MOST_WORDS = 400;
+const MAX_WORDS = 400;
 const PREFIX = /^(?:fatal|error|remote|hint|warning): */i;
 /** Advice of git for people at a terminal, which would hide the cause. */
 const NOISE = /^(?:hint:|please make sure|and the repository exists|could not read from remote)/i;
@@ -108,5 +108,5 @@ export function sanitize(text: string, secrets: readonly string[] = []): string 
     .map((line) => line.replace(PREFIX, '').trim())
     .filter((line) => line !== '');
   const line = [...new Set(lines)].join('; ');
-  return line.length > MOST_WORDS ? `${line.slice(0, MOST_WORDS)}…` : line;
+  return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line;
 }

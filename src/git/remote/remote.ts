@@ -9,7 +9,7 @@ import { type Ending, GitProcess, processError } from '../process/git-process.ts
 import { type RemoteAccess, remoteSettings } from './access.ts';
 import type { RemoteAddress } from './address.ts';
 import { ExchangeTrace, TRACE_ENVIRONMENT } from './exchange-trace.ts';
-import { type PushResult, readPushReport } from './push-report.ts';
+import { type PushReport, readPushReport } from './push-report.ts';
 import { problemOf, RemoteError, sanitize } from './remote-error.ts';
 
 export interface RemoteTimeouts {
@@ -17,14 +17,14 @@ export interface RemoteTimeouts {
   readonly firstFetchMs: number;
   readonly fetchMs: number;
   readonly pushMs: number;
-  readonly askMs: number;
+  readonly queryMs: number;
 }
 
 const TIMEOUTS: RemoteTimeouts = {
   firstFetchMs: 60 * 60_000,
   fetchMs: 5 * 60_000,
   pushMs: 30_000,
-  askMs: 10_000,
+  queryMs: 10_000,
 };
 
 export interface RemoteOptions {
@@ -67,13 +67,13 @@ export interface MovedRefs {
 }
 
 export type RemotePushResult =
-  | Exclude<PushResult, { ended: 'refused' }>
+  | Exclude<PushReport, { ended: 'refused' }>
   | { readonly ended: 'refused'; readonly error: RemoteError };
 
 /** Name of the remote in the config of each process. No config file has such a remote. */
 const NAME = 'followed';
 /** Enough for the refs of a remote with a million of them. */
-const MOST_OUTPUT = 256 * 1024 * 1024;
+const MAX_OUTPUT = 256 * 1024 * 1024;
 
 interface Finished extends Ending {
   readonly stdout: string;
@@ -112,7 +112,7 @@ export class Remote {
   /** Like `tip`, for any ref by its full name. */
   protected async tipOf(ref: string, withinMs?: number): Promise<string | undefined> {
     const args = ['ls-remote', '--quiet', NAME, ref];
-    const timeoutMs = Math.min(this.#timeouts.askMs, withinMs ?? Number.POSITIVE_INFINITY);
+    const timeoutMs = Math.min(this.#timeouts.queryMs, withinMs ?? Number.POSITIVE_INFINITY);
     const { stdout } = await this.#run(args, { timeoutMs });
     const line = stdout.split('\n').find((candidate) => candidate.endsWith(`\t${ref}`));
     const id = line?.slice(0, 40);
@@ -122,7 +122,7 @@ export class Remote {
   /** Short names of the branches of the remote. Throws RemoteError. */
   async branches(): Promise<string[]> {
     const args = ['ls-remote', '--quiet', '--heads', NAME];
-    const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.askMs });
+    const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.queryMs });
     return [...stdout.matchAll(/\trefs\/heads\/(.+)$/gm)].map(([, name = '']) => name);
   }
 
@@ -144,26 +144,28 @@ export class Remote {
    * Moves the branch of the remote from `expected` to `tip`, or not at all. Throws RemoteError only if
    * nothing was sent; after `unknown` it may have been sent.
    */
-  async push({ tip, expected, ...how }: RemotePush): Promise<RemotePushResult> {
-    const { results } = await this.move([{ ref: this.ref, expected, to: tip }], how);
+  async push({ tip, expected, ...options }: RemotePush): Promise<RemotePushResult> {
+    const { results } = await this.move([{ ref: this.ref, expected, to: tip }], options);
     return results[0] ?? UNKNOWN;
   }
 
   /** Like `push`, for several refs; `atomic`: all or none. */
   protected async move(
     moves: readonly RefMove[],
-    of: Pick<RemotePush, 'objects' | 'signal'> & { readonly atomic?: boolean },
+    options: Pick<RemotePush, 'objects' | 'signal'> & { readonly atomic?: boolean },
   ): Promise<MovedRefs> {
     const args = ['push', '--porcelain', '--no-verify', '--no-signed'];
-    if (of.atomic === true) args.push('--atomic');
+    if (options.atomic === true) args.push('--atomic');
     for (const { ref, expected } of moves) {
       args.push(`--force-with-lease=${ref}:${expected ?? ''}`);
     }
     args.push(NAME, ...moves.map(({ ref, to }) => `${to}:${ref}`));
-    const env = of.objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: of.objects };
+    const env =
+      options.objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: options.objects };
     const check = this.#options.assertMayAct;
-    const how = { timeoutMs: this.#timeouts.pushMs, env, check, signal: of.signal };
-    const { secrets, ...end } = await this.#end(args, how);
+    const { pushMs: timeoutMs } = this.#timeouts;
+    const run = { timeoutMs, env, check, signal: options.signal };
+    const { secrets, ...end } = await this.#end(args, run);
     // In an HTML page git may read an empty list of refs, in which each expected ref has moved.
     if (end.trace.isUnsent && end.trace.isWebPage) throw new RemoteError('web-page');
     const all = (result: RemotePushResult): MovedRefs => {
@@ -172,14 +174,14 @@ export class Remote {
     const results = moves.map(({ ref }) => resultOf(readPushReport(end.stdout, ref), end, secrets));
     if (results[0]?.ended !== 'unknown') return { results, isAtomic: true };
     if (end.code === 0) return all({ ended: 'accepted' });
-    if (of.atomic === true && NOT_ATOMIC.test(end.stderr))
+    if (options.atomic === true && NOT_ATOMIC.test(end.stderr))
       return { ...all(UNKNOWN), isAtomic: false };
-    const error = this.#errorOf(end, how.timeoutMs, secrets);
+    const error = this.#errorOf(end, timeoutMs, secrets);
     if (end.failure !== undefined) throw processError(args, end, '');
     if (end.trace.isUnsent && error.problem !== 'refused') throw error;
     if (end.trace.isResent && !end.trace.isUnsent) return all(UNKNOWN);
     if (error.problem === 'refused') return all({ ended: 'refused', error });
-    if (SAID_FIRST.has(error.problem)) throw error;
+    if (REPORTED_BEFORE_DATA.has(error.problem)) throw error;
     return all(UNKNOWN);
   }
 
@@ -189,15 +191,15 @@ export class Remote {
     for (const git of this.#processes) git.kill();
   }
 
-  async #run(args: readonly string[], how: RunOptions): Promise<Finished> {
-    const { secrets, ...end } = await this.#end(args, how);
+  async #run(args: readonly string[], options: RunOptions): Promise<Finished> {
+    const { secrets, ...end } = await this.#end(args, options);
     // In an HTML page git may read an empty list of refs.
     if (end.code === 0 && !end.trace.isWebPage) return end;
     if (end.failure !== undefined) throw processError(args, end, '');
-    const error = this.#errorOf(end, how.timeoutMs, secrets);
+    const error = this.#errorOf(end, options.timeoutMs, secrets);
     if (error.problem !== 'refused') throw error;
     // A client without read access was not authenticated.
-    throw new RemoteError('credentials', error.words);
+    throw new RemoteError('credentials', error.detail);
   }
 
   #errorOf(end: Finished, timeoutMs: number, secrets: readonly string[]): RemoteError {
@@ -216,44 +218,48 @@ export class Remote {
 
   async #end(
     args: readonly string[],
-    how: RunOptions,
+    options: RunOptions,
   ): Promise<Finished & { secrets: readonly string[] }> {
     const { address, access, gitDir } = this.#options;
     const settings = await remoteSettings(address, access);
     const config = [
       [`remote.${NAME}.url`, address.url] as const,
       ...settings.config,
-      ...(how.config ?? []),
+      ...(options.config ?? []),
     ];
-    const env = { ...settings.env, ...how.env, ...TRACE_ENVIRONMENT };
-    if (this.#closed || how.signal?.aborted) throw new RemoteError('unreachable', STOPPING);
-    how.check?.();
-    const end = await this.#await({ gitDir, env, config }, args, how);
+    const env = { ...settings.env, ...options.env, ...TRACE_ENVIRONMENT };
+    if (this.#closed || options.signal?.aborted) throw new RemoteError('unreachable', STOPPING);
+    options.check?.();
+    const end = await this.#wait({ gitDir, env, config }, args, options);
     return { ...end, secrets: settings.secrets };
   }
 
-  async #await(context: GitContext, args: readonly string[], how: RunOptions): Promise<Finished> {
-    const limits = { deadlineMs: how.timeoutMs, outputBytes: MOST_OUTPUT };
+  async #wait(
+    context: GitContext,
+    args: readonly string[],
+    options: RunOptions,
+  ): Promise<Finished> {
+    const limits = { deadlineMs: options.timeoutMs, outputBytes: MAX_OUTPUT };
     const trace = new ExchangeTrace();
     const git = new GitProcess(context, args, limits, (chunk) => trace.write(chunk));
     const kill = (): void => git.kill();
-    how.signal?.addEventListener('abort', kill);
+    options.signal?.addEventListener('abort', kill);
     this.#processes.add(git);
     git.stdin.end();
     const chunks: Buffer[] = [];
     git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     const end = await git.ended;
     this.#processes.delete(git);
-    how.signal?.removeEventListener('abort', kill);
+    options.signal?.removeEventListener('abort', kill);
     const limit = git.limitOf(end);
     const timedOut = limit === 'time';
-    const aborted = how.signal?.aborted === true;
+    const aborted = options.signal?.aborted === true;
     const { stderr } = git;
-    const words = limit === undefined || timedOut ? stderr : git.error(end).message;
+    const message = limit === undefined || timedOut ? stderr : git.error(end).message;
     return {
       ...end,
       stdout: Buffer.concat(chunks).toString('utf8'),
-      stderr: words,
+      stderr: message,
       timedOut,
       aborted,
       trace,
@@ -273,23 +279,27 @@ interface RunOptions {
 export const HANGS = 'neither a push nor a query is answered';
 const STOPPING = 'gitplane is stopping';
 /** A server reports these problems before it accepts data of a push. */
-const SAID_FIRST: ReadonlySet<string> = new Set(['credentials', 'identity', 'no-repository']);
+const REPORTED_BEFORE_DATA: ReadonlySet<string> = new Set([
+  'credentials',
+  'identity',
+  'no-repository',
+]);
 const UNKNOWN = { ended: 'unknown' } as const;
 /** Message of the local git, before it sends anything. */
 const NOT_ATOMIC = /does(?: not|n't) support (?:--)?'?atomic/i;
 
 function resultOf(
-  result: PushResult,
+  result: PushReport,
   { stderr }: Finished,
   secrets: readonly string[],
 ): RemotePushResult {
   if (result.ended !== 'refused') return result;
-  const words = sanitize(remoteWords(stderr) || result.reason, secrets);
-  return { ended: 'refused', error: new RemoteError('refused', words) };
+  const message = sanitize(remoteLines(stderr) || result.reason, secrets);
+  return { ended: 'refused', error: new RemoteError('refused', message) };
 }
 
 /** Lines of stderr that the remote wrote. */
-function remoteWords(stderr: string): string {
+function remoteLines(stderr: string): string {
   return stderr
     .split('\n')
     .filter((line) => line.startsWith('remote:'))

@@ -23,7 +23,7 @@ export interface WriteBranchOptions {
   /** The local branch of that name. */
   readonly ref: string;
   readonly logger?: GitLogger;
-  readonly doubtMs?: number;
+  readonly outcomeTimeoutMs?: number;
 }
 
 export interface PendingState {
@@ -35,7 +35,7 @@ export interface PendingState {
 
 type Mirror = Pick<Repository, 'begin' | 'diff' | 'history' | 'readBlobs'>;
 
-const DOUBT_MS = 20_000;
+const OUTCOME_TIMEOUT_MS = 20_000;
 
 export class WriteBranch {
   readonly #options: WriteBranchOptions;
@@ -66,16 +66,17 @@ export class WriteBranch {
 
   /** Gate of a repository at this branch. See `Gate`. */
   async admit({ tip }: Publication, objects: string): Promise<void> {
-    const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
+    const { remote, gitDir, outcomeTimeoutMs = OUTCOME_TIMEOUT_MS } = this.#options;
     const { signal } = this.#closing;
     const fetch = (): Promise<string | undefined> => this.#fetch();
     const push = { tip, expected: this.#remoteTip, objects };
-    const moved = await pushConfirmed({ remote, gitDir, fetch, doubtMs, signal }, push).catch(
-      (error: unknown) => {
-        this.#isStale = true;
-        throw error;
-      },
-    );
+    const moved = await pushConfirmed(
+      { remote, gitDir, fetch, outcomeTimeoutMs, signal },
+      push,
+    ).catch((error: unknown) => {
+      this.#isStale = true;
+      throw error;
+    });
     if (moved === undefined) {
       this.#remoteTip = tip;
       return;
@@ -92,16 +93,16 @@ export class WriteBranch {
     const { gitDir, logger = silent } = this.#options;
     const theirs = await this.#fetch();
     this.#remoteTip = theirs;
-    await this.#keepLost(base, theirs);
+    await this.#preserveRemoved(base, theirs);
     const isDone = theirs === undefined || (await containsCommit(gitDir, base, theirs));
-    if (isDone) return await this.#settle(base, false);
-    if (await containsCommit(gitDir, theirs, base)) return await this.#settle(theirs, false);
+    if (isDone) return await this.#moveAndReport(base, false);
+    if (await containsCommit(gitDir, theirs, base)) return await this.#moveAndReport(theirs, false);
     const commits = await this.#rebased(base, theirs, mirror);
     if (commits !== undefined && (await this.#publish(base, commits, mirror))) {
-      return await this.#settle((await readRef(gitDir, this.#options.ref)) ?? base, false);
+      return await this.#moveAndReport((await readRef(gitDir, this.#options.ref)) ?? base, false);
     }
     logger.warn({ base, tip: theirs }, 'pending writes cannot be rebased on the followed branch');
-    return await this.#settle(theirs, true);
+    return await this.#moveAndReport(theirs, true);
   }
 
   async close(): Promise<void> {
@@ -109,7 +110,7 @@ export class WriteBranch {
     this.#options.remote.close();
   }
 
-  async #settle(tip: string, conflicts: boolean): Promise<PendingState> {
+  async #moveAndReport(tip: string, conflicts: boolean): Promise<PendingState> {
     await this.#moveTo(tip);
     this.#isStale = false;
     return { tip, conflicts };
@@ -144,7 +145,7 @@ export class WriteBranch {
   }
 
   /** Keeps pending commits that others removed from the branch under a ref of the mirror. */
-  async #keepLost(base: string, theirs: string | undefined): Promise<void> {
+  async #preserveRemoved(base: string, theirs: string | undefined): Promise<void> {
     const { gitDir, ref, logger = silent } = this.#options;
     const ours = await readRef(gitDir, ref);
     if (ours === undefined || (await containsCommit(gitDir, base, ours))) return;

@@ -6,7 +6,7 @@ import type { GitContext } from '../process/git-environment.ts';
 import { gitLines } from '../process/git-process.ts';
 import { AddedPaths } from '../reading/added-paths.ts';
 import type { CatFileReply } from '../reading/cat-file.ts';
-import type { CommitBounds, CommitRoots } from '../reading/commit-bounds.ts';
+import type { CommitLimits, CommitRoots } from '../reading/commit-limits.ts';
 import { MAX_COMMIT_BYTES, TreeLimitError } from '../reading/tree-limits.ts';
 import type { ReadTrees, TreeSizes } from '../reading/tree-sizes.ts';
 import type { PushedTips, PushObjection } from '../repository.ts';

@@ -11,9 +11,9 @@ import type { DurableFiles } from '../publication/durable-files.ts';
 import { newRefLock, releaseRefLock, reserveRefLock, writeRefLockSoon } from '../refs/ref-lock.ts';
 
 /** Paths of the files to create and to remove. */
-export interface Stock {
-  readonly make: readonly string[];
-  readonly drop: readonly string[];
+export interface Preallocation {
+  readonly create: readonly string[];
+  readonly remove: readonly string[];
 }
 
 export interface PreallocatedFilesOptions {
@@ -21,18 +21,18 @@ export interface PreallocatedFilesOptions {
   readonly gitDir: string;
   readonly owner: string;
   /** Creates and removes files; rejects if some of it failed. */
-  stock(stock: Stock): Promise<void>;
+  preallocate(stock: Preallocation): Promise<void>;
 }
 
 /** Size of the pool. One publication takes up to three files. */
-const FULL = 30;
-const LOW = 9;
+const POOL_SIZE = 30;
+const REFILL_BELOW = 9;
 
 export class PreallocatedFiles {
   readonly #options: PreallocatedFilesOptions;
   #ready: string[] = [];
-  #unwanted: string[] = [];
-  #stocking: Promise<void> | undefined;
+  #discarded: string[] = [];
+  #refilling: Promise<void> | undefined;
 
   constructor(options: PreallocatedFilesOptions) {
     this.#options = options;
@@ -40,9 +40,9 @@ export class PreallocatedFiles {
 
   /**
    * Writes `bytes` to a file of the pool, without a flush, and returns its path. The caller ends its
-   * use with `drop` or `gone`. Errors are those of node:fs.
+   * use with `discard` or `renamed`. Errors are those of node:fs.
    */
-  async filled(bytes: Buffer): Promise<string> {
+  async write(bytes: Buffer): Promise<string> {
     const { files, gitDir, owner } = this.#options;
     const free = this.#ready.pop();
     if (free !== undefined) {
@@ -50,7 +50,7 @@ export class PreallocatedFiles {
         await files.fill(free, bytes);
         return free;
       } catch (error) {
-        this.drop(free);
+        this.discard(free);
         // A process on another machine may have removed it as a leftover.
         if (errorCode(error) !== 'ENOENT') throw error;
       }
@@ -59,34 +59,34 @@ export class PreallocatedFiles {
     try {
       await writeRefLockSoon(files, path, bytes);
     } catch (error) {
-      this.drop(path);
+      this.discard(path);
       throw error;
     }
     return path;
   }
 
   /** The file was renamed: nothing is left at this path. */
-  gone(path: string): void {
+  renamed(path: string): void {
     releaseRefLock(path);
   }
 
   /** Schedules the removal of the file. */
-  drop(path: string): void {
-    this.#unwanted.push(path);
+  discard(path: string): void {
+    this.#discarded.push(path);
   }
 
-  /** Refills the pool and removes dropped files when due. Called after the publication was answered. */
-  restock(): void {
-    if (this.#ready.length > LOW && this.#unwanted.length < FULL) return;
-    this.#stocking ??= this.#restock().finally(() => {
-      this.#stocking = undefined;
+  /** Refills the pool and removes discarded files when due. Called after the publication was answered. */
+  refill(): void {
+    if (this.#ready.length > REFILL_BELOW && this.#discarded.length < POOL_SIZE) return;
+    this.#refilling ??= this.#refill().finally(() => {
+      this.#refilling = undefined;
     });
   }
 
   /** Removes all files of the pool, unless the disk refuses. */
-  async settled(): Promise<void> {
-    await this.#stocking;
-    const all = [...this.#ready.splice(0), ...this.#unwanted.splice(0)];
+  async close(): Promise<void> {
+    await this.#refilling;
+    const all = [...this.#ready.splice(0), ...this.#discarded.splice(0)];
     for (const path of all) {
       releaseRefLock(path);
       await this.#options.files.remove(path).catch(() => undefined);
@@ -94,21 +94,21 @@ export class PreallocatedFiles {
   }
 
   /** Never rejects. */
-  async #restock(): Promise<void> {
+  async #refill(): Promise<void> {
     await setImmediate();
-    const { gitDir, owner, stock } = this.#options;
-    const drop = this.#unwanted.splice(0);
-    const missing = Math.max(0, FULL - this.#ready.length);
-    const make = Array.from({ length: missing }, () => newRefLock(gitDir, owner));
-    for (const path of make) reserveRefLock(path);
+    const { gitDir, owner, preallocate } = this.#options;
+    const remove = this.#discarded.splice(0);
+    const missing = Math.max(0, POOL_SIZE - this.#ready.length);
+    const create = Array.from({ length: missing }, () => newRefLock(gitDir, owner));
+    for (const path of create) reserveRefLock(path);
     try {
-      await stock({ make, drop });
-      this.#ready.push(...make);
-      for (const path of drop) releaseRefLock(path);
+      await preallocate({ create, remove });
+      this.#ready.push(...create);
+      for (const path of remove) releaseRefLock(path);
     } catch {
       // The disk refused. Files that exist are removed at the next attempt.
-      for (const path of [...drop, ...make]) {
-        if (existsSync(path)) this.#unwanted.push(path);
+      for (const path of [...remove, ...create]) {
+        if (existsSync(path)) this.#discarded.push(path);
         else releaseRefLock(path);
       }
     }

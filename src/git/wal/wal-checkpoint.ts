@@ -6,7 +6,7 @@ import { packFolder, packNames } from '../packs/pack-names.ts';
 import { buildPack, type PackObject } from '../packs/pack-writer.ts';
 import { type DurableFiles, syncRefDirectory, writeDurably } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
-import { decodeLog } from './wal-format.ts';
+import { decodeWal } from './wal-format.ts';
 
 export interface CheckpointTarget {
   readonly files: DurableFiles;
@@ -16,19 +16,19 @@ export interface CheckpointTarget {
 }
 
 /** A WAL segment that is no longer written. */
-export interface FullLog {
+export interface FullSegment {
   readonly path: string;
   /** Tips of the published batches, oldest first. */
   readonly tips: readonly string[];
 }
 
 /** Rejects unless everything was written; the segment must stay then. */
-export async function checkpointLog(
+export async function checkpointSegment(
   place: CheckpointTarget,
-  { path, tips }: FullLog,
+  { path, tips }: FullSegment,
 ): Promise<void> {
   if (tips.length === 0) return;
-  const log = decodeLog(await readFile(path));
+  const log = decodeWal(await readFile(path));
   const found = new Map(log?.publications.map((one) => [one.tip, one]));
   const publications = tips.map((tip) => {
     const publication = found.get(tip);

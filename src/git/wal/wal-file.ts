@@ -9,23 +9,23 @@ import type { DurableFiles, FixedSizeFile } from '../publication/durable-files.t
 import type { Publication } from '../publication/publisher.ts';
 import { REF_LOCK_FOLDER } from '../refs/ref-lock.ts';
 import {
-  calledOffPayload,
+  cancellationPayload,
   encodeRecord,
   headPayload,
-  type LogHead,
   publicationPayload,
+  type WalHead,
 } from './wal-format.ts';
 
-export interface WalFileOptions extends LogHead {
+export interface WalFileOptions extends WalHead {
   readonly files: DurableFiles;
   readonly gitDir: string;
   /** Size of each of the two segments. */
   readonly bytes: number;
 }
 
-interface LogFile {
+interface Segment {
   readonly file: FixedSizeFile;
-  /** Index in `logPaths`. */
+  /** Index in `walPaths`. */
   readonly number: 0 | 1;
   epoch: number;
   /** Offset and sequence of the next record. */
@@ -39,7 +39,7 @@ interface LogFile {
 const ZEROS = Buffer.alloc(1024 * 1024);
 
 /** Paths of the two WAL segments of a repository. */
-export function logPaths(gitDir: string): readonly [string, string] {
+export function walPaths(gitDir: string): readonly [string, string] {
   const folder = join(gitDir, REF_LOCK_FOLDER);
   return [join(folder, 'log-0'), join(folder, 'log-1')];
 }
@@ -47,13 +47,13 @@ export function logPaths(gitDir: string): readonly [string, string] {
 export class WalFile {
   readonly #options: WalFileOptions;
   /** The first segment is the active one. */
-  #logs: readonly [LogFile, LogFile];
+  #segments: readonly [Segment, Segment];
   #epoch = 0;
-  #isOtherUsed = false;
+  #isInactiveUsed = false;
 
   private constructor(options: WalFileOptions, files: readonly [FixedSizeFile, FixedSizeFile]) {
     this.#options = options;
-    const empty = (file: FixedSizeFile, number: 0 | 1): LogFile => ({
+    const empty = (file: FixedSizeFile, number: 0 | 1): Segment => ({
       file,
       number,
       epoch: 0,
@@ -61,7 +61,7 @@ export class WalFile {
       sequence: 0,
       isBroken: true,
     });
-    this.#logs = [empty(files[0], 0), empty(files[1], 1)];
+    this.#segments = [empty(files[0], 0), empty(files[1], 1)];
   }
 
   /** Creates both segments; none may exist. Errors are those of node:fs. */
@@ -69,12 +69,12 @@ export class WalFile {
     const { files, gitDir, bytes } = options;
     const made: string[] = [];
     try {
-      for (const path of logPaths(gitDir)) await allocate(files, path, { bytes, made });
+      for (const path of walPaths(gitDir)) await allocate(files, path, { bytes, made });
       await files.syncDirectory(join(gitDir, REF_LOCK_FOLDER));
-      const [first, second] = logPaths(gitDir);
-      const log = new WalFile(options, [await files.open(first), await files.open(second)]);
-      for (const one of log.#logs) await log.#begin(one);
-      return log;
+      const [first, second] = walPaths(gitDir);
+      const wal = new WalFile(options, [await files.open(first), await files.open(second)]);
+      for (const one of wal.#segments) await wal.#begin(one);
+      return wal;
     } catch (error) {
       for (const path of made) await files.remove(path).catch(() => undefined);
       throw error;
@@ -83,27 +83,27 @@ export class WalFile {
 
   /** Bytes used in the active segment. */
   get used(): number {
-    return this.#logs[0].at;
+    return this.#segments[0].at;
   }
 
   /** A write to the active segment failed, so that nothing can be appended to it. */
   get isBroken(): boolean {
-    return this.#logs[0].isBroken;
+    return this.#segments[0].isBroken;
   }
 
-  /** Index in `logPaths` of the inactive segment. */
-  get other(): 0 | 1 {
-    return this.#logs[1].number;
+  /** Index in `walPaths` of the inactive segment. */
+  get inactive(): 0 | 1 {
+    return this.#segments[1].number;
   }
 
   /** The inactive segment may hold records that are not checkpointed. */
-  get isOtherUsed(): boolean {
-    return this.#isOtherUsed;
+  get isInactiveUsed(): boolean {
+    return this.#isInactiveUsed;
   }
 
   /** Encodes the record of a publication; undefined if the active segment has no room for it. */
   record(publication: Publication): Buffer | undefined {
-    const { epoch, sequence, at, isBroken } = this.#logs[0];
+    const { epoch, sequence, at, isBroken } = this.#segments[0];
     if (isBroken) return undefined;
     const payload = publicationPayload(publication);
     const record = encodeRecord({ kind: 'publication', epoch, sequence, payload });
@@ -116,65 +116,65 @@ export class WalFile {
    * until the other segment is active.
    */
   async append(record: Buffer): Promise<number> {
-    const [log] = this.#logs;
-    const { at, sequence } = log;
-    log.at += record.length;
-    log.sequence += 1;
+    const [segment] = this.#segments;
+    const { at, sequence } = segment;
+    segment.at += record.length;
+    segment.sequence += 1;
     try {
-      await log.file.writeAt(record, at);
+      await segment.file.writeAt(record, at);
     } catch (error) {
-      log.isBroken = true;
+      segment.isBroken = true;
       throw error;
     }
     return sequence;
   }
 
   /** Cancels a record of the active segment: a replay after a crash skips it. */
-  async callOff(number: number): Promise<void> {
-    const { epoch, sequence, at, isBroken } = this.#logs[0];
-    const payload = calledOffPayload(number);
-    const record = encodeRecord({ kind: 'called off', epoch, sequence, payload });
+  async cancel(number: number): Promise<void> {
+    const { epoch, sequence, at, isBroken } = this.#segments[0];
+    const payload = cancellationPayload(number);
+    const record = encodeRecord({ kind: 'canceled', epoch, sequence, payload });
     if (isBroken || at + record.length > this.#options.bytes)
-      throw new StorageError(logPaths(this.#options.gitDir)[0], {
+      throw new StorageError(walPaths(this.#options.gitDir)[0], {
         cause: Object.assign(new Error('The WAL is full'), { code: 'ENOSPC' }),
       });
     await this.append(record);
   }
 
   /** Makes the other segment active. Returns false, and does nothing, while that one is in use. */
-  turn(): boolean {
-    if (this.#isOtherUsed) return false;
-    const [one, other] = this.#logs;
-    this.#logs = [other, one];
-    this.#isOtherUsed = true;
+  switchSegment(): boolean {
+    if (this.#isInactiveUsed) return false;
+    const [one, other] = this.#segments;
+    this.#segments = [other, one];
+    this.#isInactiveUsed = true;
     return true;
   }
 
   /** Frees the inactive segment after its checkpoint. */
   async release(): Promise<void> {
-    await this.#begin(this.#logs[1]);
-    this.#isOtherUsed = false;
+    await this.#begin(this.#segments[1]);
+    this.#isInactiveUsed = false;
   }
 
   async close(): Promise<void> {
-    for (const { file } of this.#logs) await file.close();
+    for (const { file } of this.#segments) await file.close();
   }
 
   /** Closes and removes both segments. Everything in them must be checkpointed. */
   async remove(): Promise<void> {
     const { files, gitDir } = this.#options;
     await this.close();
-    for (const path of logPaths(gitDir)) await files.remove(path);
+    for (const path of walPaths(gitDir)) await files.remove(path);
     await files.syncDirectory(join(gitDir, REF_LOCK_FOLDER));
   }
 
-  async #begin(log: LogFile): Promise<void> {
+  async #begin(segment: Segment): Promise<void> {
     const { ref, owner } = this.#options;
     const epoch = ++this.#epoch;
     const payload = headPayload({ ref, owner });
     const head = encodeRecord({ kind: 'head', epoch, sequence: 0, payload });
-    await log.file.writeAt(head, 0);
-    Object.assign(log, { epoch, at: head.length, sequence: 1, isBroken: false });
+    await segment.file.writeAt(head, 0);
+    Object.assign(segment, { epoch, at: head.length, sequence: 1, isBroken: false });
   }
 }
 

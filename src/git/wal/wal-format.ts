@@ -14,21 +14,21 @@ import { GitError } from '../git-error.ts';
 import { decodePublication, type PublicationMessage } from '../publication/publication-message.ts';
 import type { Publication } from '../publication/publisher.ts';
 
-export interface LogHead {
+export interface WalHead {
   /** Full name of the branch. */
   readonly ref: string;
   /** Process that writes the WAL, see `files/owner.ts`. */
   readonly owner: string;
 }
 
-export interface LogContent extends LogHead {
+export interface WalContent extends WalHead {
   /** The segment with the larger epoch is newer. */
   readonly epoch: number;
   /** In the order of publication, without canceled ones. */
   readonly publications: readonly Publication[];
 }
 
-type RecordKind = 'head' | 'publication' | 'called off' | 'unknown';
+type RecordKind = 'head' | 'publication' | 'canceled' | 'unknown';
 
 interface LogRecord {
   readonly kind: RecordKind;
@@ -40,7 +40,7 @@ interface LogRecord {
 const MAGIC = 0x47504c31;
 const BLOCK = 4096;
 const FIXED = 24;
-const KINDS: readonly RecordKind[] = ['head', 'publication', 'called off'];
+const KINDS: readonly RecordKind[] = ['head', 'publication', 'canceled'];
 
 /** Parts of the payload of a record. */
 type Payload = readonly Buffer[];
@@ -65,12 +65,12 @@ export function encodeRecord({ kind, epoch, sequence, payload }: NewRecord): Buf
   return record;
 }
 
-export function headPayload(head: LogHead): Payload {
+export function headPayload(head: WalHead): Payload {
   return [Buffer.from(JSON.stringify(head))];
 }
 
 /** Payload that cancels the publication with this sequence number. */
-export function calledOffPayload(sequence: number): Payload {
+export function cancellationPayload(sequence: number): Payload {
   return [Buffer.from(JSON.stringify(sequence))];
 }
 
@@ -87,7 +87,7 @@ export function publicationPayload({ parent, tip, objects }: Publication): Paylo
  * Returns undefined if the file has no WAL head. Throws a GitError for a record that is valid but not
  * understood: it may hold acknowledged commits, so that it must not be skipped.
  */
-export function decodeLog(bytes: Buffer): LogContent | undefined {
+export function decodeWal(bytes: Buffer): WalContent | undefined {
   try {
     return readLog(bytes);
   } catch (cause) {
@@ -98,16 +98,16 @@ export function decodeLog(bytes: Buffer): LogContent | undefined {
   }
 }
 
-function readLog(bytes: Buffer): LogContent | undefined {
+function readLog(bytes: Buffer): WalContent | undefined {
   const records = readRecords(bytes);
   const first = records.next().value;
   if (first?.kind !== 'head') return undefined;
   const publications = new Map<number, Publication>();
   for (const { kind, sequence, payload } of records) {
     if (kind === 'publication') publications.set(sequence, readPublication(payload));
-    else if (kind === 'called off') publications.delete(JSON.parse(payload.toString()) as number);
+    else if (kind === 'canceled') publications.delete(JSON.parse(payload.toString()) as number);
   }
-  const { ref, owner } = JSON.parse(first.payload.toString()) as LogHead;
+  const { ref, owner } = JSON.parse(first.payload.toString()) as WalHead;
   return { ref, owner, epoch: first.epoch, publications: [...publications.values()] };
 }
 

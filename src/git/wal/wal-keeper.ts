@@ -5,20 +5,20 @@
 import { statfs } from 'node:fs/promises';
 import type { DurableFiles } from '../publication/durable-files.ts';
 import type { PackWorker } from '../publication/pack-worker.ts';
-import { logPaths, WalFile } from './wal-file.ts';
+import { WalFile, walPaths } from './wal-file.ts';
 
 export interface WalKeeperOptions {
   readonly gitDir: string;
   readonly ref: string;
   readonly owner: string;
   readonly files: DurableFiles;
-  readonly workshop: PackWorker;
+  readonly packWorker: PackWorker;
   /** Size of each of the two segments. */
-  readonly logBytes: number;
+  readonly segmentBytes: number;
   /** Delay between the replacement of a pack and its removal, in milliseconds. Default: 1,000. */
   readonly graceMs?: number | undefined;
   /** Runs `work` between two publications: a batch belongs to one segment. */
-  between(work: () => void): Promise<void>;
+  betweenPublications(work: () => void): Promise<void>;
 }
 
 /** Free disk space that is required for a WAL, in segments. Scarce space is left for the repository. */
@@ -43,15 +43,15 @@ interface Replaced {
 
 export class WalKeeper {
   readonly #options: WalKeeperOptions;
-  #log: WalFile | undefined;
+  #wal: WalFile | undefined;
   /** Tips of the batches that only the active segment holds, and that only the inactive one holds. */
-  #unsaved: string[] = [];
-  #saved: readonly string[] = [];
-  #saving: Promise<boolean> | undefined;
+  #active: string[] = [];
+  #inactive: readonly string[] = [];
+  #running: Promise<boolean> | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Batches whose short-lived packs are replaced, oldest first. */
   #replaced: Replaced[] = [];
-  #still = 0;
+  #holds = 0;
   #isClosing = false;
 
   constructor(options: WalKeeperOptions) {
@@ -59,119 +59,120 @@ export class WalKeeper {
   }
 
   /** Undefined: this repository has no WAL. */
-  get log(): WalFile | undefined {
-    return this.#log;
+  get wal(): WalFile | undefined {
+    return this.#wal;
   }
 
   /** Creates the WAL. Never rejects: without one, publications are written as packs. */
   async open(): Promise<void> {
-    const { files, gitDir, ref, owner, logBytes: bytes } = this.#options;
+    const { files, gitDir, ref, owner, segmentBytes: bytes } = this.#options;
     try {
       const { bavail, bsize } = await statfs(gitDir);
       if (bavail * bsize < REQUIRED_FREE_SEGMENTS * bytes) return;
-      this.#log = await WalFile.create({ files, gitDir, ref, owner, bytes });
+      this.#wal = await WalFile.create({ files, gitDir, ref, owner, bytes });
     } catch {
       // For example, the disk is full.
     }
   }
 
   /** Call before a batch is appended to the WAL. */
-  adds(tip: string): void {
-    this.#unsaved.push(tip);
+  willAppend(tip: string): void {
+    this.#active.push(tip);
   }
 
   /** Call when an appended batch was not published. */
-  forget(tip: string): void {
-    this.#unsaved = this.#unsaved.filter((other) => other !== tip);
+  notPublished(tip: string): void {
+    this.#active = this.#active.filter((other) => other !== tip);
   }
 
   /** Checkpoints, then runs `work`, which reads all packs. Short-lived packs stay until it ends. */
-  async whileStill<T>(work: () => Promise<T>): Promise<T> {
-    this.#still += 1;
+  async holdPacks<T>(work: () => Promise<T>): Promise<T> {
+    this.#holds += 1;
     try {
-      await this.save();
+      await this.checkpoint();
       return await work();
     } finally {
-      this.#still -= 1;
+      this.#holds -= 1;
     }
   }
 
-  saveWhenDue(): void {
-    const isMuch = (this.#log?.used ?? 0) > this.#options.logBytes / 2;
-    if (this.#unsaved.length >= MAX_SHORT_LIVED_PACKS || isMuch) void this.save();
-    else this.saveSoon(CHECKPOINT_AFTER_MS);
+  checkpointWhenDue(): void {
+    const isHalfFull = (this.#wal?.used ?? 0) > this.#options.segmentBytes / 2;
+    if (this.#active.length >= MAX_SHORT_LIVED_PACKS || isHalfFull) void this.checkpoint();
+    else this.checkpointSoon(CHECKPOINT_AFTER_MS);
   }
 
-  saveSoon(ms: number): void {
+  checkpointSoon(ms: number): void {
     if (ms === 0) clearTimeout(this.#timer);
     else if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => void this.save(), ms).unref();
+    this.#timer = setTimeout(() => void this.checkpoint(), ms).unref();
   }
 
   /**
    * Checkpoints the batches that only the WAL holds. Returns false if that failed: the batches stay in
    * the WAL and a retry is scheduled. Never rejects.
    */
-  save(): Promise<boolean> {
-    this.#saving ??= this.#save().finally(() => {
-      this.#saving = undefined;
+  checkpoint(): Promise<boolean> {
+    this.#running ??= this.#checkpoint().finally(() => {
+      this.#running = undefined;
     });
-    return this.#saving;
+    return this.#running;
   }
 
   /** Call when no publication is running. Batches that cannot be checkpointed stay in the WAL. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    const isSaved = (await this.save()) && (await this.save());
+    const isCheckpointed = (await this.checkpoint()) && (await this.checkpoint());
     clearTimeout(this.#timer);
-    const log = this.#log;
-    this.#log = undefined;
-    if (isSaved) await log?.remove().catch(() => undefined);
-    else await log?.close();
+    const wal = this.#wal;
+    this.#wal = undefined;
+    if (isCheckpointed) await wal?.remove().catch(() => undefined);
+    else await wal?.close();
   }
 
-  async #save(): Promise<boolean> {
+  async #checkpoint(): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    await this.#options.between(() => this.#turn());
-    const log = this.#log;
+    await this.#options.betweenPublications(() => this.#switchSegment());
+    const wal = this.#wal;
     try {
-      if (log?.isOtherUsed === true) await this.#saveOther(log);
+      if (wal?.isInactiveUsed === true) await this.#checkpointInactive(wal);
       await this.#removeReplaced();
       return true;
     } catch {
-      this.saveSoon(RETRY_AFTER_MS);
+      this.checkpointSoon(RETRY_AFTER_MS);
       return false;
     }
   }
 
-  async #saveOther(log: WalFile): Promise<void> {
-    const { workshop, gitDir } = this.#options;
-    const tips = this.#saved;
-    await workshop.save({ path: logPaths(gitDir)[log.other], tips });
-    this.#saved = [];
+  async #checkpointInactive(wal: WalFile): Promise<void> {
+    const { packWorker, gitDir } = this.#options;
+    const tips = this.#inactive;
+    await packWorker.checkpoint({ path: walPaths(gitDir)[wal.inactive], tips });
+    this.#inactive = [];
     const since = performance.now();
     this.#replaced.push(...tips.map((tip) => ({ tip, since })));
-    await log.release();
+    await wal.release();
   }
 
-  #turn(): void {
-    const log = this.#log;
-    if (log === undefined || (this.#unsaved.length === 0 && !log.isBroken)) return;
-    if (!log.turn()) return;
-    this.#saved = this.#unsaved;
-    this.#unsaved = [];
+  #switchSegment(): void {
+    const wal = this.#wal;
+    if (wal === undefined || (this.#active.length === 0 && !wal.isBroken)) return;
+    if (!wal.switchSegment()) return;
+    this.#inactive = this.#active;
+    this.#active = [];
   }
 
-  /** Does nothing while `whileStill` runs: a reader of all packs would miss the removed ones. */
+  /** Does nothing while `holdPacks` runs: a reader of all packs would miss the removed ones. */
   async #removeReplaced(): Promise<void> {
     const graceMs = this.#isClosing ? 0 : (this.#options.graceMs ?? GRACE_MS);
     const until = performance.now() - graceMs;
     const due = this.#replaced.filter(({ since }) => since <= until).map(({ tip }) => tip);
-    if (this.#still === 0 && due.length > 0) {
-      await this.#options.workshop.remove(due);
+    if (this.#holds === 0 && due.length > 0) {
+      await this.#options.packWorker.removeReplaced(due);
       this.#replaced = this.#replaced.slice(due.length);
     }
-    if (this.#replaced.length > 0 && Number.isFinite(graceMs)) this.saveSoon(CHECKPOINT_AFTER_MS);
+    if (this.#replaced.length > 0 && Number.isFinite(graceMs))
+      this.checkpointSoon(CHECKPOINT_AFTER_MS);
   }
 }

@@ -42,11 +42,11 @@ import { WalKeeper } from './wal-keeper.ts';
 
 export interface WalPublisherOptions extends Omit<PublisherOptions, 'gate'> {
   /** Size of each of the two segments. */
-  readonly logBytes?: number;
+  readonly segmentBytes?: number;
   /** See `WalKeeperOptions`. */
   readonly graceMs?: number | undefined;
   /** Runs CPU-heavy work; absent: on the thread of the caller. */
-  readonly workshop?: PackWorker;
+  readonly packWorker?: PackWorker;
   /** Must resolve before the first publication; called again after a rejection. */
   readonly prepare?: () => Promise<void>;
   /** Delay before the WAL is opened; earlier publications may find none. Absent: at once. */
@@ -60,27 +60,27 @@ export interface Agreement {
   /** Resolves when others store the commits and count them as part of the branch. */
   agree(publication: Publication): Promise<void>;
   /** Reports that others store the commits, but the branch here did not move. */
-  astray(): void;
+  diverged(): void;
 }
 
-const LOG_BYTES = 4 * 1024 * 1024;
+const SEGMENT_BYTES = 4 * 1024 * 1024;
 /** The pack worker writes packs of more bytes than this. */
 const MAX_INLINE_BYTES = 64 * 1024;
 
-interface Logged {
-  readonly log: WalFile;
+interface Appending {
+  readonly wal: WalFile;
   readonly record: Buffer;
   /** Settles when the pack is written; undefined: not started. */
-  readonly shown: Promise<void> | undefined;
+  readonly packWritten: Promise<void> | undefined;
 }
 
 export class WalPublisher implements Publishing {
   readonly #gitDir: string;
   readonly #ref: string;
   readonly #options: WalPublisherOptions;
-  readonly #workshop: PackWorker;
+  readonly #packWorker: PackWorker;
   readonly #keeper: WalKeeper;
-  readonly #spares: PreallocatedFiles;
+  readonly #preallocated: PreallocatedFiles;
   readonly #starting: NodeJS.Timeout | undefined;
   #preparing: Promise<void> | undefined;
   #opening: Promise<void> | undefined;
@@ -88,23 +88,23 @@ export class WalPublisher implements Publishing {
   /** Settles after all publications so far. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(where: { gitDir: string; ref: string }, options: WalPublisherOptions) {
-    const { logBytes = LOG_BYTES, openAfterMs } = options;
-    this.#gitDir = where.gitDir;
-    this.#ref = where.ref;
+  constructor(target: { gitDir: string; ref: string }, options: WalPublisherOptions) {
+    const { segmentBytes = SEGMENT_BYTES, openAfterMs } = options;
+    this.#gitDir = target.gitDir;
+    this.#ref = target.ref;
     this.#options = options;
-    this.#workshop = options.workshop ?? new LocalPackWorker({ ...where, ...options });
-    this.#spares = new PreallocatedFiles({
-      ...where,
+    this.#packWorker = options.packWorker ?? new LocalPackWorker({ ...target, ...options });
+    this.#preallocated = new PreallocatedFiles({
+      ...target,
       ...options,
-      stock: (stock) => this.#workshop.stock(stock),
+      preallocate: (files) => this.#packWorker.preallocate(files),
     });
     this.#keeper = new WalKeeper({
-      ...where,
+      ...target,
       ...options,
-      logBytes,
-      workshop: this.#workshop,
-      between: (work) => this.#between(work),
+      segmentBytes,
+      packWorker: this.#packWorker,
+      betweenPublications: (work) => this.#betweenPublications(work),
     });
     const open = (): void => void this.#prepared().catch(() => undefined);
     if (openAfterMs === undefined) open();
@@ -124,19 +124,19 @@ export class WalPublisher implements Publishing {
     return done;
   }
 
-  async settled(): Promise<void> {
+  async close(): Promise<void> {
     clearTimeout(this.#starting);
     if (this.#preparing !== undefined) await this.#prepared().catch(() => undefined);
     await this.#opening;
     await this.#last;
     await this.#keeper.close();
-    if (this.#secondName !== undefined) this.#spares.drop(this.#secondName);
-    await this.#spares.settled();
-    await this.#workshop.settled();
+    if (this.#secondName !== undefined) this.#preallocated.discard(this.#secondName);
+    await this.#preallocated.close();
+    await this.#packWorker.close();
   }
 
-  whileStill<T>(work: () => Promise<T>): Promise<T> {
-    return this.#keeper.whileStill(work);
+  holdPacks<T>(work: () => Promise<T>): Promise<T> {
+    return this.#keeper.holdPacks(work);
   }
 
   async #prepared(): Promise<void> {
@@ -152,75 +152,77 @@ export class WalPublisher implements Publishing {
     this.#opening ??= this.#keeper.open();
   }
 
-  #between(work: () => void): Promise<void> {
+  #betweenPublications(work: () => void): Promise<void> {
     const done = this.#last.then(work);
     this.#last = done;
     return done;
   }
 
   async #publishAfter(publication: Publication, before: Promise<unknown>): Promise<void> {
-    const shown = isLarge(publication.objects) ? this.#workshop.show(publication) : undefined;
-    shown?.catch(() => undefined);
+    const packWritten = isLarge(publication.objects)
+      ? this.#packWorker.writeShortLived(publication)
+      : undefined;
+    packWritten?.catch(() => undefined);
     await before;
-    const log = await this.#usableLog();
-    const record = log?.record(publication);
-    if (log !== undefined && record !== undefined) {
-      await this.#publishLogged(publication, { log, record, shown });
+    const wal = await this.#usableWal();
+    const record = wal?.record(publication);
+    if (wal !== undefined && record !== undefined) {
+      await this.#publishToWal(publication, { wal, record, packWritten });
       return;
     }
-    if (log !== undefined) void this.#keeper.save();
-    await this.#discard(publication, shown);
-    await this.#publishUnlogged(publication);
+    if (wal !== undefined) void this.#keeper.checkpoint();
+    await this.#discard(publication, packWritten);
+    await this.#publishAsPack(publication);
   }
 
-  async #publishUnlogged(publication: Publication): Promise<void> {
+  async #publishAsPack(publication: Publication): Promise<void> {
     const { agree } = this.#options;
-    if (agree === undefined) return await this.#workshop.publish(publication);
+    if (agree === undefined) return await this.#packWorker.publish(publication);
     await this.#compare(publication.parent);
     await agree.agree(publication);
-    await this.#workshop.publish(publication).catch((cause: unknown) => {
-      agree.astray();
+    await this.#packWorker.publish(publication).catch((cause: unknown) => {
+      agree.diverged();
       throw new StorageError(this.#gitDir, { cause, moved: true });
     });
   }
 
-  async #usableLog(): Promise<WalFile | undefined> {
+  async #usableWal(): Promise<WalFile | undefined> {
     if (this.#opening === undefined) await this.#prepared();
-    return this.#keeper.log;
+    return this.#keeper.wal;
   }
 
-  async #publishLogged(publication: Publication, by: Logged): Promise<void> {
-    const { files, lockPatienceMs: patienceMs } = this.#options;
+  async #publishToWal(publication: Publication, appending: Appending): Promise<void> {
+    const { files, lockTimeoutMs: timeoutMs } = this.#options;
     const gitDir = this.#gitDir;
-    const file = `${join(gitDir, this.#ref)}.lock`;
+    const lockFile = `${join(gitDir, this.#ref)}.lock`;
     let isLocked = false;
-    let claim: string | undefined;
+    let ownFile: string | undefined;
     try {
-      claim = await this.#spares.filled(refContent(publication.tip));
-      await takeLock(files, claim, { file, gitDir, patienceMs });
+      ownFile = await this.#preallocated.write(refContent(publication.tip));
+      await takeLock(files, ownFile, { file: lockFile, gitDir, timeoutMs });
       isLocked = true;
       await this.#compare(publication.parent);
-      await this.#writeAndMove(publication, { ...by, file });
+      await this.#writeAndMove(publication, { ...appending, lockFile });
       isLocked = false;
     } catch (error) {
-      if (isLocked) await files.remove(file).catch(() => undefined);
-      await this.#discard(publication, by.shown);
-      if (claim !== undefined) this.#spares.drop(claim);
-      this.#spares.restock();
+      if (isLocked) await files.remove(lockFile).catch(() => undefined);
+      await this.#discard(publication, appending.packWritten);
+      if (ownFile !== undefined) this.#preallocated.discard(ownFile);
+      this.#preallocated.refill();
       throw asStorageError(error, { place: gitDir, moved: false });
     }
-    this.#keepSecondName(claim);
-    this.#spares.restock();
-    this.#keeper.saveWhenDue();
+    this.#keepSecondName(ownFile);
+    this.#preallocated.refill();
+    this.#keeper.checkpointWhenDue();
   }
 
   /**
    * Keeps a second hard link to the ref file. While it exists, the next rename over the ref deletes no
    * file, which would take longer.
    */
-  #keepSecondName(claim: string): void {
-    if (this.#secondName !== undefined) this.#spares.drop(this.#secondName);
-    this.#secondName = claim;
+  #keepSecondName(ownFile: string): void {
+    if (this.#secondName !== undefined) this.#preallocated.discard(this.#secondName);
+    this.#secondName = ownFile;
   }
 
   async #compare(expected: string | undefined): Promise<void> {
@@ -228,51 +230,56 @@ export class WalPublisher implements Publishing {
     if (actual !== expected) throw new HeadMovedError(expected, actual);
   }
 
-  async #writeAndMove(publication: Publication, by: Logged & { file: string }): Promise<void> {
-    const { log, record, file } = by;
-    this.#keeper.adds(publication.tip);
-    const logging = log.append(record);
+  async #writeAndMove(
+    publication: Publication,
+    appending: Appending & { lockFile: string },
+  ): Promise<void> {
+    const { wal, record, lockFile } = appending;
+    this.#keeper.willAppend(publication.tip);
+    const appended = wal.append(record);
     const { agree } = this.#options;
     const agreeing = agree?.agree(publication);
-    const showing = by.shown ?? writeShortLivedFrom(this.#spares, this.#place(), publication);
-    const ended = await Promise.allSettled([logging, showing, agreeing]);
-    const [logged, shown, agreed] = ended;
+    const writingPack =
+      appending.packWritten ??
+      writeShortLivedFrom(this.#preallocated, this.#packTarget(), publication);
+    const results = await Promise.allSettled([appended, writingPack, agreeing]);
+    const [appendResult, packResult, agreed] = results;
     try {
       if (agreed.status === 'rejected') throw agreed.reason;
-      if (logged.status === 'rejected') throw logged.reason;
-      if (shown.status === 'rejected') throw shown.reason;
-      await renameIntoPlace(this.#options.files, file, join(this.#gitDir, this.#ref));
+      if (appendResult.status === 'rejected') throw appendResult.reason;
+      if (packResult.status === 'rejected') throw packResult.reason;
+      await renameIntoPlace(this.#options.files, lockFile, join(this.#gitDir, this.#ref));
     } catch (error) {
-      this.#keeper.forget(publication.tip);
-      await removeShortLived(this.#place(), publication.tip);
-      await this.#callOff(log, logged);
+      this.#keeper.notPublished(publication.tip);
+      await removeShortLived(this.#packTarget(), publication.tip);
+      await this.#cancel(wal, appendResult);
       // The others have the commits: this branch has to follow.
       if (agree === undefined || agreed.status === 'rejected') throw error;
-      agree.astray();
+      agree.diverged();
       throw new StorageError(this.#gitDir, { cause: error, moved: true });
     }
   }
 
   /** Prevents a replay of a batch that was not published. */
-  async #callOff(log: WalFile, logged: PromiseSettledResult<number>): Promise<void> {
+  async #cancel(wal: WalFile, appendResult: PromiseSettledResult<number>): Promise<void> {
     try {
-      if (logged.status === 'rejected') throw logged.reason;
-      await log.callOff(logged.value);
+      if (appendResult.status === 'rejected') throw appendResult.reason;
+      await wal.cancel(appendResult.value);
     } catch (cause) {
       // The segment is reused once a checkpoint has saved the rest of it.
-      this.#keeper.saveSoon(0);
+      this.#keeper.checkpointSoon(0);
       throw new StorageError(this.#gitDir, { cause, moved: true });
     }
   }
 
   /** Removes the pack of a batch that is not published through the WAL. Never rejects. */
-  async #discard(publication: Publication, shown: Promise<void> | undefined): Promise<void> {
-    if (shown === undefined) return;
-    await shown.catch(() => undefined);
-    await removeShortLived(this.#place(), publication.tip);
+  async #discard(publication: Publication, packWritten: Promise<void> | undefined): Promise<void> {
+    if (packWritten === undefined) return;
+    await packWritten.catch(() => undefined);
+    await removeShortLived(this.#packTarget(), publication.tip);
   }
 
-  #place(): { files: PublisherOptions['files']; gitDir: string; owner: string } {
+  #packTarget(): { files: PublisherOptions['files']; gitDir: string; owner: string } {
     const { files, owner } = this.#options;
     return { files, gitDir: this.#gitDir, owner };
   }

@@ -21,8 +21,8 @@ import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from '../refs/ref-lock.ts';
 import { outwaitLock } from '../refs/stale-lock.ts';
 import { HeadMovedError } from '../repository.ts';
 import { checkpointPublications } from './wal-checkpoint.ts';
-import { logPaths } from './wal-file.ts';
-import { decodeLog, type LogContent } from './wal-format.ts';
+import { walPaths } from './wal-file.ts';
+import { decodeWal, type WalContent } from './wal-format.ts';
 
 export interface ReplayOptions {
   readonly files: DurableFiles;
@@ -32,9 +32,9 @@ export interface ReplayOptions {
 }
 
 /** Throws a GitError, and leaves the WAL files, when the replay fails. */
-export async function replayLogs(gitDir: string, options: ReplayOptions): Promise<void> {
+export async function replayWal(gitDir: string, options: ReplayOptions): Promise<void> {
   const { files, isOwn } = options;
-  const present = logPaths(gitDir).filter((path) => existsSync(path));
+  const present = walPaths(gitDir).filter((path) => existsSync(path));
   if (present.length === 0 && !isOwn) return;
   try {
     const logs = await readLogs(present);
@@ -48,7 +48,7 @@ export async function replayLogs(gitDir: string, options: ReplayOptions): Promis
   }
 }
 
-function isInUse(logs: readonly (LogContent & { ageMs: number })[]): boolean {
+function isInUse(logs: readonly (WalContent & { ageMs: number })[]): boolean {
   return logs.some((log) => !isAbandoned(log.owner, log.ageMs));
 }
 
@@ -56,15 +56,15 @@ function isInUse(logs: readonly (LogContent & { ageMs: number })[]): boolean {
  * The WAL holds no batch. Another process may be creating it, or it may belong to an idle daemon in
  * another container. Without its files, that daemon would append to deleted files.
  */
-function isEmpty(logs: readonly LogContent[]): boolean {
+function isEmpty(logs: readonly WalContent[]): boolean {
   return logs.every(({ publications }) => publications.length === 0);
 }
 
 /** Sorted oldest first. */
-async function readLogs(paths: readonly string[]): Promise<(LogContent & { ageMs: number })[]> {
-  const logs: (LogContent & { ageMs: number })[] = [];
+async function readLogs(paths: readonly string[]): Promise<(WalContent & { ageMs: number })[]> {
+  const logs: (WalContent & { ageMs: number })[] = [];
   for (const path of paths) {
-    const log = decodeLog(await readFile(path));
+    const log = decodeWal(await readFile(path));
     const { mtimeMs } = await lstat(path);
     if (log !== undefined) logs.push({ ...log, ageMs: Date.now() - mtimeMs });
   }
@@ -73,7 +73,7 @@ async function readLogs(paths: readonly string[]): Promise<(LogContent & { ageMs
 
 async function replay(
   gitDir: string,
-  logs: readonly LogContent[],
+  logs: readonly WalContent[],
   options: ReplayOptions,
 ): Promise<void> {
   const { files, logger } = options;
@@ -85,9 +85,9 @@ async function replay(
     await outwaitLock(gitDir, lock);
     await checkpointPublications({ files, gitDir, ref, owner: thisOwner }, publications);
   }
-  await settleShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
+  await cleanShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
   if (tip === undefined || ref === undefined) return;
-  const outcome = await mendMovingRef({ gitDir, ref, tip }, files);
+  const outcome = await repairMovingRef({ gitDir, ref, tip }, files);
   const { length: groups } = publications;
   if (outcome === 'elsewhere') {
     await runGit({ gitDir }, ['update-ref', `refs/gitplane/lost/${tip}`, tip]);
@@ -105,7 +105,7 @@ async function replay(
  * so they become permanent. A pack that a power failure damaged was checkpointed before, or its
  * batch was never acknowledged.
  */
-async function settleShortLived(
+async function cleanShortLived(
   gitDir: string,
   files: DurableFiles,
   logged: ReadonlySet<string>,
@@ -118,7 +118,7 @@ async function settleShortLived(
   for (const [tip, names] of packs) {
     const { pack, index } = shortLivedNames(gitDir, tip, thisOwner);
     const isNeeded = !logged.has(tip) && (await isSound(gitDir, index));
-    if (isNeeded) await keepPack({ pack, index }, files).catch(unlessReplaced(gitDir, names));
+    if (isNeeded) await makePermanent({ pack, index }, files).catch(unlessReplaced(gitDir, names));
     // The index goes before the pack: git looks for indexes.
     for (const name of names) await remove(files, join(folder, name));
   }
@@ -143,16 +143,16 @@ async function isSound(gitDir: string, index: string): Promise<boolean> {
 }
 
 /** Renames a short-lived pack to a permanent one. */
-async function keepPack(
+async function makePermanent(
   { pack, index }: { pack: string; index: string },
   files: DurableFiles,
 ): Promise<void> {
   const checksum = (await readFile(pack)).subarray(-20).toString('hex');
-  const stays = join(dirname(pack), `pack-${checksum}`);
+  const permanent = join(dirname(pack), `pack-${checksum}`);
   await files.syncFile(pack);
   await files.syncFile(index);
-  await link(files, pack, `${stays}.pack`);
-  await link(files, index, `${stays}.idx`);
+  await link(files, pack, `${permanent}.pack`);
+  await link(files, index, `${permanent}.idx`);
   await files.syncDirectory(dirname(pack));
 }
 
@@ -170,19 +170,19 @@ async function remove(files: DurableFiles, path: string): Promise<void> {
 
 type Outcome = 'there' | 'ahead' | 'behind' | 'damaged' | 'elsewhere';
 
-interface RefToMend {
+interface RefRepair {
   readonly gitDir: string;
   readonly ref: string;
   readonly tip: string;
 }
 
 /** Limit for pushes that end during the repair: their `git receive-pack` outlived the daemon. */
-const MOST_MOVES = 4;
+const MAX_MOVES = 4;
 
-async function mendMovingRef(at: RefToMend, files: DurableFiles): Promise<Outcome> {
-  for (let left = MOST_MOVES; ; left--) {
+async function repairMovingRef(repair: RefRepair, files: DurableFiles): Promise<Outcome> {
+  for (let left = MAX_MOVES; ; left--) {
     try {
-      return await mendRef(at, files);
+      return await repairRef(repair, files);
     } catch (error) {
       if (!(error instanceof HeadMovedError) || left === 0) throw error;
     }
@@ -190,7 +190,7 @@ async function mendMovingRef(at: RefToMend, files: DurableFiles): Promise<Outcom
 }
 
 /** Moves the branch to `tip` if it is behind or damaged. Returns the state in which it was found. */
-async function mendRef({ gitDir, ref, tip }: RefToMend, files: DurableFiles): Promise<Outcome> {
+async function repairRef({ gitDir, ref, tip }: RefRepair, files: DurableFiles): Promise<Outcome> {
   const found = await usableRef(gitDir, ref);
   if (found === tip) return 'there';
   if (found === undefined) {

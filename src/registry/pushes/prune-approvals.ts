@@ -55,7 +55,7 @@ export interface Move {
 }
 
 export interface PruneApprovalsOptions {
-  readonly repository: Pick<Repository, 'ref' | 'noteOf' | 'isAncestor' | 'history'>;
+  readonly repository: Pick<Repository, 'ref' | 'commitMetadata' | 'isAncestor' | 'history'>;
   readonly store: Pick<Store, 'apply' | 'document' | 'flush'>;
   readonly clock: Clock;
   /** Undefined: every move is allowed. */
@@ -161,7 +161,7 @@ export class PruneApprovals {
 
   /** Message for a pusher whose removals need an approval; undefined: the push may go on. */
   async objectionToPush(
-    source: Pick<Repository, 'noteOf'>,
+    source: Pick<Repository, 'commitMetadata'>,
     revision: string,
     count: PruneCount,
   ): Promise<string[] | undefined> {
@@ -169,7 +169,7 @@ export class PruneApprovals {
     if (budget === undefined || !exceeds(budget, count) || this.isApproved(revision)) {
       return undefined;
     }
-    const allowed = allowedPrunes((await source.noteOf(revision)).message);
+    const allowed = allowedPrunes((await source.commitMetadata(revision)).message);
     if (count.prunes <= allowed) return undefined;
     return pushRefusal({ revision, count, allowed, budget });
   }
@@ -215,7 +215,7 @@ export class PruneApprovals {
   }
 
   async #allowedBy(commit: string): Promise<number> {
-    return allowedPrunes((await this.#options.repository.noteOf(commit)).message);
+    return allowedPrunes((await this.#options.repository.commitMetadata(commit)).message);
   }
 
   /**
@@ -232,7 +232,7 @@ export class PruneApprovals {
   }
 
   async #isOwn(commit: string): Promise<boolean> {
-    const { committer } = await this.#options.repository.noteOf(commit);
+    const { committer } = await this.#options.repository.commitMetadata(commit);
     return committer.name === COMMITTER.name && committer.email === COMMITTER.email;
   }
 

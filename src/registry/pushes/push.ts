@@ -53,11 +53,11 @@ export type PushSource = DryRunContext['repository'] &
   Pick<
     Repository,
     | 'isAncestor'
-    | 'noteOf'
+    | 'commitMetadata'
     | 'readCommits'
     | 'diff'
     | 'mergeBases'
-    | 'boundsOf'
+    | 'checkLimits'
     | 'objectionsTo'
     | 'newHistory'
   >;

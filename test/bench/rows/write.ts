@@ -84,7 +84,7 @@ export async function warmUp(fixture: Fixture, daemon: DaemonProcess): Promise<n
 async function engineAlone(fixture: Fixture): Promise<Engine> {
   const { corpus, workspace } = fixture;
   const gitDir = await copyRepository(await fixture.repository(), workspace.path('engine.git'));
-  const engine = await openRepository({ gitDir, branch: BRANCH, logBytes: LOG_BYTES });
+  const engine = await openRepository({ gitDir, branch: BRANCH, segmentBytes: LOG_BYTES });
   let tip = await engine.head();
   const once = async (i: number): Promise<number> => {
     const { ms } = await timed(async () => {

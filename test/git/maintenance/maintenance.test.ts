@@ -52,7 +52,7 @@ test('it starts by itself when enough packs came together, ours or pushed', asyn
     git(clone, ['push', '-q', 'origin', 'main']);
   }
   expect(countPacks(repository.gitDir)).toBe(left + 10);
-  await repository.noteForeignWrite();
+  await repository.afterExternalMove();
   await vi.waitFor(() => expect(logger.debug).toHaveBeenCalledTimes(2), 10_000);
   expect(countPacks(repository.gitDir)).toBeLessThan(left + 10);
 });

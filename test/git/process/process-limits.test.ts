@@ -139,7 +139,7 @@ test('a commit that is too large to be read tells all but its message', async ()
   onTestFinished(() => reader.close());
   const mallory = { name: 'Mallory', email: 'mallory@example.com' };
   const note = { parents, author: mallory, committer: mallory, message: '' };
-  await expect(reader.noteOf(id)).resolves.toEqual(note);
+  await expect(reader.commitMetadata(id)).resolves.toEqual(note);
   await expect(reader.diff(id, parents[0] ?? '')).resolves.toEqual([]);
 });
 

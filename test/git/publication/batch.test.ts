@@ -281,7 +281,7 @@ describe('publishing', () => {
     await batch.add(commitOf({ a: '1' }));
     await batch.publish();
     await expect(batch.publish()).rejects.toThrow('only once');
-    await expect(batch.add(commitOf({ b: '1' }))).rejects.toThrow('begin another');
+    await expect(batch.add(commitOf({ b: '1' }))).rejects.toThrow('start a new one');
   });
 
   test('a batch without commits changes nothing', async () => {

@@ -16,7 +16,7 @@ import { HeadMovedError } from '../../../src/git/repository.ts';
 import { commitOf, expectSound, filesOf, git, openForTest, publish } from '../../support/git.ts';
 
 function open(): Promise<BareRepository> {
-  return openForTest({ ownThread: true, lockPatienceMs: 30 });
+  return openForTest({ workerThread: true, lockTimeoutMs: 30 });
 }
 
 describe('a repository that publishes on a thread of its own', () => {

@@ -33,7 +33,7 @@ describe.runIf(isLinux)('a lock of nobody', () => {
   });
 
   test('does not keep anybody from writing once it is old', async () => {
-    const repository = await openForTest({ lockPatienceMs: 20 });
+    const repository = await openForTest({ lockTimeoutMs: 20 });
     const [first = ''] = await publish(repository, commitOf({ a: '1' }));
     // Starts a process that reads for as long as the repository is open.
     await repository.readBlobs([git(repository.gitDir, ['rev-parse', `${first}:a`])]);
@@ -67,7 +67,7 @@ describe('beside a git process at work', () => {
   }
 
   test('its lock stays, however long it takes', async () => {
-    const repository = await openForTest({ lockPatienceMs: 20 });
+    const repository = await openForTest({ lockTimeoutMs: 20 });
     const { gitDir } = repository;
     const [first = ''] = await publish(repository, commitOf({ a: '1' }));
     await transactionIn(gitDir, first);

@@ -172,7 +172,7 @@ describe('fetching', () => {
 
   test('a branch that disappears leaves the mirror as it is', async () => {
     const there = elsewhere();
-    const { following, repository } = await follow({ url: there.gitDir, doubtMs: 2_000 });
+    const { following, repository } = await follow({ url: there.gitDir, outcomeTimeoutMs: 2_000 });
     const head = await repository.head();
     git(there.gitDir, ['update-ref', '-d', 'refs/heads/main']);
     await expect(following.refresh()).rejects.toMatchObject({ problem: 'no-branch' });
@@ -370,8 +370,8 @@ describe('a remote that fails', () => {
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
     // The deadline of a push is longer than the test: a question finds out that it hangs.
-    const timeouts = { askMs: 60_000, pushMs: 60_000 };
-    const { repository, following } = await follow({ url, timeouts, doubtMs: 1_000 });
+    const timeouts = { queryMs: 60_000, pushMs: 60_000 };
+    const { repository, following } = await follow({ url, timeouts, outcomeTimeoutMs: 1_000 });
     const head = await repository.head();
     let hangs = false;
     proxy.onRequest = (bytes) => {
@@ -379,7 +379,7 @@ describe('a remote that fails', () => {
       return hangs ? new Promise(() => undefined) : undefined;
     };
     const sent = publish(repository, commitOf({ a: '1' }));
-    const words = 'neither a push nor a question is answered';
+    const words = 'neither a push nor a query is answered';
     await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome', words });
     proxy.onRequest = () => new Promise(() => undefined);
     const unsent = publish(repository, commitOf({ a: '1' }));
@@ -393,7 +393,7 @@ describe('a remote that fails', () => {
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
-    const timeouts = { askMs: 300, fetchMs: 60_000 };
+    const timeouts = { queryMs: 300, fetchMs: 60_000 };
     const { following } = await follow({ url, timeouts });
     proxy.onRequest = () => new Promise(() => undefined);
     await expect(following.refresh()).rejects.toMatchObject({ problem: 'unreachable' });
@@ -402,7 +402,7 @@ describe('a remote that fails', () => {
   test('a slow push to a remote that answers is waited for', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
-    const { repository } = await follow({ url: server.url, doubtMs: 10_000 });
+    const { repository } = await follow({ url: server.url, outcomeTimeoutMs: 10_000 });
     // The hook goes on once the remote was asked.
     mkdirSync(join(there.gitDir, 'hooks'));
     const asked = join(temporaryFolder(), 'asked');
@@ -420,7 +420,7 @@ describe('a remote that fails', () => {
     async (page) => {
       const there = elsewhere();
       const server = await serveGit({ gitDir: there.gitDir });
-      const { repository, following } = await follow({ url: server.url, doubtMs: 5_000 });
+      const { repository, following } = await follow({ url: server.url, outcomeTimeoutMs: 5_000 });
       const head = await repository.head();
       server.page = page;
       await expect(following.refresh()).rejects.toMatchObject({ problem: 'web-page' });
@@ -443,7 +443,7 @@ describe('a remote that fails', () => {
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
-    const { repository } = await follow({ url, doubtMs: 5_000 });
+    const { repository } = await follow({ url, outcomeTimeoutMs: 5_000 });
     const before = there.head();
     let isPush = false;
     proxy.onRequest = (bytes) => {
@@ -463,7 +463,7 @@ describe('a remote that fails', () => {
   test('a remote that reports success and moves nothing is not believed', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
-    const { repository } = await follow({ url: server.url, doubtMs: 5_000 });
+    const { repository } = await follow({ url: server.url, outcomeTimeoutMs: 5_000 });
     const before = there.head();
     const copy = join(temporaryFolder(), 'elsewhere.git');
     cpSync(there.gitDir, copy, { recursive: true });

@@ -95,7 +95,7 @@ describe('what ssh is told', () => {
     'a path like %j is refused rather than expanded',
     async (sshKeyFile) => {
       const failure = follow({ url: 'git@127.0.0.1:x.git', access: { sshKeyFile } });
-      await expect(failure).rejects.toThrow('ssh cannot be told of the file');
+      await expect(failure).rejects.toThrow('ssh cannot use the file name');
     },
   );
 });

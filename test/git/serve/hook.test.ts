@@ -153,7 +153,10 @@ describe('a push by path', () => {
     onTestFinished(() => void server.close());
     commit(clone, { a: '1' });
     const { code, remote } = await push(clone);
-    expect([code, remote[0]]).toEqual([1, expect.stringContaining('went away before it answered')]);
+    expect([code, remote[0]]).toEqual([
+      1,
+      expect.stringContaining('closed the connection before it answered'),
+    ]);
     expect(git(gitDir, ['for-each-ref'])).toBe('');
   });
 
@@ -162,7 +165,7 @@ describe('a push by path', () => {
     commit(clone, { a: '1' });
     const { code, remote } = await push(clone);
     expect(code).toBe(1);
-    expect(remote.join()).toContain('could not judge this push');
+    expect(remote.join()).toContain('could not validate this push');
     expect(remote.join()).not.toContain('secret-value');
   });
 
@@ -253,7 +256,9 @@ describe('the quarantine', () => {
       ...(directory !== undefined && { GIT_OBJECT_DIRECTORY: directory }),
       ...(alternates !== undefined && { GIT_ALTERNATE_OBJECT_DIRECTORIES: alternates }),
     };
-    await expect(withQuarantine({ gitDir }, env)).rejects.toThrow('is no quarantine of');
+    await expect(withQuarantine({ gitDir }, env)).rejects.toThrow(
+      'is not a quarantine directory of',
+    );
   });
 });
 

@@ -1,432 +1,246 @@
-/**
- * Acknowledged means durable where publications go by way of a log: at every operation, whatever a
- * loss of power leaves of what was not flushed. What git sees before the crash may be gone then; what
- * was acknowledged is there after the next start, and nothing that was refused.
- */
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+/** The two files of a write log: their size, what fits, what a failed write closes, and taking turns. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { thisOwner } from '../../../src/files/owner.ts';
-import type { BareRepository } from '../../../src/git/bare-repository.ts';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { StorageError } from '../../../src/git/git-error.ts';
-import { initRepository } from '../../../src/git/init-repository.ts';
-import { silent } from '../../../src/git/logger.ts';
-import { openRepository } from '../../../src/git/open-repository.ts';
-import { packsOfMultiPackIndex } from '../../../src/git/packs/multi-pack-index.ts';
-import { isShortLived } from '../../../src/git/packs/pack-names.ts';
-import { realFiles } from '../../../src/git/publication/durable-files.ts';
-import { WalPublisher } from '../../../src/git/wal/wal-publisher.ts';
-import { replayLogs } from '../../../src/git/wal/wal-replay.ts';
-import { Crash, FragileFiles, type Remains } from '../../support/fragile-files.ts';
-import {
-  commitOf,
-  expectSound,
-  filesOf,
-  foreignCommit,
-  git,
-  openForTest,
-  packFiles,
-  publish,
-  temporaryFolder,
-} from '../../support/git.ts';
+import { type DurableFiles, realFiles } from '../../../src/git/publication/durable-files.ts';
+import type { Publication } from '../../../src/git/publication/publisher.ts';
+import { WalFile, walPaths } from '../../../src/git/wal/wal-file.ts';
+import { decodeWal } from '../../../src/git/wal/wal-format.ts';
+import { FragileFiles } from '../../support/fragile-files.ts';
+import { temporaryFolder } from '../../support/git.ts';
 
-/** Room for the head and four small groups. */
-const LOG_BYTES = 20 * 1024;
-const deadOwner = thisOwner.replace(/-\d+-\d+$/, '-4194305-1');
-const lockPatienceMs = 30;
-/** How many operations from one that is broken off to the next; `npm run fuzz` meets every one. */
-const STRIDE = process.env['GITPLANE_TEST_RUNS'] === undefined ? 12 : 6;
+const BLOCK = 4096;
+/** The head and three groups of a block each. */
+const BYTES = 4 * BLOCK;
+const ref = 'refs/heads/main';
 
-interface Scene {
-  readonly gitDir: string;
-  readonly files: FragileFiles;
-  readonly repository: BareRepository;
-}
+let gitDir = '';
+let files: FragileFiles;
 
-let template = '';
-
-beforeAll(async () => {
-  template = mkdtempSync(join(tmpdir(), 'gitplane-template-'));
-  await initRepository({ gitDir: template, branch: 'main' });
-  const repository = await openRepository({ gitDir: template, branch: 'main' });
-  await publish(repository, commitOf({ 'a/b': '0', 'a/c': '0', d: '0' }));
-  await repository.close();
-});
-
-afterAll(() => rmSync(template, { recursive: true, force: true }));
-
-async function scene(owner = deadOwner): Promise<Scene> {
-  const folder = temporaryFolder();
-  const gitDir = join(folder, 'repo.git');
-  cpSync(template, gitDir, { recursive: true });
-  const files = new FragileFiles(folder);
+beforeEach(() => {
+  gitDir = temporaryFolder();
+  mkdirSync(join(gitDir, 'gitplane'));
+  files = new FragileFiles(gitDir);
   onTestFinished(() => files.release());
-  const options = { gitDir, files, owner, lockPatienceMs, logBytes: LOG_BYTES };
-  return { gitDir, files, repository: await openForTest(options) };
+});
+
+const create = (bytes = BYTES, by: DurableFiles = files): Promise<WalFile> =>
+  WalFile.create({ files: by, gitDir, ref, owner: 'me', bytes });
+
+function group(n: number, length = 10): Publication {
+  const data = Buffer.alloc(length, `${n}`);
+  const blob = { id: 'b'.repeat(40), type: 'blob', data, base: undefined } as const;
+  return { parent: undefined, tip: String(n).repeat(40), objects: [blob] };
 }
 
-/** While the third is written, the log is more than half full and brought to git. */
-async function work({ repository }: Scene, acknowledged: string[]): Promise<void> {
-  const group = async (name: string): Promise<void> => {
-    const batch = repository.begin(await repository.head());
-    await batch.add(commitOf({ 'a/b': name, [`new/${name}`]: name }));
-    const { id } = await batch.add(commitOf({ [`other/${name}`]: name }));
-    await batch.publish();
-    acknowledged.push(id);
-  };
-  for (const name of ['1', '2', '3']) await group(name);
+function append(log: WalFile, publication: Publication): Promise<number> {
+  const record = log.record(publication);
+  if (record === undefined) throw new Error('no room');
+  return log.append(record);
 }
 
-function isCrash(error: unknown): boolean {
-  return error instanceof Crash || (error instanceof Error && isCrash(error.cause));
+/** The groups that a start would find in each file, by the first digit of their tips. */
+function found(): string[] {
+  const logs = walPaths(gitDir).map((path) => decodeWal(readFileSync(path)));
+  return logs.map((log) => log?.publications.map(({ tip }) => tip[0]).join('') ?? 'no log');
 }
 
-/** What was acknowledged before. */
-async function crashAt(one: Scene, at: number): Promise<readonly string[]> {
-  const acknowledged: string[] = [];
-  one.files.inject({ kind: 'crash', at, when: 'after' });
-  await work(one, acknowledged).catch((error: unknown) => {
-    if (!isCrash(error)) throw error;
-  });
-  await one.repository.close().catch(() => undefined);
-  return acknowledged;
-}
+const epochs = (): (number | undefined)[] =>
+  walPaths(gitDir).map((path) => decodeWal(readFileSync(path))?.epoch);
 
-/** Whoever held it is gone for longer than git ever holds one. */
-function ageLock(gitDir: string): void {
-  const lock = join(gitDir, 'refs/heads/main.lock');
-  if (existsSync(lock)) utimesSync(lock, 0, 0);
-}
+test.each([
+  ['less than what is written at once', 5 * BLOCK + 7],
+  ['as much', 1024 * 1024],
+  ['more', 2 * 1024 * 1024 + 3],
+])('both files have their size from the start, in zeros, of %s', async (_what, bytes) => {
+  const log = await create(bytes, realFiles);
 
-/** Starts again: everything acknowledged is there, git finds no fault, and writing goes on. */
-async function expectRecovered(gitDir: string, acknowledged: readonly string[]): Promise<string> {
-  ageLock(gitDir);
-  const repository = await openRepository({
-    gitDir,
-    branch: 'main',
-    lockPatienceMs,
-    logBytes: LOG_BYTES,
-  });
-  try {
-    const head = (await repository.head()) ?? '';
-    expectSound(gitDir);
-    const reachable = git(gitDir, ['rev-list', 'main']).split('\n');
-    expect(acknowledged.filter((id) => !reachable.includes(id))).toEqual([]);
-    expect(packFiles(gitDir).filter((name) => name.startsWith('pack-gitplane-'))).toEqual([]);
-    const [next] = await publish(repository, commitOf({ 'a/b': 'after' }));
-    expect(git(gitDir, ['rev-parse', 'main'])).toBe(next);
-    return head;
-  } finally {
-    await repository.close();
-    expect(readdirSync(join(gitDir, 'gitplane'))).toEqual([]);
-    expect(existsSync(join(gitDir, 'refs/heads/main.lock'))).toBe(false);
-    expectSound(gitDir);
+  for (const path of walPaths(gitDir)) {
+    const content = readFileSync(path);
+    expect(content.length).toBe(bytes);
+    expect(content.subarray(BLOCK).every((byte) => byte === 0)).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
   }
-}
-
-type Loss = readonly [title: string, loses: (directory: string) => boolean, remains: Remains];
-
-const losses: readonly (Loss | readonly ['the process dies'])[] = [
-  ['the process dies'],
-  ['the power fails', () => true, 'nothing'],
-  ['the power fails, names were written', () => false, 'nothing'],
-  ['the power fails, names were written and content is garbage', () => false, 'garbage'],
-  ['the power fails, the branch is older', (name) => name.endsWith('heads'), 'all'],
-  ['the power fails, packs are older', (name) => name.endsWith('pack'), 'garbage'],
-];
-
-async function countOperations(): Promise<number> {
-  const one = await scene();
-  const before = one.files.operations.length;
-  await work(one, []);
-  await one.repository.close();
-  return one.files.operations.length - before;
-}
-
-describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
-  const offset = (losses.findIndex(([name]) => name === title) * STRIDE) / losses.length;
-
-  test('at an operation of a publication: nothing acknowledged is missing', async () => {
-    const count = await countOperations();
-    expect(count).toBeGreaterThan(40);
-    for (let at = offset; at < count; at += STRIDE) {
-      const one = await scene();
-      const acknowledged = await crashAt(one, at);
-      if (loses !== undefined) one.files.losePower(loses, remains);
-      await expectRecovered(one.gitDir, acknowledged).catch((error: unknown) => {
-        throw new Error(`after ${one.files.operations.at(-1)}`, { cause: error });
-      });
-    }
-  });
-
-  test('after the answer, and again while the log is replayed', async () => {
-    const replaying = async (crash: number | undefined): Promise<number> => {
-      const one = await scene();
-      const acknowledged: string[] = [];
-      await work(one, acknowledged);
-      one.files.losePower(loses ?? (() => false), loses === undefined ? 'all' : remains);
-      const again = new FragileFiles(temporaryFolder());
-      onTestFinished(() => again.release());
-      if (crash !== undefined) again.inject({ kind: 'crash', at: crash, when: 'after' });
-      const options = { files: again, logger: silent, isOwn: true };
-      ageLock(one.gitDir);
-      await replayLogs(one.gitDir, options).catch((error: unknown) => {
-        if (!isCrash(error)) throw error;
-      });
-      if (crash !== undefined && loses !== undefined) again.losePower(loses, remains);
-      expect(await expectRecovered(one.gitDir, acknowledged)).toBe(acknowledged.at(-1));
-      return again.operations.length;
-    };
-    const count = await replaying(undefined);
-    expect(count).toBeGreaterThan(8);
-    for (let at = offset; at < count; at += STRIDE) await replaying(at);
-  });
+  await log.close();
 });
 
-describe('a disk that refuses', () => {
-  test.each(['ENOSPC', 'EIO'])('%s: what was refused is not there after a crash', async (code) => {
-    const count = await countOperations();
-    for (let at = code === 'EIO' ? 0 : 3; at < count; at += STRIDE) {
-      const one = await scene();
-      const acknowledged: string[] = [];
-      one.files.inject({ kind: 'error', at, code, lasting: false });
-      const error = await work(one, acknowledged).then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      const head = await one.repository.head();
-      if (error !== undefined) expect(error).toBeInstanceOf(StorageError);
-      expectSound(one.gitDir);
-      one.files.losePower(() => false, 'garbage');
-      const found = await expectRecovered(one.gitDir, acknowledged);
-      // Unless it was said to be possible.
-      if ((error as StorageError | undefined)?.moved !== true) expect(found).toBe(head);
-    }
-  });
+test('size and names of both files are flushed before the first record is written', async () => {
+  await create();
 
-  test('what it takes again after it refused is durable', async () => {
-    const one = await scene();
-    one.files.inject({ kind: 'error', at: 0, code: 'ENOSPC', lasting: true });
-    await expect(work(one, [])).rejects.toBeInstanceOf(StorageError);
-    one.files.repair();
-    const acknowledged: string[] = [];
-    await work(one, acknowledged);
-    one.files.losePower(() => true, 'garbage');
-    expect(await expectRecovered(one.gitDir, acknowledged)).toBe(acknowledged.at(-1));
-  });
+  const flushed = ['create', 'write', 'sync'];
+  expect(files.operations).toEqual([
+    ...flushed.map((operation) => `${operation} log-0`),
+    ...flushed.map((operation) => `${operation} log-1`),
+    ...['syncDirectory gitplane', 'open log-0', 'open log-1'],
+    ...['write log-0', 'sync log-0', 'write log-1', 'sync log-1'],
+  ]);
 });
 
-describe('a branch that somebody else moved before the crash', () => {
-  async function acknowledgedAndMoved(
-    move: (gitDir: string) => void,
-  ): Promise<Scene & { acknowledged: readonly string[] }> {
-    const one = await scene();
-    const acknowledged: string[] = [];
-    await work(one, acknowledged);
-    move(one.gitDir);
-    one.files.losePower(() => false, 'garbage');
-    return { ...one, acknowledged };
-  }
+test('a file that is there is not written to, and the one beside it not left behind', async () => {
+  const [first, second] = walPaths(gitDir);
+  writeFileSync(second, 'of another');
 
-  /** What the log of the daemon says of the branch. */
-  async function branchTold(gitDir: string): Promise<unknown> {
-    const told: object[] = [];
-    const logger = { debug: () => undefined, warn: (fields: object) => void told.push(fields) };
-    await replayLogs(gitDir, { files: realFiles, logger, isOwn: true });
-    expect(told.length).toBe(1);
-    return (told[0] as { branch?: unknown }).branch;
-  }
+  await expect(create()).rejects.toMatchObject({ code: 'EEXIST' });
 
-  test('on from the newest write stays where it is', async () => {
-    let pushed = '';
-    const { gitDir, acknowledged } = await acknowledgedAndMoved((place) => {
-      pushed = foreignCommit(place, { files: { pushed: '1' } });
-      git(place, ['update-ref', 'refs/heads/main', pushed]);
-    });
-
-    expect(await branchTold(gitDir)).toBe('ahead');
-    expect(await expectRecovered(gitDir, acknowledged)).toBe(pushed);
-  });
-
-  test('elsewhere stays there, and the writes are kept beside it', async () => {
-    let other = '';
-    const { gitDir, acknowledged } = await acknowledgedAndMoved((place) => {
-      const tree = git(place, ['rev-parse', 'main^{tree}']);
-      other = git(place, ['commit-tree', '-m', 'another history', tree]);
-      git(place, ['update-ref', 'refs/heads/main', other]);
-    });
-
-    expect(await expectRecovered(gitDir, [])).toBe(other);
-    const tip = acknowledged.at(-1) ?? '';
-    expect(git(gitDir, ['rev-parse', `refs/gitplane/lost/${tip}`])).toBe(tip);
-  });
-
-  test.each([
-    ['gone', (path: string) => rmSync(path)],
-    ['empty', (path: string) => writeFileSync(path, '')],
-    ['garbage', (path: string) => writeFileSync(path, '\0'.repeat(41))],
-    ['at a commit that is not there', (path: string) => writeFileSync(path, `${'1'.repeat(40)}\n`)],
-  ])('and is %s is mended', async (_how, damage) => {
-    const { gitDir, acknowledged } = await acknowledgedAndMoved((place) =>
-      damage(join(place, 'refs/heads/main')),
-    );
-
-    expect(await branchTold(gitDir)).toBe('damaged');
-    expect(await expectRecovered(gitDir, acknowledged)).toBe(acknowledged.at(-1));
-  });
+  expect(readFileSync(second, 'utf8')).toBe('of another');
+  expect(readdirSync(join(gitDir, 'gitplane'))).toEqual(['log-1']);
+  expect(first).toContain('log-0');
 });
 
-test('more writes than the log has room for are durable all the same', async () => {
-  const one = await scene();
-  const acknowledged: string[] = [];
-  for (let i = 0; i < 12; i++) {
-    // Some larger than the whole log, and all of them together many times.
-    const size = i % 5 === 4 ? 2 * LOG_BYTES : LOG_BYTES / 2;
-    const content = `${i} `.repeat(size / 2);
-    acknowledged.push(...(await publish(one.repository, commitOf({ [`f${i}`]: content }))));
-  }
-  one.files.losePower(() => false, 'garbage');
-  expect(await expectRecovered(one.gitDir, acknowledged)).toBe(acknowledged.at(-1));
-});
-
-test('a log of a process that is still there is left alone', async () => {
-  const one = await scene(thisOwner);
-  const [id = ''] = await publish(one.repository, commitOf({ d: '1' }));
-  const before = packFiles(one.gitDir);
-
-  await replayLogs(one.gitDir, { files: realFiles, logger: silent, isOwn: false });
-
-  expect(packFiles(one.gitDir)).toEqual(before);
-  expect(before).toContain(`pack-gitplane-${id}.pack`);
-});
-
-test('a log of a process that is gone is brought to git by another that has not the place to itself', async () => {
-  const { gitDir, repository } = await scene();
-  const [id = ''] = await publish(repository, commitOf({ d: '1' }));
-  ageLock(gitDir);
-
-  await replayLogs(gitDir, { files: realFiles, logger: silent, isOwn: false });
-
-  expect(readdirSync(join(gitDir, 'gitplane')).filter((name) => name.startsWith('log-'))).toEqual(
-    [],
-  );
-  expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(false);
-  expect(git(gitDir, ['rev-parse', 'main'])).toBe(id);
-});
-
-test('a log that nothing waits in is left alone by others, whoever may write it', async () => {
-  const { gitDir, repository } = await scene('0123456789ab-7-7');
-  const [id = ''] = await publish(repository, commitOf({ d: '1' }));
-  const folder = join(gitDir, 'gitplane');
-  // Saves: what only the log held is in a pack now.
-  await repository.maintain();
-  const saved = readdirSync(folder).sort();
-  for (const name of ['log-0', 'log-1']) utimesSync(join(folder, name), 1, 1);
-  const asOther = { files: realFiles, logger: silent, isOwn: false };
-
-  await replayLogs(gitDir, asOther);
-
-  expect(readdirSync(folder).sort()).toEqual(saved);
-  expect(saved).toEqual(expect.arrayContaining(['log-0', 'log-1']));
-  expect(await repository.head()).toBe(id);
-
-  await repository.close();
-  // Of a daemon that is about to make its log.
-  for (const name of ['log-0', 'log-1']) writeFileSync(join(folder, name), Buffer.alloc(LOG_BYTES));
-  await replayLogs(gitDir, asOther);
-  expect(readdirSync(folder).sort()).toEqual(['log-0', 'log-1']);
-});
-
-test('an index over many packs that is damaged names none', async () => {
-  const folder = temporaryFolder();
-  const index = Buffer.alloc(60);
-  index.write('MIDX');
-  index.writeUInt8(1, 6);
-  index.write('PNAM', 12);
-  for (const [start, end] of [
-    [100n, 1n],
-    [0n, 2n ** 63n],
-  ] as const) {
-    index.writeBigUInt64BE(start, 16);
-    index.writeBigUInt64BE(end, 28);
-    writeFileSync(join(folder, 'multi-pack-index'), index);
-    expect(await packsOfMultiPackIndex(folder)).toEqual(new Set());
-  }
-});
-
-test('git can clone, pack and check between a write and the time it is brought to its place', async () => {
-  const { gitDir, repository } = await scene(thisOwner);
-  await publish(repository, commitOf({ 'a/b': '1' }));
-  git(gitDir, ['repack', '-d', '-q', '--geometric=2', '--write-midx']);
-  await publish(repository, commitOf({ 'a/b': '2' }));
-  git(gitDir, ['multi-pack-index', 'write']);
-  expectSound(gitDir);
-  await repository.maintain();
-  await publish(repository, commitOf({ 'a/b': '3' }));
-  await repository.close();
-
-  git(gitDir, ['multi-pack-index', 'verify']);
-  expectSound(gitDir);
-  expect(filesOf(gitDir, 'main')).toMatchObject({ 'a/b': '3' });
-});
-
-test.each(['--local', '--no-local'])(
-  'a clone %s has every write, though not the log',
-  async (how) => {
-    const one = await scene(thisOwner);
-    const acknowledged: string[] = [];
-    await work(one, acknowledged);
-    const gitDir = join(temporaryFolder(), 'clone.git');
-    git(one.gitDir, ['clone', '-q', '--mirror', how, one.gitDir, gitDir]);
-    if (how === '--local') expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(true);
-
-    const clone = await openForTest({ gitDir, logBytes: LOG_BYTES });
-
-    expect(await clone.head()).toBe(acknowledged.at(-1));
-    expectSound(gitDir);
-    expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(false);
-    await clone.close();
-    await one.repository.close();
-  },
-);
-
-test('publications that are asked for at once take effect in their order', async () => {
-  const { gitDir, repository } = await scene(thisOwner);
-  let tip = await repository.head();
-  const ends: string[] = [];
-  const all: Promise<unknown>[] = [];
-  for (let i = 0; i < 6; i++) {
-    const batch = repository.begin(tip);
-    await batch.add(commitOf({ [`f${i}`]: `${i}` }));
-    tip = batch.tip;
-    const id = tip ?? '';
-    all.push(batch.publish().then(() => void ends.push(id)));
-  }
-  await Promise.all(all);
-  const history = git(gitDir, ['rev-list', '--reverse', 'main']).split('\n');
-  expect(history.slice(1)).toEqual(ends);
-  expectSound(gitDir);
-});
-
-test('a log that cannot be made is done without', async () => {
-  const folder = temporaryFolder();
-  const gitDir = join(folder, 'repo.git');
-  cpSync(template, gitDir, { recursive: true });
-  const files = new FragileFiles(folder, { kind: 'error', at: 1, code: 'ENOSPC', lasting: false });
-  onTestFinished(() => files.release());
-  const ref = 'refs/heads/main';
-  const options = { files, owner: deadOwner, lockPatienceMs, logBytes: LOG_BYTES };
-  const publisher = new WalPublisher({ gitDir, ref }, options);
-  await publisher.opened();
+test.each([2, 6, 7, 9])('no file is left behind where operation %i fails', async (at) => {
+  files.inject({ kind: 'error', at, code: 'ENOSPC', lasting: false });
+  await expect(create()).rejects.toMatchObject({ code: 'ENOSPC' });
   expect(readdirSync(join(gitDir, 'gitplane'))).toEqual([]);
-  await publisher.settled();
+});
+
+test('a log takes what fits to its last byte, and nothing more', async () => {
+  const log = await create();
+  expect(log.used).toBe(BLOCK);
+  expect(log.record(group(1, 2.5 * BLOCK))?.length).toBe(3 * BLOCK);
+  expect(log.record(group(1, 3 * BLOCK))).toBeUndefined();
+
+  expect(await append(log, group(1))).toBe(1);
+  expect(await append(log, group(2))).toBe(2);
+  expect(log.record(group(3, BLOCK))).toBeUndefined();
+  expect(await append(log, group(3))).toBe(3);
+
+  expect(log.used).toBe(BYTES);
+  expect(log.record(group(4))).toBeUndefined();
+  expect(log.isBroken).toBe(false);
+  expect(found()).toEqual(['123', '']);
+  for (const path of walPaths(gitDir)) expect(statSync(path).size).toBe(BYTES);
+});
+
+test('records that are begun before the last one ended come behind it', async () => {
+  const log = await create();
+  expect(await Promise.all([append(log, group(1)), append(log, group(2))])).toEqual([1, 2]);
+  expect(found()).toEqual(['12', '']);
+});
+
+test('a failed write closes the log, though it has room, until the other file is in use', async () => {
+  const log = await create();
+  await append(log, group(1));
+  files.inject({ kind: 'error', at: 0, code: 'EIO', lasting: false });
+  const operations = files.operations.length;
+  await expect(append(log, group(2))).rejects.toMatchObject({ code: 'EIO' });
+  expect(files.operations.length).toBe(operations + 1);
+
+  expect(log.isBroken).toBe(true);
+  expect(log.record(group(3))).toBeUndefined();
+  await expect(log.cancel(1)).rejects.toBeInstanceOf(StorageError);
+  expect(files.operations.length).toBe(operations + 1);
+
+  expect(log.switchSegment()).toBe(true);
+  expect(log.isBroken).toBe(false);
+  expect(await append(log, group(3))).toBe(1);
+  expect(found()).toEqual(['1', '3']);
+  await log.release();
+  expect(found()).toEqual(['', '3']);
+});
+
+test('a group that is canceled is not found, and what comes behind it is', async () => {
+  const log = await create();
+  const number = await append(log, group(1));
+  await log.cancel(number);
+  await append(log, group(2));
+  expect(found()).toEqual(['2', '']);
+});
+
+test.each([
+  ['no room at all', BYTES],
+  ['less room than its record takes', BYTES + BLOCK / 2],
+])('a log with %s refuses to call off, and does not grow', async (_what, bytes) => {
+  const log = await create(bytes);
+  for (const n of [1, 2, 3]) await append(log, group(n));
+
+  const refused = await log.cancel(3).catch((error: unknown) => error);
+
+  expect(refused).toBeInstanceOf(StorageError);
+  expect((refused as StorageError).cause).toMatchObject({ code: 'ENOSPC' });
+  expect(found()).toEqual(['123', '']);
+  expect(statSync(walPaths(gitDir)[0]).size).toBe(bytes);
+});
+
+test('a log whose last block is free calls off in it', async () => {
+  const log = await create();
+  for (const n of [1, 2]) await append(log, group(n));
+  expect(log.used).toBe(BYTES - BLOCK);
+  await log.cancel(2);
+  expect([log.used, found()]).toEqual([BYTES, ['1', '']]);
+});
+
+test('the other file is not turned to while what it holds is needed', async () => {
+  const log = await create();
+  expect([log.inactive, log.isInactiveUsed]).toEqual([1, false]);
+  await append(log, group(1));
+
+  expect(log.switchSegment()).toBe(true);
+  expect([log.inactive, log.isInactiveUsed, log.used]).toEqual([0, true, BLOCK]);
+  await append(log, group(2));
+  expect(log.switchSegment()).toBe(false);
+  expect([log.inactive, log.isInactiveUsed]).toEqual([0, true]);
+  expect(found()).toEqual(['1', '2']);
+
+  await log.release();
+  expect(log.isInactiveUsed).toBe(false);
+  expect(found()).toEqual(['', '2']);
+  expect(log.switchSegment()).toBe(true);
+  await append(log, group(3));
+  expect(found()).toEqual(['3', '2']);
+});
+
+test('a file that is begun anew has a later epoch than all before it', async () => {
+  const log = await create();
+  expect(epochs()).toEqual([1, 2]);
+  log.switchSegment();
+  await log.release();
+  expect(epochs()).toEqual([3, 2]);
+  log.switchSegment();
+  await log.release();
+  expect(epochs()).toEqual([3, 4]);
+});
+
+test('a file whose release fails is not turned to', async () => {
+  const log = await create();
+  await append(log, group(1));
+  log.switchSegment();
+  files.inject({ kind: 'error', at: 0, code: 'EIO', lasting: false });
+
+  await expect(log.release()).rejects.toMatchObject({ code: 'EIO' });
+
+  expect(log.isInactiveUsed).toBe(true);
+  expect(log.switchSegment()).toBe(false);
+  expect(found()).toEqual(['1', '']);
+});
+
+test('what is removed is removed for good', async () => {
+  const log = await create();
+  await log.remove();
+  expect(readdirSync(join(gitDir, 'gitplane'))).toEqual([]);
+  expect(files.operations.slice(-3)).toEqual([
+    'remove log-0',
+    'remove log-1',
+    'syncDirectory gitplane',
+  ]);
+});
+
+test('what is closed stays, and its files are open no more', async () => {
+  const closed: string[] = [];
+  const counting: DurableFiles = {
+    ...realFiles,
+    open: async (path) => {
+      const { writeAt, close } = await realFiles.open(path);
+      const counted = (): Promise<void> => {
+        closed.push(path);
+        return close();
+      };
+      return { writeAt, close: counted };
+    },
+  };
+  const log = await create(BYTES, counting);
+  await append(log, group(1));
+  await log.close();
+  expect(closed).toEqual(walPaths(gitDir));
+  expect(found()).toEqual(['1', '']);
 });

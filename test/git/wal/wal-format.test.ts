@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { GitError } from '../../../src/git/git-error.ts';
 import type { Publication } from '../../../src/git/publication/publisher.ts';
 import {
-  calledOffPayload,
-  decodeLog,
+  cancellationPayload,
+  decodeWal,
   encodeRecord,
   headPayload,
   publicationPayload,
@@ -39,16 +39,16 @@ const head = (epoch = 7): Buffer =>
     payload: headPayload({ ref: 'refs/heads/main', owner: 'me' }),
   });
 
-test('the bytes of a log come back, without what was called off and what an earlier use left behind', () => {
+test('the bytes of a log come back, without what was canceled and what an earlier use left behind', () => {
   const off = encodeRecord({
-    kind: 'called off',
+    kind: 'canceled',
     epoch: 7,
     sequence: 4,
-    payload: calledOffPayload(2),
+    payload: cancellationPayload(2),
   });
   const bytes = Buffer.concat([head(), record(1), record(2), record(3), off, record(5, 6)]);
 
-  expect(decodeLog(bytes)).toEqual({
+  expect(decodeWal(bytes)).toEqual({
     ref: 'refs/heads/main',
     owner: 'me',
     epoch: 7,
@@ -63,7 +63,7 @@ test.each([
 ])('bytes that are whole and of another version (%s) are not passed over', (_what, text) => {
   const payload = [Buffer.from(text, 'latin1')];
   const other = encodeRecord({ kind: 'publication', epoch: 7, sequence: 2, payload });
-  expect(() => decodeLog(Buffer.concat([head(), record(1), other]))).toThrow(GitError);
+  expect(() => decodeWal(Buffer.concat([head(), record(1), other]))).toThrow(GitError);
 });
 
 test('bytes that were torn anywhere give what came before, and never something else', () => {
@@ -79,7 +79,7 @@ test('bytes that were torn anywhere give what came before, and never something e
       (at, noise) => {
         const torn = Buffer.from(whole);
         torn.set(noise.subarray(0, whole.length - at), at);
-        const read = decodeLog(torn);
+        const read = decodeWal(torn);
         const safe = ends.filter((end) => end <= at).length;
         if (safe === 0 && read === undefined) return;
         const found = read?.publications ?? [];
@@ -100,10 +100,10 @@ test('bytes that were torn anywhere give what came before, and never something e
 });
 
 test('a log that is no log, or begins with another record than its head, is none', () => {
-  expect(decodeLog(Buffer.alloc(0))).toBeUndefined();
-  expect(decodeLog(Buffer.alloc(23, 1))).toBeUndefined();
-  expect(decodeLog(Buffer.alloc(8192))).toBeUndefined();
-  expect(decodeLog(record(0))).toBeUndefined();
+  expect(decodeWal(Buffer.alloc(0))).toBeUndefined();
+  expect(decodeWal(Buffer.alloc(23, 1))).toBeUndefined();
+  expect(decodeWal(Buffer.alloc(8192))).toBeUndefined();
+  expect(decodeWal(record(0))).toBeUndefined();
 });
 
 test('a record that ends where the file does is read, and one that is cut there is not', () => {
@@ -111,8 +111,8 @@ test('a record that ends where the file does is read, and one that is cut there 
   const used = 24 + payload.reduce((sum, { length }) => sum + length, 0);
   const whole = encodeRecord({ kind: 'head', epoch: 7, sequence: 0, payload });
   expect(used).toBeLessThan(whole.length);
-  expect(decodeLog(whole.subarray(0, used))?.epoch).toBe(7);
-  expect(decodeLog(whole.subarray(0, used - 1))).toBeUndefined();
+  expect(decodeWal(whole.subarray(0, used))?.epoch).toBe(7);
+  expect(decodeWal(whole.subarray(0, used - 1))).toBeUndefined();
 });
 
 test('a record has the room of whole blocks, with nothing of other memory behind it', () => {
@@ -125,7 +125,7 @@ test('a record has the room of whole blocks, with nothing of other memory behind
 });
 
 test('a record of another number ends the log', () => {
-  expect(decodeLog(Buffer.concat([head(), record(2)]))?.publications).toEqual([]);
+  expect(decodeWal(Buffer.concat([head(), record(2)]))?.publications).toEqual([]);
 });
 
 /** With a right checksum: kind 9. */
@@ -137,9 +137,9 @@ function unknown(epoch: number): Buffer {
 }
 
 test('a record of a kind that this version does not know is not passed over', () => {
-  expect(() => decodeLog(Buffer.concat([head(), unknown(7), record(2)]))).toThrow(GitError);
+  expect(() => decodeWal(Buffer.concat([head(), unknown(7), record(2)]))).toThrow(GitError);
 });
 
 test('a record of an unknown kind that an earlier use of the file left behind ends the log', () => {
-  expect(decodeLog(Buffer.concat([head(), unknown(6), record(2)]))?.publications).toEqual([]);
+  expect(decodeWal(Buffer.concat([head(), unknown(6), record(2)]))?.publications).toEqual([]);
 });

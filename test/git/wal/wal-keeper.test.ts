@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { PackWorker } from '../../../src/git/publication/pack-worker.ts';
-import type { FullLog } from '../../../src/git/wal/wal-checkpoint.ts';
+import type { FullSegment } from '../../../src/git/wal/wal-checkpoint.ts';
 import { WalKeeper } from '../../../src/git/wal/wal-keeper.ts';
 import { FragileFiles } from '../../support/fragile-files.ts';
 import { temporaryFolder } from '../../support/git.ts';
@@ -12,7 +12,7 @@ const BLOCK = 4096;
 
 let gitDir = '';
 let files: FragileFiles;
-let saved: FullLog[] = [];
+let saved: FullSegment[] = [];
 let removed: (readonly string[])[] = [];
 let refusal: Error | undefined;
 
@@ -28,19 +28,19 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-const workshop: Pick<PackWorker, 'save' | 'remove'> = {
-  save: async (log) => {
+const packWorker: Pick<PackWorker, 'checkpoint' | 'removeReplaced'> = {
+  checkpoint: async (log) => {
     if (refusal !== undefined) throw refusal;
     saved.push(log);
   },
-  remove: async (tips) => void removed.push(tips),
+  removeReplaced: async (tips) => void removed.push(tips),
 };
 
-async function keeper(logBytes = 64 * BLOCK, graceMs = 0): Promise<WalKeeper> {
+async function keeper(segmentBytes = 64 * BLOCK, graceMs = 0): Promise<WalKeeper> {
   const opened = new WalKeeper({
-    ...{ gitDir, ref: 'refs/heads/main', owner: 'me', files, logBytes, graceMs },
-    workshop: workshop as PackWorker,
-    between: async (work) => work(),
+    ...{ gitDir, ref: 'refs/heads/main', owner: 'me', files, segmentBytes, graceMs },
+    packWorker: packWorker as PackWorker,
+    betweenPublications: async (work) => work(),
   });
   await opened.open();
   return opened;
@@ -49,10 +49,10 @@ async function keeper(logBytes = 64 * BLOCK, graceMs = 0): Promise<WalKeeper> {
 async function add(to: WalKeeper, name: string, length = 10): Promise<void> {
   const data = Buffer.alloc(length);
   const objects = [{ id: 'b'.repeat(40), type: 'blob', data, base: undefined }] as const;
-  const record = to.log?.record({ parent: undefined, tip: name, objects });
+  const record = to.wal?.record({ parent: undefined, tip: name, objects });
   if (record === undefined) throw new Error('no room');
-  to.adds(name);
-  await to.log?.append(record);
+  to.willAppend(name);
+  await to.wal?.append(record);
 }
 
 const tipsSaved = (): string[] => saved.map(({ tips }) => tips.join(' '));
@@ -60,30 +60,30 @@ const logs = (): string[] => readdirSync(join(gitDir, 'gitplane'));
 
 test('where the disk has room for few logs there is none', async () => {
   const none = await keeper(2 ** 50);
-  expect(none.log).toBeUndefined();
-  expect(await none.save()).toBe(true);
+  expect(none.wal).toBeUndefined();
+  expect(await none.checkpoint()).toBe(true);
   await none.close();
   expect(saved).toEqual([]);
 });
 
 test('where the disk refuses there is none, and nothing is left behind', async () => {
   files.inject({ kind: 'error', at: 4, code: 'ENOSPC', lasting: false });
-  expect((await keeper()).log).toBeUndefined();
+  expect((await keeper()).wal).toBeUndefined();
   expect(logs()).toEqual([]);
 });
 
 test('a save is of what was added and not forgotten, from the file that was in use', async () => {
   const one = await keeper();
   for (const name of ['a', 'b', 'c']) await add(one, name);
-  one.forget('b');
-  expect(await one.save()).toBe(true);
+  one.notPublished('b');
+  expect(await one.checkpoint()).toBe(true);
   expect(tipsSaved()).toEqual(['a c']);
   expect(saved[0]?.path).toMatch(/log-0$/);
   expect(removed).toEqual([['a', 'c']]);
-  expect(one.log?.isOtherUsed).toBe(false);
+  expect(one.wal?.isInactiveUsed).toBe(false);
 
   await add(one, 'd');
-  await one.save();
+  await one.checkpoint();
   expect(tipsSaved()).toEqual(['a c', 'd']);
   expect(saved[1]?.path).toMatch(/log-1$/);
   await one.close();
@@ -92,9 +92,9 @@ test('a save is of what was added and not forgotten, from the file that was in u
 test('nothing is saved where nothing was added', async () => {
   const one = await keeper();
   const operations = files.operations.length;
-  expect(await one.save()).toBe(true);
+  expect(await one.checkpoint()).toBe(true);
   expect([saved, files.operations.length]).toEqual([[], operations]);
-  expect(one.log?.other).toBe(1);
+  expect(one.wal?.inactive).toBe(1);
   await one.close();
 });
 
@@ -102,18 +102,18 @@ test('a broken log is left for the other file, though it holds nothing', async (
   const one = await keeper();
   files.inject({ kind: 'error', at: 0, code: 'EIO', lasting: false });
   await expect(add(one, 'a')).rejects.toMatchObject({ code: 'EIO' });
-  one.forget('a');
-  expect(one.log?.isBroken).toBe(true);
-  expect(await one.save()).toBe(true);
-  expect(one.log?.isBroken).toBe(false);
-  expect(one.log?.other).toBe(0);
+  one.notPublished('a');
+  expect(one.wal?.isBroken).toBe(true);
+  expect(await one.checkpoint()).toBe(true);
+  expect(one.wal?.isBroken).toBe(false);
+  expect(one.wal?.inactive).toBe(0);
   await one.close();
 });
 
 test('saves that are asked for at once are one', async () => {
   const one = await keeper();
   await add(one, 'a');
-  await Promise.all([one.save(), one.save()]);
+  await Promise.all([one.checkpoint(), one.checkpoint()]);
   expect(tipsSaved()).toEqual(['a']);
   await one.close();
 });
@@ -123,10 +123,10 @@ test('what could not be saved stays in the log and is saved after two seconds', 
   const one = await keeper();
   await add(one, 'a');
   refusal = new Error('full');
-  expect(await one.save()).toBe(false);
+  expect(await one.checkpoint()).toBe(false);
   await add(one, 'b');
-  expect(await one.save()).toBe(false);
-  expect(one.log?.isOtherUsed).toBe(true);
+  expect(await one.checkpoint()).toBe(false);
+  expect(one.wal?.isInactiveUsed).toBe(true);
   expect(removed).toEqual([]);
 
   refusal = undefined;
@@ -134,7 +134,7 @@ test('what could not be saved stays in the log and is saved after two seconds', 
   expect(saved).toEqual([]);
   vi.advanceTimersByTime(1);
   await vi.waitFor(() => expect(tipsSaved()).toEqual(['a']));
-  await vi.waitFor(() => expect(one.log?.isOtherUsed).toBe(false));
+  await vi.waitFor(() => expect(one.wal?.isInactiveUsed).toBe(false));
   await one.close();
   expect(tipsSaved()).toEqual(['a', 'b']);
   expect(logs()).toEqual([]);
@@ -145,7 +145,7 @@ test('a log that could not be saved stays when it is closed', async () => {
   await add(one, 'a');
   refusal = new Error('full');
   await one.close();
-  expect(one.log).toBeUndefined();
+  expect(one.wal).toBeUndefined();
   expect(logs()).toEqual(['log-0', 'log-1']);
 });
 
@@ -153,12 +153,12 @@ test('one group is saved after a second, and once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const one = await keeper();
   await add(one, 'a');
-  one.saveWhenDue();
-  one.saveWhenDue();
+  one.checkpointWhenDue();
+  one.checkpointWhenDue();
   expect(vi.getTimerCount()).toBe(1);
   vi.advanceTimersByTime(999);
   await add(one, 'b');
-  one.saveWhenDue();
+  one.checkpointWhenDue();
   expect(saved).toEqual([]);
   vi.advanceTimersByTime(1);
   await vi.waitFor(() => expect(tipsSaved()).toEqual(['a b']));
@@ -170,8 +170,8 @@ test('a save that is asked for now does not wait for the one that is due later',
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const one = await keeper();
   await add(one, 'a');
-  one.saveSoon(1_000);
-  one.saveSoon(0);
+  one.checkpointSoon(1_000);
+  one.checkpointSoon(0);
   vi.advanceTimersByTime(0);
   await vi.waitFor(() => expect(tipsSaved()).toEqual(['a']));
   await one.close();
@@ -186,9 +186,9 @@ test.each([
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const one = await keeper(groups === 1 ? 64 * BLOCK : 256 * BLOCK);
   for (let n = 0; n < groups; n++) await add(one, `${n}`, (blocks - 0.5) * BLOCK);
-  one.saveWhenDue();
+  one.checkpointWhenDue();
   expect(vi.getTimerCount()).toBe(1 - saves);
-  await one.save();
+  await one.checkpoint();
   expect(saved.length).toBe(1);
   await one.close();
 });
@@ -196,17 +196,17 @@ test.each([
 test('packs stay while all packs are looked at, and go with the next save', async () => {
   const one = await keeper();
   await add(one, 'a');
-  await one.whileStill(async () => {
+  await one.holdPacks(async () => {
     expect([tipsSaved(), removed]).toEqual([['a'], []]);
     await add(one, 'b');
-    await one.save();
+    await one.checkpoint();
     expect(removed).toEqual([]);
   });
   await add(one, 'c');
-  await one.save();
+  await one.checkpoint();
   expect(removed).toEqual([['a', 'b', 'c']]);
   await add(one, 'd');
-  await one.save();
+  await one.checkpoint();
   expect(removed.at(-1)).toEqual(['d']);
   await one.close();
 });
@@ -215,11 +215,11 @@ test('a pack that is replaced stays for scans that listed it, and goes without f
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const one = await keeper(64 * BLOCK, 1_500);
   await add(one, 'a');
-  await one.save();
+  await one.checkpoint();
   expect([tipsSaved(), removed]).toEqual([['a'], []]);
   vi.advanceTimersByTime(1_000);
   await add(one, 'b');
-  await one.save();
+  await one.checkpoint();
   expect(removed).toEqual([]);
   vi.advanceTimersByTime(1_000);
   await vi.waitFor(() => expect(removed).toEqual([['a']]));
@@ -233,9 +233,9 @@ test('a pack that is replaced stays for scans that listed it, and goes without f
 
 test('work on all packs that fails lets packs go again', async () => {
   const one = await keeper();
-  await expect(one.whileStill(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  await expect(one.holdPacks(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   await add(one, 'a');
-  await one.save();
+  await one.checkpoint();
   expect(removed).toEqual([['a']]);
   await one.close();
 });

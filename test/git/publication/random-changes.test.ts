@@ -1,9 +1,9 @@
 /** A law: whatever is added, changed, moved and removed, our commits are those git itself makes. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NewCommit } from '../../src/git/repository.ts';
-import { ada, bareRepository, expectSound, git, openForTest } from '../support/git.ts';
-import { runs } from '../support/properties.ts';
+import type { NewCommit } from '../../../src/git/repository.ts';
+import { ada, bareRepository, expectSound, git, openForTest } from '../../support/git.ts';
+import { runs } from '../../support/properties.ts';
 
 const segment = fc.constantFrom('a', 'b', 'a.b', 'a-b', 'ab', 'teams', 'ä', 'z z');
 const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readRef } from '../../src/git/refs/ref-file.ts';
-import { HeadMovedError } from '../../src/git/repository.ts';
-import { commitOf, expectSound, git, openForTest, publish } from '../support/git.ts';
+import { readRef } from '../../../src/git/refs/ref-file.ts';
+import { HeadMovedError } from '../../../src/git/repository.ts';
+import { commitOf, expectSound, git, openForTest, publish } from '../../support/git.ts';
 
 describe('a packed ref', () => {
   test('is read and moved, and its old line means nothing any more', async () => {

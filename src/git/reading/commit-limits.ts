@@ -6,7 +6,7 @@
 
 import { BlobTooLargeError } from '../git-error.ts';
 import { rootsOfCommit } from '../objects/commit-object.ts';
-import type { Bounded } from '../repository.ts';
+import type { LimitCheck } from '../repository.ts';
 import { MAX_PARENTS, TreeLimitError } from './tree-limits.ts';
 import type { TreeSizes } from './tree-sizes.ts';
 
@@ -15,7 +15,7 @@ export interface CommitRoots {
   readonly parents: readonly string[];
 }
 
-export class CommitBounds {
+export class CommitLimits {
   readonly #sizes: TreeSizes;
   readonly #readCommit: (id: string) => Promise<Buffer>;
 
@@ -43,7 +43,7 @@ export class CommitBounds {
     }
   }
 
-  async of(commit: string): Promise<Bounded> {
+  async of(commit: string): Promise<LimitCheck> {
     let first: string | undefined;
     for (let id: string | undefined = commit; id !== undefined; ) {
       const roots: CommitRoots | string = await this.#rootsOf(id);

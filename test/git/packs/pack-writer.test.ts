@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import isomorphic from 'isomorphic-git';
 import { describe, expect, test } from 'vitest';
-import { applyDelta, reverseDelta } from '../../src/git/objects/delta.ts';
-import { objectId } from '../../src/git/objects/object-id.ts';
-import { Tree } from '../../src/git/objects/tree.ts';
-import { buildPack, type PackObject } from '../../src/git/packs/pack-writer.ts';
+import { applyDelta, reverseDelta } from '../../../src/git/objects/delta.ts';
+import { objectId } from '../../../src/git/objects/object-id.ts';
+import { Tree } from '../../../src/git/objects/tree.ts';
+import { buildPack, type PackObject } from '../../../src/git/packs/pack-writer.ts';
 import {
   bareRepository,
   commitOf,
@@ -19,8 +19,8 @@ import {
   packFiles,
   publish,
   temporaryFolder,
-} from '../support/git.ts';
-import { runs } from '../support/properties.ts';
+} from '../../support/git.ts';
+import { runs } from '../../support/properties.ts';
 
 /** Indexes every pack anew with git, and compares with our index. */
 function expectGitAgrees(gitDir: string): void {

@@ -3,10 +3,10 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { initRepository } from '../../src/git/init-repository.ts';
-import { openRepository } from '../../src/git/open-repository.ts';
-import { commitOf, expectSound, packFiles, publish } from '../support/git.ts';
-import { DISKS_MISSING, mountDisk } from '../support/small-disk.ts';
+import { initRepository } from '../../../src/git/init-repository.ts';
+import { openRepository } from '../../../src/git/open-repository.ts';
+import { commitOf, expectSound, packFiles, publish } from '../../support/git.ts';
+import { DISKS_MISSING, mountDisk } from '../../support/small-disk.ts';
 
 const title =
   'full maintenance leaves a disk alone that has too little room, and says what it needs';

@@ -1,10 +1,17 @@
 /** The limits of what is walked: counted from few objects, and kept by every way to read. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { nameFlaw } from '../../src/git/objects/portable-name.ts';
-import { Reader } from '../../src/git/reading/reader.ts';
-import type { HistoryCommit } from '../../src/git/repository.ts';
-import { blob, commitWithEntry, deepBomb, type Entry, tree, wideBomb } from '../support/bombs.ts';
-import { bareRepository, git } from '../support/git.ts';
+import { nameFlaw } from '../../../src/git/objects/portable-name.ts';
+import { Reader } from '../../../src/git/reading/reader.ts';
+import type { HistoryCommit } from '../../../src/git/repository.ts';
+import {
+  blob,
+  commitWithEntry,
+  deepBomb,
+  type Entry,
+  tree,
+  wideBomb,
+} from '../../support/bombs.ts';
+import { bareRepository, git } from '../../support/git.ts';
 
 let gitDir: string;
 let reader: Reader;
@@ -36,7 +43,7 @@ function commit(id: string, ...parents: string[]): string {
 }
 
 async function problemOf(id: string, of = reader): Promise<string | undefined> {
-  return (await of.boundsOf(id)).problem;
+  return (await of.checkLimits(id)).problem;
 }
 
 async function collect(from: string | undefined, to: string): Promise<HistoryCommit[]> {
@@ -64,7 +71,7 @@ describe('the count of a tree', () => {
     for (let at = 0, n = 1; at <= depth; at += 1, n *= width) counted.push(n);
     const paths = counted.reduce((sum, n) => sum + n, 0) + (counted.at(-1) ?? 0);
     expect(await problemOf(id, readerOf(paths))).toBeUndefined();
-    expect(await problemOf(id, readerOf(paths - 1))).toMatch(/holds more than \d+ paths/);
+    expect(await problemOf(id, readerOf(paths - 1))).toMatch(/has more than \d+ paths/);
   });
 
   test('names the folder that passes the limit by itself', async () => {
@@ -72,12 +79,12 @@ describe('the count of a tree', () => {
     const id = commit(
       tree(gitDir, [file('a'), folder('ok', tree(gitDir, [folder('bomb', bomb)]))]),
     );
-    expect(await problemOf(id)).toMatch(/^"ok\/bomb\/d0000" holds more than 1000 paths/);
+    expect(await problemOf(id)).toMatch(/^"ok\/bomb\/d0000" has more than 1000 paths/);
   });
 
   test('of more paths than a number can hold takes no time', async () => {
     const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, 1000, 60))]));
-    expect(await problemOf(id)).toMatch(/holds more than 1000 paths/);
+    expect(await problemOf(id)).toMatch(/has more than 1000 paths/);
   });
 
   test('64 folders below each other are taken, 65 are not', async () => {
@@ -89,7 +96,7 @@ describe('the count of a tree', () => {
     const name = 'n'.repeat(250);
     let id = tree(gitDir, [file(name)]);
     for (let i = 0; i < 16; i += 1) id = tree(gitDir, [folder(name, id)]);
-    expect(await problemOf(commit(id))).toMatch(/holds a path of more than 4096 bytes/);
+    expect(await problemOf(commit(id))).toMatch(/has a path of more than 4096 bytes/);
   });
 });
 
@@ -100,9 +107,9 @@ describe('a commit beyond the limits', () => {
   });
 
   test('is neither listed nor compared', async () => {
-    await expect(reader.listFiles(bomb)).rejects.toThrow(/is not read: "bomb.*" holds more than/);
-    await expect(reader.diff(root, bomb)).rejects.toThrow(/is not read/);
-    await expect(reader.diff(undefined, bomb)).rejects.toThrow(/is not read/);
+    await expect(reader.listFiles(bomb)).rejects.toThrow(/cannot be read: "bomb.*" has more than/);
+    await expect(reader.diff(root, bomb)).rejects.toThrow(/cannot be read/);
+    await expect(reader.diff(undefined, bomb)).rejects.toThrow(/cannot be read/);
   });
 
   test('changes nothing in history; the next is compared with what stands for it', async () => {
@@ -118,7 +125,7 @@ describe('a commit beyond the limits', () => {
     expect(changes(await collect(bomb, after))).toEqual(expected.slice(2));
     expect(changes(await collect(root, bomb))).toEqual([[bomb, none]]);
     expect((await reader.diff(bomb, after)).map(({ path }) => path)).toEqual(['b']);
-    expect(await reader.boundsOf(bomb)).toMatchObject({ standIn: root });
+    expect(await reader.checkLimits(bomb)).toMatchObject({ standIn: root });
   });
 
   test('as the first of all is the empty tree to the next', async () => {
@@ -128,7 +135,7 @@ describe('a commit beyond the limits', () => {
       [first, []],
       [after, [['b']]],
     ]);
-    expect(await reader.boundsOf(first)).toMatchObject({ standIn: undefined });
+    expect(await reader.checkLimits(first)).toMatchObject({ standIn: undefined });
   });
 
   test('as a parent of a merge is replaced there as well', async () => {
@@ -149,7 +156,7 @@ describe('objections to a push', () => {
     expect(await objections(commitWithEntry(gitDir, file('new'), old))).toEqual([]);
     const copied = folder('copy', git(gitDir, ['rev-parse', `${old}:docs`]));
     expect(await objections(commitWithEntry(gitDir, copied, old))).toEqual([
-      'copy/aux: The path cannot be used: Windows takes it for a device; rename the file',
+      'copy/aux: The path cannot be used: it is the name of a Windows device; rename the file',
     ]);
   });
 
