@@ -1,4 +1,4 @@
-/** A client of etcd over gRPC. Loaded only where there is an etcd; see open-etcd.ts. */
+/** Client of etcd over gRPC. Loaded only when etcd is configured; see open-etcd.ts. */
 import { type ChannelCredentials, credentials as security } from '@grpc/grpc-js';
 import type {
   EtcdWatch,
@@ -20,20 +20,20 @@ import { rangeResponse, txnResponse, wireRange, wireTxn } from './translate.ts';
 import { Watch } from './watch.ts';
 import { COMPACT, RANGE, TXN, type WireRange } from './wire.ts';
 
-const PATIENCE_MS = 12_000;
+const TIMEOUT_MS = 12_000;
 const READ = { attempt: 4000, repeat: true };
-/** etcd itself gives up after 7 seconds, and says so. */
+/** etcd itself fails a write after 7 seconds, with a clear error. */
 const WRITE = { attempt: 8000, repeat: false };
 const COMPACTION = { attempt: 5000, repeat: true };
 
 export class EtcdClient implements RemoteEtcd {
   readonly #members: Members;
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   readonly #watches = new Set<Watch>();
 
   constructor(options: EtcdOptions) {
-    const { endpoints, tls, credentials, patience = PATIENCE_MS, onReplaced } = options;
-    this.#patience = patience;
+    const { endpoints, tls, credentials, timeoutMs = TIMEOUT_MS, onReplaced } = options;
+    this.#timeoutMs = timeoutMs;
     const channel = tls === undefined ? security.createInsecure() : secured(tls);
     this.#members = new Members({ endpoints, security: channel, credentials, onReplaced });
   }
@@ -55,7 +55,7 @@ export class EtcdClient implements RemoteEtcd {
   }
 
   async txn(request: TxnRequest): Promise<TxnResponse> {
-    return txnResponse(await this.#members.call(TXN, wireTxn(request), this.#within(WRITE)));
+    return txnResponse(await this.#members.call(TXN, wireTxn(request), this.#timeouts(WRITE)));
   }
 
   watch(request: WatchRequest): EtcdWatch {
@@ -76,9 +76,9 @@ export class EtcdClient implements RemoteEtcd {
 
   async compact(revision: bigint): Promise<void> {
     try {
-      await this.#members.call(COMPACT, { revision: String(revision) }, this.#within(COMPACTION));
+      await this.#members.call(COMPACT, { revision: String(revision) }, this.#timeouts(COMPACTION));
     } catch (error) {
-      // Somebody was faster, or our first attempt did it.
+      // Another process compacted it, or the first attempt of this call succeeded.
       if (!(error instanceof CompactedRevisionError)) throw error;
     }
   }
@@ -88,13 +88,13 @@ export class EtcdClient implements RemoteEtcd {
     for (const watch of this.#watches) watch.close();
   }
 
-  #within(of: Omit<MemberTimeouts, 'total'>): MemberTimeouts {
-    return { ...of, total: this.#patience };
+  #timeouts(timeouts: Omit<MemberTimeouts, 'total'>): MemberTimeouts {
+    return { ...timeouts, total: this.#timeoutMs };
   }
 
   async #range(request: WireRange): Promise<RangeResponse> {
     try {
-      const answer = await this.#members.call(RANGE, request, this.#within(READ));
+      const answer = await this.#members.call(RANGE, request, this.#timeouts(READ));
       return rangeResponse(answer, BigInt(answer.header?.revision ?? 0));
     } catch (error) {
       if (!(error instanceof CompactedRevisionError)) throw error;

@@ -1,11 +1,11 @@
-/** `EFULL`: its quota is used up. `EUNREACH`: no member answers. `EREFUSED`: it refuses otherwise. */
+/** `EFULL`: the quota is used up. `EUNREACH`: no member answers. `EREFUSED`: any other refusal. */
 export type EtcdErrorCode = 'EFULL' | 'EUNREACH' | 'EREFUSED';
 
-/** Why etcd did not do what it was asked. The message names the place and the remedy. */
+/** A failed call to etcd. The message contains the address and the remedy. */
 export class EtcdError extends Error {
-  /** It may have happened all the same. */
+  /** True if the call may have taken effect nevertheless. */
   readonly unknown: boolean;
-  /** Undefined: the client did not ask etcd, or could not read its answer. */
+  /** Undefined: the client did not send the call, or could not parse the response. */
   readonly code: EtcdErrorCode | undefined;
 
   constructor(
@@ -19,7 +19,7 @@ export class EtcdError extends Error {
   }
 }
 
-/** etcd does not have that revision any more. */
+/** etcd has compacted the revision. */
 export class CompactedRevisionError extends EtcdError {
   readonly revision: bigint;
 

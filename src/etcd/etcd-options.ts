@@ -1,30 +1,30 @@
-/** How an etcd is reached. */
+/** Connection to an etcd cluster. */
 export interface EtcdOptions {
-  /** `host:port`; the next one is asked where one fails. */
+  /** `host:port` of the members. If one fails, the next one is tried. */
   readonly endpoints: readonly string[];
-  /** Absent: everything goes in the clear. */
+  /** Absent: the connection is not encrypted. */
   readonly tls?: EtcdTls | undefined;
   readonly credentials?: EtcdCredentials | undefined;
-  /** Milliseconds that members are tried for until a call fails; absent: 12,000. */
-  readonly patience?: number | undefined;
+  /** Time limit of a call over all members, in milliseconds; absent: 12,000. */
+  readonly timeoutMs?: number | undefined;
   /**
-   * Called when etcd is not what it was: another cluster answers under its addresses, or this one
-   * was put back to an earlier time. Whatever is asked of it is refused from then on.
+   * Called when etcd is no longer the same store: another cluster answers at its addresses, or this one
+   * was restored to an earlier time. All later calls fail.
    */
   readonly onReplaced?: ((reason: string) => void) | undefined;
 }
 
-/** PEM. */
+/** PEM files. */
 export interface EtcdTls {
   /** Absent: the authorities that Node trusts. */
   readonly ca?: Buffer | undefined;
-  /** Both or none. */
+  /** Client certificate and key: both or none. */
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
 }
 
 export interface EtcdCredentials {
   readonly username: string;
-  /** Asked at every signing in, so that it can be changed while we run. */
+  /** Called at every authentication, so that the password can change at run time. */
   password(): string | Promise<string>;
 }

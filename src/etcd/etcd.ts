@@ -1,6 +1,6 @@
 /**
- * What we use of etcd's v3 API, in our words: keys are UTF-8 text, values are bytes, revisions and
- * ids are bigint. Nothing in this folder knows what is kept there.
+ * Interface to the part of the etcd v3 API in use: keys are UTF-8 text, values are bytes, revisions and
+ * ids are bigint. This folder knows nothing about the data.
  */
 
 import type { EtcdTls } from './etcd-options.ts';
@@ -10,26 +10,26 @@ export interface KeyValue {
   readonly value: Buffer;
   readonly createRevision: bigint;
   readonly modRevision: bigint;
-  /** The lease that it goes with; 0n: none. */
+  /** Lease that the key is attached to; 0n: none. */
   readonly lease: bigint;
 }
 
 export interface RangeRequest {
   readonly key: string;
-  /** All keys that begin with `key`; '' is every key. */
+  /** Selects all keys that begin with `key`; '' selects every key. */
   readonly prefix?: boolean;
-  /** The first key that is not meant any more; overrides `prefix`. */
+  /** First key after the range; overrides `prefix`. */
   readonly end?: string;
   readonly limit?: number;
-  /** As of this revision; absent: now. */
+  /** Reads at this revision; absent: at the current one. */
   readonly revision?: bigint;
   readonly keysOnly?: boolean;
-  /** May be answered by a member that lags behind. */
+  /** Allows an answer of a member that lags behind. */
   readonly serializable?: boolean;
 }
 
 export interface RangeResponse {
-  /** Of the whole store when it answered. */
+  /** Revision of the store at the time of the answer. */
   readonly revision: bigint;
   /** In bytewise order. */
   readonly kvs: readonly KeyValue[];
@@ -37,7 +37,7 @@ export interface RangeResponse {
   readonly count: number;
 }
 
-/** What must be so for a transaction to happen. */
+/** Condition of a transaction. */
 export type Compare =
   | { readonly key: string; readonly createRevision: bigint }
   | { readonly key: string; readonly modRevision: bigint }
@@ -51,24 +51,24 @@ export type Operation =
 export interface TxnRequest {
   readonly compare: readonly Compare[];
   readonly operations: readonly Operation[];
-  /** What happens when it is not so. */
+  /** Runs if a condition is false. */
   readonly otherwise?: readonly Operation[];
 }
 
 export interface TxnResponse {
   readonly succeeded: boolean;
   readonly revision: bigint;
-  /** Of the range operations of the branch that was taken, in order. */
+  /** Results of the range operations of the branch that ran, in order. */
   readonly ranges: readonly RangeResponse[];
 }
 
 export interface WatchEvent {
   readonly type: 'put' | 'delete';
-  /** Of a deletion: only key and modRevision count. */
+  /** For a deletion, only key and modRevision are set. */
   readonly kv: KeyValue;
 }
 
-/** Everything that one revision changed below the watched keys, never a part of it. */
+/** All changes of one revision below the watched keys, never a part of them. */
 export interface WatchBatch {
   readonly revision: bigint;
   readonly events: readonly WatchEvent[];
@@ -78,13 +78,13 @@ export interface WatchRequest {
   readonly key: string;
   readonly prefix?: boolean;
   readonly end?: string;
-  /** The first revision that is wanted; absent: from when etcd hears of it, a moment after the call. */
+  /** First revision to deliver; absent: the one after the current revision. */
   readonly from?: bigint;
 }
 
 /**
- * Goes on by itself when a connection or member is lost: no gap, no repetition. Ends by throwing
- * CompactedRevisionError when etcd does not have the revision any more, or when it is closed.
+ * Survives the loss of a connection or member, without gap and without repetition. Iteration throws
+ * CompactedRevisionError if etcd has compacted the next revision. It ends when the watch is closed.
  */
 export interface EtcdWatch extends AsyncIterable<WatchBatch> {
   close(): void;
@@ -93,40 +93,40 @@ export interface EtcdWatch extends AsyncIterable<WatchBatch> {
 export interface Lease {
   readonly id: bigint;
   /**
-   * Until when the lease surely lives, in the milliseconds of performance.now(): counted from when
-   * the last renewal that was answered had been sent.
+   * Time until which the lease is surely alive, in milliseconds of performance.now(). Counted from the
+   * sending of the last renewal that was answered.
    */
   readonly deadline: number;
-  /** Aborted when etcd says that the lease is gone, or when its deadline has passed. */
+  /** Aborted when etcd reports that the lease is gone, or when its deadline has passed. */
   readonly lost: AbortSignal;
-  /** Gives it back at once, and every key with it. */
+  /** Revokes the lease at once, and deletes every key attached to it. */
   revoke(): Promise<void>;
 }
 
 export interface Etcd {
-  /** For people: `etcd://a:2379,b:2379`. */
+  /** Address for messages: `etcd://a:2379,b:2379`. */
   readonly place: string;
   range(request: RangeRequest): Promise<RangeResponse>;
-  /** All keys at one revision, page by page, however many they are. */
+  /** Reads all keys of the range at one revision, page by page. */
   scan(request: RangeRequest): AsyncIterable<KeyValue> & { readonly revision: Promise<bigint> };
   /**
-   * Never sent twice: where it is not known whether it happened (the connection broke), it throws
-   * an EtcdError with `unknown: true`.
+   * Never sent twice. If the outcome is unknown (the connection broke), it throws an EtcdError with
+   * `unknown: true`.
    */
   txn(request: TxnRequest): Promise<TxnResponse>;
   watch(request: WatchRequest): EtcdWatch;
-  /** Renewed every third of its life until it is revoked. */
+  /** Grants a lease, renewed every third of its TTL until it is revoked. */
   grant(ttlSeconds: number): Promise<Lease>;
-  /** Forgets what was before the revision. */
+  /** Compacts all revisions before this one. */
   compact(revision: bigint): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An etcd that is reached over the network. */
+/** An etcd cluster on the network. */
 export interface RemoteEtcd extends Etcd {
   /**
-   * Connects with these files from now on. A connection that is there ends when what is under way on
-   * it has ended. Throws for a key that is not the certificate's.
+   * Uses these files for new connections. The current connection closes when its calls have ended.
+   * Throws if the key does not belong to the certificate.
    */
   useTls(tls: EtcdTls): void;
 }

@@ -1,8 +1,8 @@
 /**
- * One member of etcd and the connection to it. While anything is under way the member is asked
- * something that it can answer by itself. One that does not answer for a while (it is stopped, or
- * the network swallows everything), or knows no leader for as long (it is cut off from the others),
- * is given up with all that waits for it.
+ * One member of etcd and the connection to it. While calls are pending, the client probes the member
+ * with a request that it can answer by itself. If it does not answer for a while (it is stopped, or the
+ * network drops all packets), or has no leader for as long (it is partitioned), the connection is
+ * dropped with all pending calls.
  */
 import {
   type ChannelCredentials,
@@ -16,7 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { type Method, RANGE } from './wire.ts';
 
-/** A member is dead when it did not answer well for this many ticks in a row, so far apart. */
+/** A member counts as dead after this many ticks in a row without a good answer. */
 const TICK_MS = 500;
 const SILENT_TICKS = 4;
 const CONNECT_MS = 2000;
@@ -27,7 +27,7 @@ const OPTIONS: ChannelOptions = {
   'grpc.max_send_message_length': -1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2000,
-  // A connection of our own: giving it up makes a new one.
+  // A connection pool of its own, so that dropping a connection makes a new one.
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_http_proxy': 0,
   'grpc.enable_retries': 0,
@@ -37,14 +37,14 @@ const OPTIONS: ChannelOptions = {
 
 export interface CallOptions {
   readonly metadata: Metadata;
-  /** Milliseconds that the answer may take. */
-  readonly within: number;
+  /** Time limit for the response in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 export interface StreamOptions {
   readonly metadata: Metadata;
-  /** Absent: it may last for ever. */
-  readonly within?: number;
+  /** Absent: no time limit. */
+  readonly timeoutMs?: number;
 }
 
 interface Pending {
@@ -57,11 +57,11 @@ export class Member {
   #client: Client;
   readonly #pending = new Set<Pending>();
   #ticking: NodeJS.Timeout | undefined;
-  /** Since a question that is not answered well yet. */
+  /** Ticks since the probe that has no good answer yet. */
   #ticks: number | undefined;
-  #question: Pending | undefined;
-  /** There was no connection when somebody wanted one last. */
-  #why = 'No connection established in time';
+  #probe: Pending | undefined;
+  /** Reason for the last missing connection. */
+  #lastError = 'No connection established in time';
   #closed = false;
 
   constructor(address: string, credentials: ChannelCredentials) {
@@ -70,18 +70,18 @@ export class Member {
     this.#client = new Client(address, credentials, OPTIONS);
   }
 
-  /** Rejects with a ServiceError. Nothing is sent before there is a connection. */
-  async call<Request, Answer>(
-    method: Method<Request, Answer>,
+  /** Rejects with a ServiceError. Nothing is sent before the connection is established. */
+  async call<Request, Reply>(
+    method: Method<Request, Reply>,
     request: Request,
-    { metadata, within }: CallOptions,
-  ): Promise<Answer> {
+    { metadata, timeoutMs }: CallOptions,
+  ): Promise<Reply> {
     const start = performance.now();
-    await this.#connected(Math.min(CONNECT_MS, within));
-    const left = within - (performance.now() - start);
-    return await new Promise<Answer>((resolve, reject) => {
-      const done = (error: ServiceError | null, answer?: Answer): void => {
-        this.#settled(call);
+    await this.#connected(Math.min(CONNECT_MS, timeoutMs));
+    const left = timeoutMs - (performance.now() - start);
+    return await new Promise<Reply>((resolve, reject) => {
+      const done = (error: ServiceError | null, answer?: Reply): void => {
+        this.#untrack(call);
         if (error !== null) reject(error);
         else if (answer === undefined) reject(failure(status.INTERNAL, 'No answer'));
         else resolve(answer);
@@ -97,37 +97,37 @@ export class Member {
           done,
         ),
       );
-      this.#begun(call);
+      this.#track(call);
     });
   }
 
-  /** A stream that is counted as under way until it ends. It needs a listener for `error`. */
-  async stream<Request, Answer>(
-    method: Method<Request, Answer>,
-    { metadata, within }: StreamOptions,
-  ): Promise<ClientDuplexStream<Request, Answer>> {
-    await this.#connected(Math.min(CONNECT_MS, within ?? CONNECT_MS));
+  /** Opens a stream, which counts as pending until it ends. It needs a listener for `error`. */
+  async stream<Request, Reply>(
+    method: Method<Request, Reply>,
+    { metadata, timeoutMs }: StreamOptions,
+  ): Promise<ClientDuplexStream<Request, Reply>> {
+    await this.#connected(Math.min(CONNECT_MS, timeoutMs ?? CONNECT_MS));
     const stream = this.#open((client) =>
       client.makeBidiStreamRequest(
         method.path,
         method.requestSerialize,
         method.responseDeserialize,
         metadata,
-        within === undefined ? {} : { deadline: Date.now() + within },
+        timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs },
       ),
     );
-    this.#begun(stream);
-    const settled = (): void => this.#settled(stream);
-    stream.on('status', settled).on('error', settled).on('close', settled);
+    this.#track(stream);
+    const untrack = (): void => this.#untrack(stream);
+    stream.on('status', untrack).on('error', untrack).on('close', untrack);
     return stream;
   }
 
-  /** Connects anew, with these credentials; calls and streams of the connection before go on. */
+  /** Reconnects with these credentials; calls and streams of the old connection continue. */
   secure(credentials: ChannelCredentials): void {
     if (this.#closed) return;
     const before = this.#client;
-    this.#question?.cancel();
-    this.#question = undefined;
+    this.#probe?.cancel();
+    this.#probe = undefined;
     this.#credentials = credentials;
     this.#client = new Client(this.address, credentials, OPTIONS);
     before.close();
@@ -139,7 +139,7 @@ export class Member {
     this.#client.close();
   }
 
-  /** The library throws when the connection was closed by us; nothing was sent then. */
+  /** The library throws if the connection was closed by this client; then nothing was sent. */
   #open<T>(make: (client: Client) => T): T {
     try {
       return make(this.#client);
@@ -148,12 +148,12 @@ export class Member {
     }
   }
 
-  #begun(pending: Pending): void {
+  #track(pending: Pending): void {
     this.#pending.add(pending);
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  #settled(pending: Pending): void {
+  #untrack(pending: Pending): void {
     this.#pending.delete(pending);
     if (this.#pending.size > 0) return;
     clearInterval(this.#ticking);
@@ -161,23 +161,23 @@ export class Member {
     this.#ticks = undefined;
   }
 
-  /** Ticks are counted, not milliseconds: a process that was stopped itself blames nobody. */
+  /** Counts ticks instead of milliseconds, so that a pause of this process blames no member. */
   #tick(): void {
     this.#ticks = (this.#ticks ?? -1) + 1;
-    if (this.#ticks > SILENT_TICKS) this.#giveUp();
-    else if (this.#question === undefined) this.#ask();
+    if (this.#ticks > SILENT_TICKS) this.#dropConnection();
+    else if (this.#probe === undefined) this.#sendProbe();
   }
 
-  #ask(): void {
+  #sendProbe(): void {
     const client = this.#client;
     const answered = (error: ServiceError | null): void => {
       if (client !== this.#client) return;
-      this.#question = undefined;
-      // A refusal for want of a token is an answer, too.
+      this.#probe = undefined;
+      // A refusal for a missing token is a good answer too.
       if (error?.details !== NO_LEADER) this.#ticks = undefined;
     };
     const { path, requestSerialize, responseDeserialize } = RANGE;
-    this.#question = client.makeUnaryRequest(
+    this.#probe = client.makeUnaryRequest(
       path,
       requestSerialize,
       responseDeserialize,
@@ -187,28 +187,28 @@ export class Member {
     );
   }
 
-  #giveUp(): void {
+  #dropConnection(): void {
     const client = this.#client;
-    const question = this.#question;
+    const probe = this.#probe;
     this.#ticks = undefined;
-    this.#question = undefined;
-    question?.cancel();
+    this.#probe = undefined;
+    probe?.cancel();
     if (!this.#closed) this.#client = new Client(this.address, this.#credentials, OPTIONS);
     this.#cancelAll();
     client.close();
   }
 
   #cancelAll(): void {
-    this.#question?.cancel();
+    this.#probe?.cancel();
     for (const pending of [...this.#pending]) {
-      this.#settled(pending);
+      this.#untrack(pending);
       pending.cancel();
     }
   }
 
-  async #connected(within: number): Promise<void> {
+  async #connected(timeoutMs: number): Promise<void> {
     if (this.#closed) throw closedBefore();
-    const until = Date.now() + within;
+    const until = Date.now() + timeoutMs;
     const channel = this.#client.getChannel();
     for (let state = channel.getConnectivityState(true); ; ) {
       if (state === connectivityState.READY) return;
@@ -216,37 +216,37 @@ export class Member {
       await new Promise<void>((resolve, reject) => {
         channel.watchConnectivityState(state, until, (error) => {
           if (error === undefined) resolve();
-          else reject(failure(status.UNAVAILABLE, this.#why));
+          else reject(failure(status.UNAVAILABLE, this.#lastError));
         });
       });
       state = channel.getConnectivityState(true);
       if (state !== connectivityState.TRANSIENT_FAILURE) continue;
-      this.#why = await this.#whyNot();
-      throw failure(status.UNAVAILABLE, this.#why);
+      this.#lastError = await this.#connectError();
+      throw failure(status.UNAVAILABLE, this.#lastError);
     }
   }
 
-  /** The library tells only those who call. */
-  #whyNot(): Promise<string> {
+  /** Finds the reason for a missing connection: the library reports it only to a call. */
+  #connectError(): Promise<string> {
     return new Promise((resolve) => {
       const { path, requestSerialize, responseDeserialize } = RANGE;
-      const told = (error: ServiceError | null): void =>
-        resolve(error === null ? this.#why : notSent(error.details));
-      const question = { key: Buffer.of(0), serializable: true, count_only: true };
+      const done = (error: ServiceError | null): void =>
+        resolve(error === null ? this.#lastError : notSent(error.details));
+      const probe = { key: Buffer.of(0), serializable: true, count_only: true };
       const options = { deadline: Date.now() + TICK_MS };
       this.#client.makeUnaryRequest(
         path,
         requestSerialize,
         responseDeserialize,
-        question,
+        probe,
         options,
-        told,
+        done,
       );
     });
   }
 }
 
-/** A member that was cut off from the others says so, instead of answering for itself or waiting. */
+/** Makes a partitioned member fail the call, instead of waiting or answering from old data. */
 export function withLeader(): Metadata {
   const metadata = new Metadata();
   metadata.set('hasleader', 'true');
@@ -254,8 +254,8 @@ export function withLeader(): Metadata {
 }
 
 function notSent(details: string): string {
-  const why = /Last error: (.*?)\. Resolution note/.exec(details)?.[1] ?? details;
-  return `No connection established: ${why}`;
+  const reason = /Last error: (.*?)\. Resolution note/.exec(details)?.[1] ?? details;
+  return `No connection established: ${reason}`;
 }
 
 function closedBefore(): CallFailure & Error {
@@ -268,7 +268,7 @@ export function failure(code: status, details: string): CallFailure & Error {
   return Object.assign(new Error(details), { code, details });
 }
 
-/** Whether a member, or the way to it, is to blame. */
+/** True if the call failed because of the member or the connection to it. */
 export function isFailure(error: unknown): error is CallFailure & Error {
   return error instanceof Error && 'details' in error && 'code' in error;
 }

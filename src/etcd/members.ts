@@ -1,18 +1,18 @@
-/** All members: which one is asked, when another one is, with which token. */
+/** All members: selects the member for each call, handles failover, and authenticates. */
 import { type ChannelCredentials, Metadata } from '@grpc/grpc-js';
 import { backoffAfter, pause } from '../concurrency/index.ts';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
 import type { EtcdCredentials, EtcdOptions } from './etcd-options.ts';
 import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
-import { type Fate, fateOf, isCompacted, isFull, remedyFor } from './refusal.ts';
-import { type Answer, AUTHENTICATE, type Method } from './wire.ts';
+import { type FailureKind, classifyFailure, isCompacted, isFull, remedyFor } from './call-failure.ts';
+import { type WireResponse, AUTHENTICATE, type Method } from './wire.ts';
 
 export interface MemberTimeouts {
-  /** Milliseconds until it is given up altogether. */
+  /** Time limit of the call in milliseconds. */
   readonly total: number;
-  /** Milliseconds that one member has. */
+  /** Time limit per member in milliseconds. */
   readonly attempt: number;
-  /** Whether what may have happened is asked for again. */
+  /** True if the call is retried even when its outcome is unknown. */
   readonly repeat: boolean;
 }
 
@@ -28,18 +28,18 @@ export class Members {
   #current = 0;
   #token: Promise<string> | undefined;
   #cluster: string | undefined;
-  /** The newest revision that was told. */
+  /** Newest revision in any response. */
   #newest = 0n;
   #replaced: string | undefined;
 
   constructor(
-    of: { security: ChannelCredentials } & Pick<
+    options: { security: ChannelCredentials } & Pick<
       EtcdOptions,
       'endpoints' | 'credentials' | 'onReplaced'
     >,
   ) {
-    const { endpoints, security, credentials, onReplaced } = of;
-    if (endpoints.length === 0) throw new EtcdError('No member of etcd is named');
+    const { endpoints, security, credentials, onReplaced } = options;
+    if (endpoints.length === 0) throw new EtcdError('The list of etcd endpoints is empty');
     this.place = `etcd://${endpoints.join()}`;
     this.#members = endpoints.map((endpoint) => new Member(endpoint, security));
     this.#credentials = credentials;
@@ -54,7 +54,7 @@ export class Members {
     return this.#closing.signal.aborted;
   }
 
-  /** The next one is asked from now on, unless somebody changed it already. */
+  /** Selects the next member, unless another call has done so already. */
   leave(member: Member): void {
     if (this.current === member) this.#current = (this.#current + 1) % this.#members.length;
   }
@@ -68,31 +68,31 @@ export class Members {
     for (const member of this.#members) member.close();
   }
 
-  /** Metadata for a call; with the token, where there is one. */
+  /** Metadata for a call, with the token if there is one. */
   async metadata(): Promise<Metadata> {
     const metadata = withLeader();
     if (this.#credentials !== undefined) metadata.set('token', await this.#signedIn());
     return metadata;
   }
 
-  /** For one call, whatever the number of its attempts. */
-  renewal(): Renewal {
-    return new Renewal(this, this.#credentials !== undefined);
+  /** Token renewals of one call, over all its attempts. */
+  tokenRetry(): TokenRetry {
+    return new TokenRetry(this, this.#credentials !== undefined);
   }
 
-  /** To be called when the token was refused. */
+  /** Call after the token was refused. */
   forgetToken(): void {
     this.#token = undefined;
   }
 
   /** Throws EtcdError. */
-  async call<Request, Reply extends Answer>(
+  async call<Request, Reply extends WireResponse>(
     method: Method<Request, Reply>,
     request: Request,
-    patience: MemberTimeouts,
+    timeouts: MemberTimeouts,
   ): Promise<Reply> {
-    const until = performance.now() + patience.total;
-    const renewal = this.renewal();
+    const until = performance.now() + timeouts.total;
+    const tokenRetry = this.tokenRetry();
     for (let attempt = 1; ; attempt++) {
       const member = this.current;
       const left = until - performance.now();
@@ -100,7 +100,7 @@ export class Members {
       try {
         const options = {
           metadata: await this.metadata(),
-          within: Math.min(patience.attempt, Math.max(left, 1)),
+          timeoutMs: Math.min(timeouts.attempt, Math.max(left, 1)),
         };
         const answer = await member.call(method, request, options);
         this.checkCluster(answer);
@@ -108,60 +108,60 @@ export class Members {
         return answer;
       } catch (error) {
         if (!isFailure(error)) throw error;
-        const fate = renewal.fate(error);
-        if (fate === 'sign-in') continue;
-        if (fate === 'refused' || this.closed) throw this.refusal(error, fate);
+        const kind = tokenRetry.classify(error);
+        if (kind === 'sign-in') continue;
+        if (kind === 'refused' || this.closed) throw this.errorOf(error, kind);
         this.leave(member);
-        const again = fate === 'elsewhere' || patience.repeat;
-        if (!again || performance.now() >= until) throw this.refusal(error, fate);
+        const again = kind === 'elsewhere' || timeouts.repeat;
+        if (!again || performance.now() >= until) throw this.errorOf(error, kind);
       }
       await this.pause(attempt);
     }
   }
 
-  /** None before every member was asked, then longer and longer. */
+  /** Backoff between attempts: none until every member was tried, then doubling. */
   async pause(attempt: number): Promise<void> {
     const rounds = Math.floor(attempt / this.#members.length);
     if (rounds > 0) await pause(backoffAfter(rounds, BACKOFF), this.#closing.signal);
   }
 
-  /** Throws for an answer of another cluster: its revisions mean something else. */
-  checkCluster({ header }: Answer): void {
+  /** Throws for a response of another cluster, whose revisions have another meaning. */
+  checkCluster({ header }: WireResponse): void {
     const cluster = header?.cluster_id;
     if (this.#replaced !== undefined) throw new EtcdError(this.#replaced);
     this.#cluster ??= cluster;
     if (cluster === this.#cluster) return;
-    this.#refuse(`is another cluster than before (${cluster}, not ${this.#cluster})`);
+    this.#markReplaced(`is another cluster than before (${cluster}, not ${this.#cluster})`);
   }
 
-  /** What is answered by most members is never older than what was known when it was asked. */
-  #checkTime({ header }: Answer, newest: bigint): void {
+  /** A linearizable response is never older than the newest revision at the time of the request. */
+  #checkTime({ header }: WireResponse, newest: bigint): void {
     const revision = BigInt(header?.revision ?? 0);
     if (revision > this.#newest) this.#newest = revision;
     if (revision !== 0n && revision < newest) {
-      this.#refuse(`is at revision ${revision}, and was at ${newest} before`);
+      this.#markReplaced(`is at revision ${revision}, and was at ${newest} before`);
     }
   }
 
-  #refuse(what: string): never {
-    this.#replaced = `${this.place} ${what}; if it was restored from a backup, restart whatever uses it`;
+  #markReplaced(problem: string): never {
+    this.#replaced = `${this.place} ${problem}; if it was restored from a backup, restart everything that uses it`;
     this.#onReplaced?.(this.#replaced);
     throw new EtcdError(this.#replaced);
   }
 
-  /** For what was refused or given up. */
-  refusal(error: CallFailure & Error, fate: Fate): EtcdError {
+  /** Error of a failed call. */
+  errorOf(error: CallFailure & Error, kind: FailureKind): EtcdError {
     const { details } = error;
     if (this.closed) return closedError(this.place);
     if (isCompacted(error)) return new CompactedRevisionError(0n);
-    if (fate === 'refused' || fate === 'sign-in') {
+    if (kind === 'refused' || kind === 'sign-in') {
       const code = isFull(error) ? 'EFULL' : 'EREFUSED';
       const message = `${this.place} refuses: ${details}${remedyFor(error)}`;
       return new EtcdError(message, { cause: error, code });
     }
-    const unknown = fate === 'unknown';
+    const unknown = kind === 'unknown';
     const message = unknown
-      ? `${this.place} did not say whether it was done: ${details}`
+      ? `${this.place} did not confirm if it was done: ${details}`
       : `${this.place} cannot be reached: ${details}`;
     return new EtcdError(message, { cause: error, unknown, code: 'EUNREACH' });
   }
@@ -181,8 +181,8 @@ export class Members {
     try {
       return await password();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new EtcdError(`The password for ${this.place} cannot be read: ${why}`, {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new EtcdError(`The password for ${this.place} cannot be read: ${reason}`, {
         cause: error,
       });
     }
@@ -192,13 +192,13 @@ export class Members {
     const { username: name, password } = this.#credentials as EtcdCredentials;
     const request = { name, password: await this.#read(password) };
     const metadata = new Metadata();
-    const within = SIGN_IN_MS;
-    return (await this.current.call(AUTHENTICATE, request, { metadata, within })).token;
+    const timeoutMs = SIGN_IN_MS;
+    return (await this.current.call(AUTHENTICATE, request, { metadata, timeoutMs })).token;
   }
 }
 
-/** A token is renewed once a call: one that is refused when it is new will be refused again. */
-export class Renewal {
+/** Limits token renewals of one call: a new token that is refused would be refused again. */
+export class TokenRetry {
   readonly #members: Members;
   #left: number;
 
@@ -207,9 +207,9 @@ export class Renewal {
     this.#left = isSignedIn ? 2 : 0;
   }
 
-  fate(error: CallFailure): Fate {
-    const fate = fateOf(error);
-    if (fate !== 'sign-in') return fate;
+  classify(error: CallFailure): FailureKind {
+    const kind = classifyFailure(error);
+    if (kind !== 'sign-in') return kind;
     if (this.#left-- <= 0) return 'refused';
     this.#members.forgetToken();
     return 'sign-in';

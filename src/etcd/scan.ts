@@ -1,10 +1,10 @@
-/** All keys of a range at one revision, page by page: the next one is fetched while one is read. */
+/** Reads all keys of a range at one revision in pages, with one page of read-ahead. */
 import type { KeyValue, RangeResponse } from './etcd.ts';
 import type { WireRange } from './wire.ts';
 
 const FIRST_PAGE = 64;
-const LARGEST_PAGE = 10_000;
-/** A page is to come to about this. */
+const MAX_PAGE = 10_000;
+/** Target size of a page. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 type Ask = (request: WireRange) => Promise<RangeResponse>;
@@ -23,7 +23,7 @@ export class Scan implements AsyncIterable<KeyValue> {
     this.revision = this.#first.then(({ revision }) =>
       asked === undefined ? revision : BigInt(asked),
     );
-    // Whoever reads hears of it.
+    // The iteration reports the error.
     this.revision.catch(() => undefined);
   }
 
@@ -49,6 +49,6 @@ export class Scan implements AsyncIterable<KeyValue> {
 function nextLimit(limit: number, kvs: readonly KeyValue[]): number {
   let bytes = 0;
   for (const { key, value } of kvs) bytes += key.length + value.length;
-  const wanted = Math.floor((limit * PAGE_BYTES) / Math.max(bytes, 1));
-  return Math.max(1, Math.min(wanted, limit * 8, LARGEST_PAGE));
+  const ideal = Math.floor((limit * PAGE_BYTES) / Math.max(bytes, 1));
+  return Math.max(1, Math.min(ideal, limit * 8, MAX_PAGE));
 }

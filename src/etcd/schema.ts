@@ -1,6 +1,6 @@
 /**
- * The few messages of etcd's v3 API that are used here, with the numbers and types of their fields,
- * as protobuf's JSON descriptors. Fields that are left out are neither sent nor read.
+ * The messages of the etcd v3 API in use, with the numbers and types of their fields, as JSON descriptors
+ * of protobufjs. Fields that are not listed are neither sent nor read.
  */
 
 type Field = readonly [id: number, type: string, rule?: 'repeated'];
@@ -82,7 +82,7 @@ const messages = {
     { response: ['response_range', 'response_put', 'response_delete_range'] },
   ),
   CompareTarget: { values: { VERSION: 0, CREATE: 1, MOD: 2, VALUE: 3, LEASE: 4 } },
-  // Its result is always the first of its enumeration: equal.
+  // `result` is not listed, so that it is always EQUAL, its first value.
   Compare: message(
     {
       target: [2, 'CompareTarget'],
@@ -155,5 +155,5 @@ const services = {
   Auth: service({ Authenticate: ['AuthenticateRequest', 'AuthenticateResponse'] }),
 };
 
-// Messages of another package are the same bytes under the name of this one.
+// Messages of other protobuf packages have the same bytes under the name of this one.
 export const SCHEMA = { nested: { etcdserverpb: { nested: { ...messages, ...services } } } };

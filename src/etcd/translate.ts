@@ -1,4 +1,4 @@
-/** Between our words and those of the wire. */
+/** Conversion between the types of this folder and the messages on the wire. */
 import type {
   Compare,
   KeyValue,
@@ -13,12 +13,12 @@ import type {
   WireKeyValue,
   WireOperation,
   WireRange,
-  WireRangeAnswer,
+  WireRangeResponse,
   WireTxn,
-  WireTxnAnswer,
+  WireTxnResponse,
 } from './wire.ts';
 
-interface Span {
+interface KeySelection {
   readonly key: string;
   readonly prefix?: boolean;
   readonly end?: string;
@@ -26,16 +26,16 @@ interface Span {
 
 const NUL = Buffer.of(0);
 
-/** The keys that are meant, as etcd wants them: absent `range_end` is that one key. */
-export function spanOf({ key, prefix, end }: Span): { key: Buffer; range_end?: Buffer } {
-  // Every key is one after the empty one, which etcd refuses as a key.
+/** Key range in the form of etcd: without `range_end`, the single key. */
+export function keyRange({ key, prefix, end }: KeySelection): { key: Buffer; range_end?: Buffer } {
+  // Every key is greater than '\0', and etcd refuses the empty key.
   const first = key === '' ? NUL : Buffer.from(key);
   if (end !== undefined) return { key: first, range_end: Buffer.from(end) };
   if (prefix !== true) return { key: first };
   return { key: first, range_end: key === '' ? NUL : afterPrefix(first) };
 }
 
-/** The first key that does not begin with the prefix. UTF-8 has no byte 0xff. */
+/** First key that does not begin with the prefix. UTF-8 has no byte 0xff. */
 function afterPrefix(prefix: Buffer): Buffer {
   const end = Buffer.from(prefix);
   end[end.length - 1] = (end.at(-1) ?? 0) + 1;
@@ -44,7 +44,7 @@ function afterPrefix(prefix: Buffer): Buffer {
 
 export function wireRange(request: RangeRequest): WireRange {
   return {
-    ...spanOf(request),
+    ...keyRange(request),
     limit: request.limit,
     revision: request.revision === undefined ? undefined : String(request.revision),
     serializable: request.serializable,
@@ -76,7 +76,7 @@ function wireOperation(operation: Operation): WireOperation {
     const bound = lease === undefined ? undefined : String(lease);
     return { request_put: { key: Buffer.from(put), value, lease: bound } };
   }
-  return { request_delete_range: spanOf({ ...operation, key: operation.remove }) };
+  return { request_delete_range: keyRange({ ...operation, key: operation.remove }) };
 }
 
 export function keyValue(kv: WireKeyValue): KeyValue {
@@ -89,8 +89,8 @@ export function keyValue(kv: WireKeyValue): KeyValue {
   };
 }
 
-/** `revision` is that of the whole answer; what a transaction ranged over has none of its own. */
-export function rangeResponse(answer: WireRangeAnswer, revision: bigint): RangeResponse {
+/** `revision` is that of the whole response: a range in a transaction has none of its own. */
+export function rangeResponse(answer: WireRangeResponse, revision: bigint): RangeResponse {
   return {
     revision,
     kvs: answer.kvs.map(keyValue),
@@ -99,7 +99,7 @@ export function rangeResponse(answer: WireRangeAnswer, revision: bigint): RangeR
   };
 }
 
-export function txnResponse(answer: WireTxnAnswer): TxnResponse {
+export function txnResponse(answer: WireTxnResponse): TxnResponse {
   const revision = BigInt(answer.header?.revision ?? 0);
   const ranges = answer.responses
     .map((response) => response.response_range)

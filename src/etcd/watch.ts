@@ -1,34 +1,33 @@
 /**
- * A watch that outlives connections and members: it remembers the next revision that it wants and
- * asks for it wherever it connects. Answers that etcd cut into fragments are put together, so that a
- * revision is always whole.
+ * A watch that survives connections and members: it stores the next revision and resumes there after a
+ * reconnect. Responses that etcd split into fragments are joined, so that a revision is always complete.
  */
 import { type ClientDuplexStream, status } from '@grpc/grpc-js';
 import type { EtcdWatch, WatchBatch, WatchEvent, WatchRequest } from './etcd.ts';
 import { CompactedRevisionError } from './etcd-error.ts';
 import { failure, isFailure, type Member } from './member.ts';
-import type { Members, Renewal } from './members.ts';
-import { keyValue, spanOf } from './translate.ts';
-import { WATCH, type WireEvent, type WireWatch, type WireWatchAnswer } from './wire.ts';
+import type { Members, TokenRetry } from './members.ts';
+import { keyValue, keyRange } from './translate.ts';
+import { WATCH, type WireEvent, type WireWatch, type WireWatchResponse } from './wire.ts';
 
-/** What may wait for the reader before etcd is told to wait. */
-const MOST_WAITING = 256;
-/** A connection that lasted so long was a good one. */
+/** Batches in the buffer before the stream is paused. */
+const MAX_BUFFERED = 256;
+/** A connection of at least this duration resets the backoff. */
 const LASTING_MS = 1000;
 
-type WatchStream = ClientDuplexStream<WireWatch, WireWatchAnswer>;
+type WatchStream = ClientDuplexStream<WireWatch, WireWatchResponse>;
 
-/** `now` tells the newest revision, for a watch that begins with what comes next. */
+/** `now` returns the current revision, for a watch that starts with the next one. */
 export class Watch implements EtcdWatch {
   readonly #members: Members;
   readonly #request: WatchRequest;
   readonly #batches: WatchBatch[] = [];
   #next: bigint | undefined;
   #stream: WatchStream | undefined;
-  /** Of an answer whose last fragment is still to come. */
+  /** Events of a response whose last fragment has not arrived. */
   #fragments: WireEvent[] = [];
   #failure: Error | undefined;
-  readonly #over = new AbortController();
+  readonly #closing = new AbortController();
   #wake: (() => void) | undefined;
 
   constructor(members: Members, request: WatchRequest, now: () => Promise<bigint>) {
@@ -38,13 +37,13 @@ export class Watch implements EtcdWatch {
     this.#run(now).catch((error: Error) => this.#end(error));
   }
 
-  /** Aborted when it has ended, for whatever reason. */
+  /** Aborted when the watch has ended, for any reason. */
   get ended(): AbortSignal {
-    return this.#over.signal;
+    return this.#closing.signal;
   }
 
   get #ended(): boolean {
-    return this.#over.signal.aborted;
+    return this.#closing.signal.aborted;
   }
 
   close(): void {
@@ -61,14 +60,14 @@ export class Watch implements EtcdWatch {
           yield batch;
         } else if (this.#failure !== undefined) throw this.#failure;
         else if (this.#ended) return;
-        else await this.#news();
+        else await this.#nextBatch();
       }
     } finally {
       this.close();
     }
   }
 
-  #news(): Promise<void> {
+  #nextBatch(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -77,50 +76,50 @@ export class Watch implements EtcdWatch {
   #end(failure: Error | undefined): void {
     if (this.#ended) return;
     this.#failure = failure;
-    this.#over.abort();
+    this.#closing.abort();
     this.#stream?.cancel();
     this.#wake?.();
   }
 
   async #run(now: () => Promise<bigint>): Promise<void> {
     this.#next ??= (await now()) + 1n;
-    let renewal = this.#members.renewal();
+    let tokenRetry = this.#members.tokenRetry();
     for (let attempt = 1; !this.#ended; attempt++) {
       if (this.#members.closed) return this.#end(undefined);
       const start = performance.now();
-      if (!(await this.#followOne(renewal))) continue;
+      if (!(await this.#followOne(tokenRetry))) continue;
       if (performance.now() - start > LASTING_MS) {
         attempt = 0;
-        renewal = this.#members.renewal();
+        tokenRetry = this.#members.tokenRetry();
       }
       if (!this.#ended) await this.#members.pause(attempt);
     }
   }
 
-  /** Until another member has to be asked; false: the same one again, with a new token. */
-  async #followOne(renewal: Renewal): Promise<boolean> {
+  /** Returns when another member must be used; false: retry the same one with a new token. */
+  async #followOne(tokenRetry: TokenRetry): Promise<boolean> {
     const member = this.#members.current;
     try {
       await this.#follow(member);
     } catch (error) {
       if (!isFailure(error)) throw error;
-      const fate = renewal.fate(error);
-      if (fate === 'sign-in') return false;
-      if (fate === 'refused' && !this.#members.closed) throw this.#members.refusal(error, fate);
+      const kind = tokenRetry.classify(error);
+      if (kind === 'sign-in') return false;
+      if (kind === 'refused' && !this.#members.closed) throw this.#members.errorOf(error, kind);
     }
     this.#members.leave(member);
     return true;
   }
 
-  /** Resolves when this member does not serve the watch any more. */
+  /** Resolves when this member has ended the watch. */
   async #follow(member: Member): Promise<void> {
     const stream = await member.stream(WATCH, { metadata: await this.#members.metadata() });
     this.#fragments = [];
     this.#stream = stream;
     const lost = new Promise<void>((resolve, reject) => {
-      stream.on('data', (answer: WireWatchAnswer) => {
+      stream.on('data', (response: WireWatchResponse) => {
         try {
-          if (!this.#take(answer)) stream.cancel();
+          if (!this.#take(response)) stream.cancel();
         } catch (error) {
           stream.cancel();
           reject(error as Error);
@@ -129,7 +128,7 @@ export class Watch implements EtcdWatch {
       stream.on('error', (error) => reject(error));
       stream.on('end', () => resolve());
     });
-    // The iteration may have ended while the connection was made.
+    // The iteration may have ended while the connection was established.
     if (this.#ended) stream.cancel();
     else stream.write({ create_request: this.#create() });
     try {
@@ -141,25 +140,25 @@ export class Watch implements EtcdWatch {
   }
 
   #create(): WireWatch['create_request'] {
-    return { ...spanOf(this.#request), start_revision: String(this.#next), fragment: true };
+    return { ...keyRange(this.#request), start_revision: String(this.#next), fragment: true };
   }
 
-  /** False: the member has ended the watch, and another may go on with it. */
-  #take(answer: WireWatchAnswer): boolean {
-    this.#members.checkCluster(answer);
-    if (answer.canceled) return this.#canceled(answer);
-    for (const event of answer.events) this.#fragments.push(event);
-    if (answer.fragment) return true;
+  /** Returns false if the member has ended the watch, and another one may continue it. */
+  #take(response: WireWatchResponse): boolean {
+    this.#members.checkCluster(response);
+    if (response.canceled) return this.#canceled(response);
+    for (const event of response.events) this.#fragments.push(event);
+    if (response.fragment) return true;
     const events = this.#fragments;
     this.#fragments = [];
     for (const batch of inRevisions(events)) this.#deliver(batch);
     return true;
   }
 
-  #canceled({ compact_revision: compacted, cancel_reason: reason }: WireWatchAnswer): boolean {
+  #canceled({ compact_revision: compacted, cancel_reason: reason }: WireWatchResponse): boolean {
     if (compacted !== '0') throw new CompactedRevisionError(this.#next ?? 0n);
     if (!reason.includes('permission denied')) return false;
-    // etcd says the same of a token that it does not know any more.
+    // etcd reports an expired token in the same way.
     throw failure(status.UNAUTHENTICATED, reason);
   }
 
@@ -167,12 +166,12 @@ export class Watch implements EtcdWatch {
     if (this.#ended || this.#next === undefined || batch.revision < this.#next) return;
     this.#next = batch.revision + 1n;
     this.#batches.push(batch);
-    if (this.#batches.length >= MOST_WAITING) this.#stream?.pause();
+    if (this.#batches.length >= MAX_BUFFERED) this.#stream?.pause();
     this.#wake?.();
   }
 }
 
-/** Events come in the order of revisions, and those of one revision together. */
+/** Groups events, which arrive in the order of revisions, by revision. */
 function inRevisions(events: readonly WireEvent[]): WatchBatch[] {
   const batches: { revision: bigint; events: WatchEvent[] }[] = [];
   for (const { type, kv } of events) {

@@ -1,11 +1,11 @@
-/** The messages as they are sent: 64-bit numbers are decimal text, keys are bytes. */
+/** Messages on the wire: 64-bit numbers are decimal text, keys are bytes. */
 import { fromJSON } from '@grpc/proto-loader';
 import { SCHEMA } from './schema.ts';
 
-export interface Method<Request, Answer> {
+export interface Method<Request, Reply> {
   readonly path: string;
   requestSerialize(request: Request): Buffer;
-  responseDeserialize(bytes: Buffer): Answer;
+  responseDeserialize(bytes: Buffer): Reply;
 }
 
 export interface WireHeader {
@@ -13,8 +13,8 @@ export interface WireHeader {
   readonly revision: string;
 }
 
-/** What every answer carries; null only when somebody else than etcd answers. */
-export interface Answer {
+/** Part of every response; null only if another server than etcd answers. */
+export interface WireResponse {
   readonly header: WireHeader | null;
 }
 
@@ -36,7 +36,7 @@ export interface WireRange {
   readonly count_only?: boolean;
 }
 
-export interface WireRangeAnswer extends Answer {
+export interface WireRangeResponse extends WireResponse {
   readonly kvs: readonly WireKeyValue[];
   readonly more: boolean;
   readonly count: string;
@@ -66,9 +66,9 @@ export interface WireTxn {
   readonly failure: readonly WireOperation[];
 }
 
-export interface WireTxnAnswer extends Answer {
+export interface WireTxnResponse extends WireResponse {
   readonly succeeded: boolean;
-  readonly responses: readonly { readonly response_range?: WireRangeAnswer | null }[];
+  readonly responses: readonly { readonly response_range?: WireRangeResponse | null }[];
 }
 
 export interface WireWatch {
@@ -85,7 +85,7 @@ export interface WireEvent {
   readonly kv: WireKeyValue;
 }
 
-export interface WireWatchAnswer extends Answer {
+export interface WireWatchResponse extends WireResponse {
   readonly created: boolean;
   readonly canceled: boolean;
   readonly compact_revision: string;
@@ -98,7 +98,7 @@ export interface WireLease {
   readonly ID: string;
 }
 
-export interface WireLeaseAnswer extends Answer {
+export interface WireLeaseResponse extends WireResponse {
   readonly ID: string;
   readonly TTL: string;
 }
@@ -121,14 +121,14 @@ function method<Request, Reply>(service: string, name: string): Method<Request, 
   return found;
 }
 
-export const RANGE = method<WireRange, WireRangeAnswer>('KV', 'Range');
-export const TXN = method<WireTxn, WireTxnAnswer>('KV', 'Txn');
-export const COMPACT = method<{ revision: string }, Answer>('KV', 'Compact');
-export const WATCH = method<WireWatch, WireWatchAnswer>('Watch', 'Watch');
-export const GRANT = method<{ TTL: string }, WireLeaseAnswer>('Lease', 'LeaseGrant');
-export const REVOKE = method<WireLease, Answer>('Lease', 'LeaseRevoke');
-export const KEEP_ALIVE = method<WireLease, WireLeaseAnswer>('Lease', 'LeaseKeepAlive');
+export const RANGE = method<WireRange, WireRangeResponse>('KV', 'Range');
+export const TXN = method<WireTxn, WireTxnResponse>('KV', 'Txn');
+export const COMPACT = method<{ revision: string }, WireResponse>('KV', 'Compact');
+export const WATCH = method<WireWatch, WireWatchResponse>('Watch', 'Watch');
+export const GRANT = method<{ TTL: string }, WireLeaseResponse>('Lease', 'LeaseGrant');
+export const REVOKE = method<WireLease, WireResponse>('Lease', 'LeaseRevoke');
+export const KEEP_ALIVE = method<WireLease, WireLeaseResponse>('Lease', 'LeaseKeepAlive');
 export const AUTHENTICATE = method<
   { name: string; password: string },
-  Answer & { readonly token: string }
+  WireResponse & { readonly token: string }
 >('Auth', 'Authenticate');

@@ -1,22 +1,22 @@
 /**
- * Whose SSH keys sign for whom: the `allowed_signers` file of git and OpenSSH (ssh-keygen(1),
- * "ALLOWED SIGNERS"). Certificates are not supported; a line with them is refused, not skipped.
+ * Parser for the `allowed_signers` file of git and OpenSSH (ssh-keygen(1), "ALLOWED SIGNERS"), which maps
+ * SSH keys to principals. Certificates are not supported: a line with one is an error.
  */
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 import { parsePublicKey, type SshPublicKey } from './ssh-public-key.ts';
 
 export interface AllowedSigner {
-  /** Patterns with a comma between, as the file has them. */
+  /** Patterns separated by commas, as in the file. */
   readonly principals: string;
   readonly key: SshPublicKey;
-  /** Undefined: for every purpose. */
+  /** Undefined: valid for every purpose. */
   readonly namespaces: string | undefined;
-  /** Milliseconds since the epoch, both included. */
+  /** Milliseconds since the epoch, both inclusive. */
   readonly validAfter: number | undefined;
   readonly validBefore: number | undefined;
 }
 
-/** Throws SignatureFileError that names the file and the line. */
+/** Throws SignatureFileError with the file and the line. */
 export function parseAllowedSigners(text: string, file: string): AllowedSigner[] {
   return text.split('\n').flatMap((line, index) => {
     const trimmed = line.trim();
@@ -30,7 +30,7 @@ export function parseAllowedSigners(text: string, file: string): AllowedSigner[]
   });
 }
 
-/** A word: quotes keep blanks together. */
+/** A word; blanks in quotes belong to it. */
 const word = /^((?:"(?:\\.|[^"\\])*"|[^\s"])+)(?:\s+|$)/;
 const keyType = /^(?:ssh-|ecdsa-|sk-)[a-z0-9@.-]+$/;
 
@@ -43,7 +43,7 @@ function parseLine(line: string): AllowedSigner {
   const [base64] = nextWord(afterType);
   const key = parsePublicKey(Buffer.from(base64, 'base64'));
   if (key.type !== type) {
-    throw new SignatureError(`the key is of type ${key.type} and called ${JSON.stringify(type)}`);
+    throw new SignatureError(`the key has type ${key.type}, and the line says ${JSON.stringify(type)}`);
   }
   return {
     principals: unquoted(principals),
@@ -57,7 +57,7 @@ function parseLine(line: string): AllowedSigner {
 function nextWord(text: string): [found: string, rest: string] {
   const match = word.exec(text);
   if (match === null) {
-    throw new SignatureError('write `principals [options] keytype base64-key` on a line');
+    throw new SignatureError('write `principals [options] keytype base64-key` on each line');
   }
   return [match[1] ?? '', text.slice(match[0].length)];
 }
@@ -78,11 +78,11 @@ function parseOptions(text: string): Map<string, string> {
     const value = match?.[2];
     if (name === 'cert-authority') {
       throw new SignatureError(
-        'cert-authority is not supported; name the keys themselves, a line each',
+        'cert-authority is not supported; list the keys themselves, one per line',
       );
     }
     if (match === null || !withValue.includes(name) || value === undefined) {
-      throw new SignatureError(`the option ${JSON.stringify(rest.slice(0, 60))} is not understood`);
+      throw new SignatureError(`the option ${JSON.stringify(rest.slice(0, 60))} is unknown or malformed`);
     }
     if (options.has(name)) throw new SignatureError(`the option ${name} is given twice`);
     options.set(name, value.replaceAll('\\"', '"'));
@@ -93,7 +93,7 @@ function parseOptions(text: string): Map<string, string> {
 
 const time = /^(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?(Z|UTC)?$/;
 
-/** `YYYYMMDD[HHMM[SS]][Z]`: without the Z in the time zone of the system, as ssh-keygen reads it. */
+/** Parses `YYYYMMDD[HHMM[SS]][Z]`; without the Z in the time zone of the system, as ssh-keygen does. */
 function parseTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const [all, ...parts] = time.exec(text) ?? [];
@@ -104,12 +104,12 @@ function parseTime(text: string | undefined): number | undefined {
   const date = parts[6] === undefined ? new Date(...fields) : new Date(Date.UTC(...fields));
   const isReal = month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour < 24 && minute < 60;
   if (all === undefined || !isReal || Number.isNaN(date.getTime())) {
-    throw new SignatureError(`${JSON.stringify(text)} is no time; write YYYYMMDD[HHMM[SS]][Z]`);
+    throw new SignatureError(`${JSON.stringify(text)} is not a time; write YYYYMMDD[HHMM[SS]][Z]`);
   }
   return date.getTime();
 }
 
-/** `a,*@example.com,!b@example.com`: one pattern has to match, and no negated one may. */
+/** Matches a list like `a,*@example.com,!b@example.com`: one pattern must match, and no negated one. */
 export function matchesPatterns(text: string, patterns: string): boolean {
   let matched = false;
   for (const pattern of patterns.split(',')) {
@@ -121,7 +121,7 @@ export function matchesPatterns(text: string, patterns: string): boolean {
   return matched;
 }
 
-/** `*` and `?`. Without a regular expression, so that no pattern takes exponential time. */
+/** Supports `*` and `?`. Not a regular expression, so that no pattern takes exponential time. */
 function matchesPattern(text: string, pattern: string): boolean {
   let [at, next, star, resume] = [0, 0, -1, 0];
   while (at < text.length) {

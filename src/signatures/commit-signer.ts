@@ -1,6 +1,6 @@
 /**
- * Signs commits with the daemon's key, in this process: a process for each would make every write
- * wait longer than the disk does.
+ * Signs commits with the key of the daemon, in this process. One ssh-keygen process per commit would
+ * take longer than the write to disk.
  */
 import { sign as signBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
@@ -12,12 +12,12 @@ import { wireInteger, wireString } from './ssh-wire.ts';
 
 export interface CommitSigner {
   readonly publicKey: SshPublicKey;
-  /** What `gpgsig` holds for the bytes of a commit without it. */
+  /** Returns the value of `gpgsig` for the bytes of a commit without it. */
   sign(payload: Buffer): string;
 }
 
 const HASH = 'sha512';
-const LARGEST_FILE = 64 * 1024;
+const MAX_FILE_BYTES = 64 * 1024;
 
 /** Throws SignatureFileError with the file and the remedy. */
 export async function openCommitSigner(path: string): Promise<CommitSigner> {
@@ -35,7 +35,7 @@ export async function openCommitSigner(path: string): Promise<CommitSigner> {
 
 function commitSigner({ type, key, publicKey: blob }: SshPrivateKey): CommitSigner {
   const publicKey = parsePublicKey(blob);
-  if (publicKey.type !== type) throw new SignatureError('its two halves are of different types');
+  if (publicKey.type !== type) throw new SignatureError('its public and private parts have different types');
   const signRaw = (message: Buffer): Buffer => {
     if (type === 'ssh-rsa') return tagged('rsa-sha2-512', signBytes('sha512', message, key));
     if (type === 'ssh-ed25519') return tagged(type, signBytes(null, message, key));
@@ -55,7 +55,7 @@ function commitSigner({ type, key, publicKey: blob }: SshPrivateKey): CommitSign
   };
   const probe = Buffer.from('gitplane');
   if (!publicKey.verify(probe, signRaw(probe))) {
-    throw new SignatureError('its two halves do not belong together');
+    throw new SignatureError('its public and private parts do not match');
   }
   return signer;
 }
@@ -70,7 +70,7 @@ function tagged(algorithm: string, signature: Buffer): Buffer {
   return Buffer.concat([wireString(algorithm), wireString(signature)]);
 }
 
-/** The text of a file that only its owner may read, as ssh wants it. */
+/** Reads a file that only its owner may access, as ssh requires. */
 async function readPrivate(path: string): Promise<string> {
   try {
     const file = await open(path, 'r');
@@ -78,17 +78,17 @@ async function readPrivate(path: string): Promise<string> {
       const { mode, size } = await file.stat();
       if ((mode & 0o077) !== 0) {
         throw new SignatureFileError(
-          `${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}); run \`chmod 600\` on it`,
+          `${path} is accessible to other users (mode ${(mode & 0o777).toString(8)}); run \`chmod 600\` on it`,
         );
       }
-      if (size > LARGEST_FILE) throw new SignatureFileError(`${path} is too large for a key`);
+      if (size > MAX_FILE_BYTES) throw new SignatureFileError(`${path} is too large to be a key`);
       return await file.readFile('utf8');
     } finally {
       await file.close();
     }
   } catch (error) {
     if (error instanceof SignatureFileError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SignatureFileError(`Cannot read the signing key ${path}: ${why}`, { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SignatureFileError(`Cannot read the signing key ${path}: ${reason}`, { cause: error });
   }
 }

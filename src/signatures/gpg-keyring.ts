@@ -1,6 +1,6 @@
 /**
- * OpenPGP, done by gpg itself: signatures are judged and small contents encrypted, with a keyring that
- * holds the operator's keys and nothing else: no configuration of the user's, no key servers, no web of trust.
+ * OpenPGP through gpg: verifies signatures and encrypts small contents. The keyring contains only the
+ * keys of the operator. The config of the user, key servers and the web of trust are not used.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -12,13 +12,13 @@ export const GPG_ARMOR = '-----BEGIN PGP SIGNATURE-----';
 const ARMOR_END = '-----END PGP SIGNATURE-----';
 
 export interface GpgKeyring {
-  /** Of the primary keys: 40 hexadecimal digits, in capitals. */
+  /** Fingerprints of the primary keys: 40 hexadecimal digits, upper case. */
   readonly fingerprints: ReadonlySet<string>;
-  /** The fingerprint of the primary key. Throws SignatureError when the signature is not good. */
+  /** Returns the fingerprint of the primary key. Throws SignatureError for an invalid signature. */
   verify(payload: Buffer, signature: string): Promise<string>;
-  /** True if the keyring has the key, by the fingerprint of it or of one of its subkeys. */
+  /** True if the keyring has the key or a subkey with this fingerprint. */
   has(fingerprint: string): boolean;
-  /** An armored message that the key opens. Throws SignatureError. */
+  /** Encrypts to an armored message for the key. Throws SignatureError. */
   encrypt(content: Buffer, fingerprint: string): Promise<string>;
 }
 
@@ -31,7 +31,7 @@ const ARGUMENTS = [
   '--disable-dirmngr',
   '--no-auto-key-retrieve',
   '--lock-never',
-  // Which keys are trusted is the operator's say, who put them into the file.
+  // The operator chose the keys in the file, so all of them are trusted.
   '--trust-model',
   'always',
   '--weak-digest',
@@ -39,8 +39,8 @@ const ARGUMENTS = [
 ];
 
 /**
- * `home`: a folder that is made anew for this keyring. Throws SignatureFileError when gpg is
- * missing or the file holds no public key.
+ * `home` is a folder that is recreated for this keyring. Throws SignatureFileError if gpg is missing or
+ * the file contains no public key.
  */
 export async function openGpgKeyring(file: string, home: string): Promise<GpgKeyring> {
   await rm(home, { recursive: true, force: true });
@@ -49,9 +49,9 @@ export async function openGpgKeyring(file: string, home: string): Promise<GpgKey
   const listed = await runGpg(home, ['--with-colons', '--list-keys']);
   const fingerprints = primaryFingerprints(listed.stdout);
   if (imported.code !== 0 || fingerprints.size === 0) {
-    const why = imported.stderr.trim().split('\n').at(-1) ?? '';
+    const reason = imported.stderr.trim().split('\n').at(-1) ?? '';
     throw new SignatureFileError(
-      `Cannot use the keyring ${file}: ${why || 'it holds no public key'}; write it with \`gpg --armor --export KEY…\``,
+      `Cannot use the keyring ${file}: ${reason || 'it contains no public key'}; write it with \`gpg --armor --export KEY…\``,
     );
   }
   const all = new Set(colonRecords(listed.stdout, ['pub', 'sub']));
@@ -67,7 +67,7 @@ function primaryFingerprints(colons: string): Set<string> {
   return new Set(colonRecords(colons, ['pub']));
 }
 
-/** Fingerprints in `fpr` records behind records of these types. */
+/** Fingerprints of the `fpr` records that follow records of these types. */
 function colonRecords(colons: string, types: readonly string[]): string[] {
   const found: string[] = [];
   let last = '';
@@ -83,13 +83,13 @@ async function encrypt(home: string, content: Buffer, fingerprint: string): Prom
   const args = ['--armor', '--no-encrypt-to', '--recipient', fingerprint, '--encrypt'];
   const { code, stdout, stderr } = await runGpg(home, args, { stdin: content, third: '' });
   if (code === 0 && stdout.startsWith('-----BEGIN PGP MESSAGE-----')) return stdout;
-  const why = stderr.trim().split('\n').at(-1) ?? '';
-  throw new SignatureError(`gpg cannot encrypt for the key ${fingerprint}: ${why}`);
+  const reason = stderr.trim().split('\n').at(-1) ?? '';
+  throw new SignatureError(`gpg cannot encrypt for the key ${fingerprint}: ${reason}`);
 }
 
 async function verify(home: string, payload: Buffer, signature: string): Promise<string> {
   assertOneBlock(signature);
-  // The signature comes in through a third pipe, so that nothing has to be written to the disk.
+  // The signature is passed through a third pipe, so that nothing is written to disk.
   const args = ['--status-fd', '1', '--enable-special-filenames', '--verify', '--', '-&3', '-'];
   const { stdout } = await runGpg(home, args, { stdin: payload, third: signature });
   return readStatus(stdout);
@@ -100,11 +100,11 @@ function assertOneBlock(signature: string): void {
   const armor = lines.filter((line) => line.startsWith('-----'));
   const isOne = lines[0] === GPG_ARMOR && lines.at(-1) === ARMOR_END && armor.length === 2;
   if (!isOne) {
-    throw new SignatureError('there is something beside it, or a part of it is missing');
+    throw new SignatureError('it is incomplete, or surrounded by other data');
   }
 }
 
-/** What gpg says of a signature; it says only one of them of one signature. */
+/** Problem by gpg status word; empty: valid. gpg prints exactly one of these words per signature. */
 const VERDICTS: Readonly<Record<string, string>> = {
   GOODSIG: '',
   BADSIG: 'it was not made for this commit',
@@ -114,32 +114,32 @@ const VERDICTS: Readonly<Record<string, string>> = {
   ERRSIG: 'its key is not in the keyring, or of a kind that gpg cannot use',
 };
 
-/** The status lines of gpg (doc/DETAILS of GnuPG). */
+/** Parses the status lines of gpg (doc/DETAILS of GnuPG). */
 function readStatus(status: string): string {
   const lines = status
     .split('\n')
     .filter((line) => line.startsWith('[GNUPG:] '))
     .map((line) => line.split(' ').slice(1));
   const verdicts = lines.flatMap(([word = '']) => VERDICTS[word] ?? []);
-  // Two signatures in one block: which of them would count?
-  if (verdicts.length > 1) throw new SignatureError('it holds several signatures');
+  // With two signatures in one block it would be unclear which one counts.
+  if (verdicts.length > 1) throw new SignatureError('it contains several signatures');
   const [verdict = 'gpg cannot read it'] = verdicts;
   if (verdict !== '') throw new SignatureError(verdict);
   const valid = lines.find(([word]) => word === 'VALIDSIG');
   const [signatureClass, fingerprint] = [valid?.[9], valid?.[10]];
-  // Class 01 is of text: other line ends and blanks at their ends would make other commits of it.
+  // Class 01 signs text: commits that differ in line ends or trailing blanks would have the same signature.
   if (signatureClass !== '00') throw new SignatureError('it is a signature of text, not of bytes');
-  if (fingerprint === undefined) throw new SignatureError('gpg does not name its key');
+  if (fingerprint === undefined) throw new SignatureError('gpg does not report its key');
   return fingerprint;
 }
 
-/** gpg reads one signature or a few keys. */
+/** Ample for one signature or a few keys. */
 const DEADLINE_SECONDS = 60;
-const MOST_OUTPUT = 16 * 1024 * 1024;
+const MAX_OUTPUT = 16 * 1024 * 1024;
 
 interface Input {
   readonly stdin: Buffer;
-  /** What the process reads from file descriptor 3. */
+  /** Input for file descriptor 3. */
   readonly third: string;
 }
 
@@ -149,8 +149,8 @@ function runGpg(
   input?: Input,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const words = ['--homedir', home, ...ARGUMENTS, ...args];
-    const [command, limited] = limitedCommand('gpg', words, DEADLINE_SECONDS);
+    const gpgArgs = ['--homedir', home, ...ARGUMENTS, ...args];
+    const [command, limited] = limitedCommand('gpg', gpgArgs, DEADLINE_SECONDS);
     const child = spawn(command, limited, {
       cwd: home,
       env: { ...inheritedEnvironment(), LC_ALL: 'C', GNUPGHOME: home, HOME: join(home, 'none') },
@@ -161,13 +161,13 @@ function runGpg(
     const output = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => {
       output.stdout += chunk.toString('latin1');
-      if (output.stdout.length > MOST_OUTPUT) child.kill('SIGKILL');
+      if (output.stdout.length > MAX_OUTPUT) child.kill('SIGKILL');
     });
     child.stderr.on('data', (chunk: Buffer) => {
-      output.stderr = (output.stderr + chunk.toString('latin1')).slice(-MOST_OUTPUT);
+      output.stderr = (output.stderr + chunk.toString('latin1')).slice(-MAX_OUTPUT);
     });
     const third = child.stdio[3] as NodeJS.WritableStream;
-    // A process that has read enough ends before its input does; its verdict tells.
+    // gpg may end before it has read all input. Its exit code and output decide.
     for (const pipe of [child.stdin, third]) pipe.on('error', () => undefined);
     child.stdin.end(input?.stdin ?? '');
     third.end(input?.third ?? '');

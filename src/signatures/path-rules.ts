@@ -1,29 +1,29 @@
-/** The signature policy: which commits have to be signed, and by whom, by the paths they change. */
+/** The signature policy: which commits must be signed, and by whom, by the paths that they change. */
 import { type Document, isMap, parseDocument } from 'yaml';
 import { SignatureFileError } from './signature-error.ts';
 
 export interface PathRule {
   readonly paths: readonly string[];
-  /** Principals of SSH keys, `SHA256:…`, or fingerprints of OpenPGP keys; undefined: anyone listed. */
+  /** Principals of SSH keys, `SHA256:…`, or fingerprints of OpenPGP keys; undefined: any listed signer. */
   readonly signers: readonly string[] | undefined;
   matches(path: string): boolean;
 }
 
 export interface PathRules {
-  /** Whether every commit has to be signed, also those that no rule is about. */
+  /** True if every commit must be signed, including those that no rule matches. */
   readonly require: boolean;
-  /** A commit that is trusted with its history where nothing is yet: a start from unsigned history. */
+  /** Commit that is trusted with its history at the first start, for a history without signatures. */
   readonly trusted: string | undefined;
-  /** The first that matches a path decides. */
+  /** The first rule that matches a path decides. */
   readonly rules: readonly PathRule[];
 }
 
 const commitId = /^[0-9a-f]{40}$/;
 
-/** Without a policy file: every commit is signed by any listed signer. */
+/** Without a policy file, every commit must be signed by a listed signer. */
 export const SIGN_EVERYTHING: PathRules = { require: true, trusted: undefined, rules: [] };
 
-/** Throws SignatureFileError that names the file and what is wrong in it. */
+/** Throws SignatureFileError with the file and the problem. */
 export function parsePathRules(text: string, file: string): PathRules {
   const document = parseDocument(text, { prettyErrors: true });
   const [problem] = document.errors;
@@ -34,20 +34,21 @@ export function parsePathRules(text: string, file: string): PathRules {
   if (unknown !== undefined) {
     throw wrong(
       file,
-      `${unknown}: unknown field; there are \`require\`, \`trusted\` and \`rules\``,
+      `${unknown}: unknown field; use \`require\`, \`trusted\` and \`rules\``,
     );
   }
   if (require !== undefined && typeof require !== 'boolean') {
     throw wrong(file, 'require: write true or false');
   }
   if (trusted !== undefined && !(typeof trusted === 'string' && commitId.test(trusted))) {
-    throw wrong(file, 'trusted: write the whole id of a commit, in quotes');
+    throw wrong(file, 'trusted: write a full commit id in quotes');
   }
   if (rules !== undefined && !Array.isArray(rules)) throw wrong(file, 'rules: write a list');
+  const list: readonly unknown[] = rules ?? [];
   return {
     require: require ?? true,
     trusted,
-    rules: ((rules ?? []) as unknown[]).map((rule, i) => parseRule(rule, `rules[${i}]`, file)),
+    rules: list.map((rule, i) => parseRule(rule, `rules[${i}]`, file)),
   };
 }
 
@@ -59,18 +60,18 @@ function contentOf(document: Document, file: string): Record<string, unknown> {
   }
 }
 
-function parseRule(rule: unknown, place: string, file: string): PathRule {
+function parseRule(rule: unknown, at: string, file: string): PathRule {
   if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
-    throw wrong(file, `${place}: write a map with \`paths\` and \`signers\``);
+    throw wrong(file, `${at}: write a map with \`paths\` and \`signers\``);
   }
-  const { paths, signers, ...others } = rule as Record<string, unknown>;
+  const { paths, signers, ...others }: { paths?: unknown; signers?: unknown } = rule;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
-    throw wrong(file, `${place}.${unknown}: unknown field; there are \`paths\` and \`signers\``);
+    throw wrong(file, `${at}.${unknown}: unknown field; use \`paths\` and \`signers\``);
   }
-  if (!isTexts(paths)) throw wrong(file, `${place}.paths: write a list of patterns`);
+  if (!isTexts(paths)) throw wrong(file, `${at}.paths: write a list of patterns`);
   if (signers !== undefined && !isTexts(signers)) {
-    throw wrong(file, `${place}.signers: write a list of names, or leave it out for any signer`);
+    throw wrong(file, `${at}.signers: write a list of names, or omit it for any signer`);
   }
   const patterns = paths.map((path) => globPattern(path));
   return {
@@ -90,14 +91,14 @@ function isTexts(value: unknown): value is string[] {
 
 const openPgp = /^(?:[0-9a-f]{4}\s*){10}$/i;
 
-/** Fingerprints may be written in groups, as gpg shows them. */
+/** Removes the blanks between groups of digits that gpg prints in fingerprints. */
 function canonicalSigner(signer: string): string {
   return openPgp.test(signer) ? signer.replaceAll(/\s+/g, '').toUpperCase() : signer;
 }
 
 /**
- * `*` and `?` stay within a name, `**` crosses folders; a pattern that ends in `/` means all below.
- * Patterns begin at the root of the repository.
+ * `*` and `?` match within a name, `**` crosses folders. A pattern with a trailing `/` matches everything
+ * below. Patterns start at the root of the repository.
  */
 function globPattern(glob: string): RegExp {
   const whole = glob.replace(/^\/+/, '').replace(/\/$/, '/**');

@@ -1,6 +1,6 @@
 /**
- * Judges the signatures of a range of commits: of every commit that would be new, on every line of
- * a merge, not only of the last one.
+ * Checks the signatures of a range of commits: of every new commit, on all lines of a merge, not only of
+ * the last one.
  */
 
 import { type Clock, shownPath } from '../apimachinery/index.ts';
@@ -12,25 +12,25 @@ import type { PolicySource, SignaturePolicy } from './signature-policy.ts';
 import { authorOf, parseSignedCommit, type SignedCommit } from './signed-commit.ts';
 import { type Signer, signerOf } from './verify-signature.ts';
 
-/** A repository, or a quarantine of it, that the commits can be read from. */
+/** Repository, or quarantine of it, that contains the commits. */
 export type CommitSource = Pick<
   Repository,
   'history' | 'readCommits' | 'diff' | 'mergeBases' | 'isAncestor'
 >;
 
 export interface CommitRange {
-  /** What is trusted already, with everything it reaches; undefined: nothing is. */
+  /** Commit that is trusted with its history; undefined: none. */
   readonly from: string | undefined;
   readonly to: string;
 }
 
-/** Commits that are read together. */
-const GROUP = 64;
+/** Commits read per request. */
+const CHUNK = 64;
 /** gpg processes at a time. */
 const AT_ONCE = 4;
-/** Enough to see what is wrong; the rest of a long range is not read. */
-const MOST_OBJECTIONS = 100;
-const MOST_PATHS = 3;
+/** Enough to show the problem; the rest of a long range is not checked. */
+const MAX_OBJECTIONS = 100;
+const MAX_PATHS = 3;
 
 export class SignatureJudge {
   readonly #policy: PolicySource;
@@ -42,8 +42,8 @@ export class SignatureJudge {
   }
 
   /**
-   * Why the range must not become part of the branch, a line each; none when it may. Fails closed:
-   * a policy that cannot be read refuses everything.
+   * Reasons to refuse the range, one per line; empty if it is accepted. Fails closed: a policy that
+   * cannot be read refuses everything.
    */
   async judge(source: CommitSource, range: CommitRange): Promise<string[]> {
     let policy: SignaturePolicy;
@@ -51,13 +51,13 @@ export class SignatureJudge {
       policy = await this.#policy.current();
     } catch (error) {
       if (!(error instanceof SignatureFileError)) throw error;
-      return [`no signature can be verified until the operator mends this: ${error.message}`];
+      return [`signatures cannot be verified until the operator fixes this: ${error.message}`];
     }
     const objections: string[] = [];
     const from = range.from ?? (await trustedStart(source, policy, range.to));
-    for await (const group of grouped(source.history(from, range.to))) {
-      const contents = await source.readCommits(group.map(({ id }) => id));
-      const found = await mapLimit(group, AT_ONCE, async (commit, i) => {
+    for await (const chunk of chunked(source.history(from, range.to))) {
+      const contents = await source.readCommits(chunk.map(({ id }) => id));
+      const found = await mapLimit(chunk, AT_ONCE, async (commit, i) => {
         const content = contents[i] ?? Buffer.alloc(0);
         const inspected = { source, policy, commit, content, now: this.#clock.now() };
         const reasons = await objectionsTo(inspected);
@@ -66,8 +66,8 @@ export class SignatureJudge {
         );
       });
       objections.push(...found.flat());
-      if (objections.length > MOST_OBJECTIONS) {
-        return [...objections.slice(0, MOST_OBJECTIONS), '… and more: the rest was not looked at'];
+      if (objections.length > MAX_OBJECTIONS) {
+        return [...objections.slice(0, MAX_OBJECTIONS), '… and more: the rest was not checked'];
       }
     }
     return objections;
@@ -78,7 +78,7 @@ export class SignatureJudge {
   }
 }
 
-/** What the operator vouches for, where there is nothing to begin with yet. */
+/** Commit that the operator trusts, for a repository that has no trusted commit yet. */
 async function trustedStart(
   source: CommitSource,
   { rules: { trusted } }: SignaturePolicy,
@@ -119,7 +119,7 @@ async function objectionsTo(inspected: Inspected): Promise<string[]> {
   );
 }
 
-/** Who signed the commit, or why nobody did. */
+/** Signer of the commit, or the reason for its absence. */
 async function signature({
   policy,
   content,
@@ -130,14 +130,14 @@ async function signature({
     commit = parseSignedCommit(content);
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
-    return { signer: undefined, reason: `its signature cannot be judged: ${error.message}` };
+    return { signer: undefined, reason: `its signature cannot be checked: ${error.message}` };
   }
   try {
     const signer = await signerOf(policy.keys, commit, now);
     return { signer, reason: 'it is not signed' };
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
-    return { signer: undefined, reason: `its signature does not count: ${error.message}` };
+    return { signer: undefined, reason: `its signature is not valid: ${error.message}` };
   }
 }
 
@@ -146,19 +146,19 @@ function satisfies(signer: Signer | undefined, { signers }: PathRule): boolean {
   return signers === undefined || signers.some((identity) => signer.is(identity));
 }
 
-/** One line for the paths of one rule. */
+/** One line per rule, with the paths that it matched. */
 function describeRuled(
   ruled: readonly { path: string; rule: PathRule }[],
   signer: string | undefined,
   reason: string,
 ): string[] {
-  const who = signer === undefined ? reason : `it is signed by ${signer}`;
+  const actual = signer === undefined ? reason : `it is signed by ${signer}`;
   return [...new Set(ruled.map(({ rule }) => rule))].map((rule) => {
     const paths = ruled.flatMap((one) => (one.rule === rule ? one.path : []));
     const { signers } = rule;
-    const wanted =
+    const required =
       signers === undefined ? 'a trusted signature' : `a signature of ${signers.join(' or ')}`;
-    return `${listed(paths)} takes ${wanted}, and ${who}`;
+    return `${listed(paths)} requires ${required}, and ${actual}`;
   });
 }
 
@@ -167,16 +167,16 @@ function changing(paths: readonly string[]): string {
 }
 
 function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_PATHS).map(shownPath).join(', ');
-  return paths.length > MOST_PATHS ? `${shown} and ${paths.length - MOST_PATHS} more` : shown;
+  const shown = paths.slice(0, MAX_PATHS).map(shownPath).join(', ');
+  return paths.length > MAX_PATHS ? `${shown} and ${paths.length - MAX_PATHS} more` : shown;
 }
 
-async function* grouped(commits: AsyncIterable<HistoryCommit>): AsyncGenerator<HistoryCommit[]> {
-  let group: HistoryCommit[] = [];
+async function* chunked(commits: AsyncIterable<HistoryCommit>): AsyncGenerator<HistoryCommit[]> {
+  let chunk: HistoryCommit[] = [];
   for await (const commit of commits) {
-    if (group.push(commit) < GROUP) continue;
-    yield group;
-    group = [];
+    if (chunk.push(commit) < CHUNK) continue;
+    yield chunk;
+    chunk = [];
   }
-  if (group.length > 0) yield group;
+  if (chunk.length > 0) yield chunk;
 }

@@ -1,6 +1,6 @@
 /**
- * The policy as the operator's files have it now: a key that is taken out of a file counts no more
- * from the next push on, without a restart.
+ * The current policy of the files of the operator. They are checked at every use: a key that is removed
+ * from a file is refused from the next push on, without a restart.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm, stat } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface PolicyFiles {
 
 export interface SignaturePolicyOptions {
   readonly files: PolicyFiles;
-  /** A private folder for gpg, removed and made anew. */
+  /** Private folder for gpg; removed and recreated. */
   readonly gpgHome: string;
   readonly own: SshPublicKey | undefined;
 }
@@ -32,16 +32,16 @@ export interface SignaturePolicy {
 
 export class PolicySource {
   readonly #options: SignaturePolicyOptions;
-  #seen = '';
+  #fingerprint = '';
   #policy: Promise<SignaturePolicy>;
 
-  private constructor(options: SignaturePolicyOptions, seen: string) {
+  private constructor(options: SignaturePolicyOptions, initial: string) {
     this.#options = options;
-    this.#seen = seen;
+    this.#fingerprint = initial;
     this.#policy = load(options);
   }
 
-  /** Throws SignatureFileError when a file cannot be used. */
+  /** Throws SignatureFileError if a file cannot be used. */
   static async open(options: SignaturePolicyOptions): Promise<PolicySource> {
     await rm(options.gpgHome, { recursive: true, force: true });
     const source = new PolicySource(options, await fingerprint(options.files));
@@ -49,11 +49,11 @@ export class PolicySource {
     return source;
   }
 
-  /** The policy of the files as they are. Rejects with SignatureFileError when they are broken. */
+  /** Policy of the current files. Rejects with SignatureFileError if one cannot be used. */
   async current(): Promise<SignaturePolicy> {
-    const seen = await fingerprint(this.#options.files);
-    if (seen !== this.#seen) {
-      this.#seen = seen;
+    const current = await fingerprint(this.#options.files);
+    if (current !== this.#fingerprint) {
+      this.#fingerprint = current;
       this.#policy = load(this.#options);
       this.#policy.catch(() => undefined);
     }
@@ -66,7 +66,7 @@ export class PolicySource {
   }
 }
 
-/** Changes when a file is edited or replaced. */
+/** Text that changes when a file is edited or replaced. */
 async function fingerprint(files: PolicyFiles): Promise<string> {
   const paths = [files.allowedSigners, files.gpgKeyring, files.rules];
   const facts = paths.map(async (path) => {
@@ -105,7 +105,7 @@ async function load({ files, gpgHome, own }: SignaturePolicyOptions): Promise<Si
   return { keys, rules: parsed };
 }
 
-/** A keyring is opened in a folder of its own: one that is still asked stays as it is. */
+/** Each keyring gets a folder of its own, since the previous one may still be in use. */
 function digestOf(content: Buffer): string {
   const digest = createHash('sha256').update(content).digest('hex').slice(0, 16);
   return `${digest}-${process.hrtime.bigint()}`;
@@ -115,7 +115,7 @@ async function read(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SignatureFileError(`Cannot read ${path}: ${why}`, { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SignatureFileError(`Cannot read ${path}: ${reason}`, { cause: error });
   }
 }

@@ -1,13 +1,13 @@
-/** Private keys as `ssh-keygen` writes them (OpenSSH's PROTOCOL.key), without a passphrase. */
+/** Private keys in the format of `ssh-keygen` (OpenSSH's PROTOCOL.key), without a passphrase. */
 import { createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { SignatureError } from './signature-error.ts';
-import { curveNamed } from './ssh-public-key.ts';
+import { curveOf } from './ssh-public-key.ts';
 import { WireReader } from './ssh-wire.ts';
 
 export interface SshPrivateKey {
   readonly type: string;
   readonly key: KeyObject;
-  /** The blob of the public key. */
+  /** Encoded public key. */
   readonly publicKey: Buffer;
 }
 
@@ -15,23 +15,23 @@ const ARMOR =
   /^-----BEGIN OPENSSH PRIVATE KEY-----\n([\s\S]*?)\n-----END OPENSSH PRIVATE KEY-----\s*$/;
 const MAGIC = 'openssh-key-v1\0';
 
-/** Throws SignatureError with what is wrong with it; never with a part of it. */
+/** Throws SignatureError with the problem; the message never contains a part of the key. */
 export function parsePrivateKey(text: string): SshPrivateKey {
   const armored = ARMOR.exec(text.replaceAll('\r\n', '\n'))?.[1];
-  if (armored === undefined) throw new SignatureError('it is no private key of OpenSSH');
+  if (armored === undefined) throw new SignatureError('it is not a private key of OpenSSH');
   const reader = new WireReader(Buffer.from(armored, 'base64'));
   if (reader.take(MAGIC.length).toString('latin1') !== MAGIC) {
-    throw new SignatureError('it is no private key of OpenSSH');
+    throw new SignatureError('it is not a private key of OpenSSH');
   }
   const [cipher, kdf] = [reader.text(), reader.text()];
   reader.string(); // options of the key derivation
   if (cipher !== 'none' || kdf !== 'none') {
-    throw new SignatureError('it has a passphrase, which nobody could type');
+    throw new SignatureError('it has a passphrase, which the daemon cannot enter');
   }
-  if (reader.uint32() !== 1) throw new SignatureError('it holds several keys');
+  if (reader.uint32() !== 1) throw new SignatureError('it contains several keys');
   const publicKey = reader.string();
   const secret = new WireReader(reader.string());
-  // A number, twice: of a key that was decrypted wrongly the two differ.
+  // The same number twice. After a wrong decryption the two would differ.
   const [one, other] = [secret.uint32(), secret.uint32()];
   if (one !== other) throw new SignatureError('it is damaged');
   const type = secret.text();
@@ -45,7 +45,7 @@ function importKey(type: string, secret: WireReader): KeyObject {
   return key;
 }
 
-/** What Node says about a key that it does not like could quote it; so nothing of it is kept. */
+/** Errors of Node could quote the key, so they are dropped. */
 function tryImport(key: JsonWebKey): KeyObject | undefined {
   try {
     return createPrivateKey({ key, format: 'jwk' });
@@ -62,7 +62,7 @@ function readJwk(type: string, secret: WireReader): JsonWebKey {
   }
   if (type === 'ssh-rsa') return readRsa(secret);
   if (type.startsWith('ecdsa-sha2-')) {
-    const { crv, size } = curveNamed(secret.text());
+    const { crv, size } = curveOf(secret.text());
     const point = secret.string();
     const d = secret.integer();
     return {
@@ -73,7 +73,7 @@ function readJwk(type: string, secret: WireReader): JsonWebKey {
       d: text(Buffer.concat([Buffer.alloc(Math.max(size - d.length, 0)), d])),
     };
   }
-  throw new SignatureError(`keys of type ${JSON.stringify(type.slice(0, 60))} cannot sign here`);
+  throw new SignatureError(`keys of type ${JSON.stringify(type.slice(0, 60))} are not supported`);
 }
 
 function readRsa(secret: WireReader): JsonWebKey {

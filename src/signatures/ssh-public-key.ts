@@ -1,7 +1,7 @@
 /**
- * Public keys of SSH and what they sign, with the crypto of Node instead of a process a signature:
- * Ed25519, ECDSA and RSA (RFC 4253, 5656, 8332, 8709), and the two of hardware tokens
- * (OpenSSH's PROTOCOL.u2f).
+ * Public keys of SSH and verification with the crypto module of Node, without a process per signature:
+ * Ed25519, ECDSA and RSA (RFC 4253, 5656, 8332, 8709), and the two types of hardware tokens (OpenSSH's
+ * PROTOCOL.u2f).
  */
 import {
   createHash,
@@ -14,21 +14,21 @@ import { SignatureError } from './signature-error.ts';
 import { WireReader } from './ssh-wire.ts';
 
 export interface SshPublicKey {
-  /** `ssh-ed25519` and the like. */
+  /** `ssh-ed25519` and so on. */
   readonly type: string;
-  /** As in a `.pub` file, before base64. */
+  /** Encoded key, as in a `.pub` file before base64. */
   readonly blob: Buffer;
   /** `SHA256:…`, as `ssh-keygen -l` prints it. */
   readonly fingerprint: string;
-  /** `signature`: an algorithm and its bytes. Throws SignatureError when it is malformed. */
+  /** `signature` is an algorithm and its bytes. Throws SignatureError if it is malformed. */
   verify(message: Buffer, signature: Buffer): boolean;
 }
 
-const LEAST_RSA_BITS = 2048;
+const MIN_RSA_BITS = 2048;
 
 type Verifier = (message: Buffer, signature: WireReader, algorithm: string) => boolean;
 
-/** Throws SignatureError for what is no key, or of a type that is not supported. */
+/** Throws SignatureError if the bytes are not a key, or its type is not supported. */
 export function parsePublicKey(blob: Buffer): SshPublicKey {
   const reader = new WireReader(blob);
   const type = reader.text();
@@ -96,7 +96,7 @@ function ed25519Key(reader: WireReader): KeyObject {
 interface Curve {
   readonly crv: string;
   readonly hash: string;
-  /** Bytes of a coordinate. */
+  /** Length of a coordinate in bytes. */
   readonly size: number;
 }
 
@@ -106,8 +106,8 @@ const CURVES: Readonly<Record<string, Curve>> = {
   nistp521: { crv: 'P-521', hash: 'sha512', size: 66 },
 };
 
-/** What JWK and SSH call a curve, its hash, and the length of a coordinate. */
-export function curveNamed(name: string): Curve {
+/** Names of a curve in JWK, its hash, and the length of a coordinate. */
+export function curveOf(name: string): Curve {
   const curve = CURVES[name];
   if (curve === undefined) throw new SignatureError(`its curve ${name} is not supported`);
   return curve;
@@ -124,11 +124,11 @@ function ecdsa(reader: WireReader, name: string): Verifier {
 }
 
 function ecdsaKey(reader: WireReader, name: string) {
-  const { crv, hash, size } = curveNamed(name);
+  const { crv, hash, size } = curveOf(name);
   if (reader.text() !== name) throw new SignatureError('its curve is not that of its type');
   const point = reader.string();
   if (point.length !== 1 + 2 * size || point[0] !== 4) {
-    throw new SignatureError('it holds no uncompressed point of its curve');
+    throw new SignatureError('it does not contain an uncompressed point of its curve');
   }
   const [x, y] = [point.subarray(1, 1 + size), point.subarray(1 + size)];
   const key = importKey({
@@ -153,8 +153,8 @@ function ecdsaKey(reader: WireReader, name: string) {
 
 function rsa(reader: WireReader): Verifier {
   const [e, n] = [reader.integer(), reader.integer()];
-  if (n.length * 8 < LEAST_RSA_BITS) {
-    throw new SignatureError(`RSA keys below ${LEAST_RSA_BITS} bits are not supported`);
+  if (n.length * 8 < MIN_RSA_BITS) {
+    throw new SignatureError(`RSA keys below ${MIN_RSA_BITS} bits are not supported`);
   }
   const key = importKey({
     kty: 'RSA',
@@ -170,7 +170,7 @@ function rsa(reader: WireReader): Verifier {
   };
 }
 
-/** A hardware token signs a digest, what it was asked for, and how often it was used. */
+/** A hardware token signs the application, its flags, a counter of its uses, and a digest. */
 function withToken(
   reader: WireReader,
   type: string,
@@ -197,7 +197,7 @@ function importKey(key: JsonWebKey): KeyObject {
   try {
     return createPublicKey({ key, format: 'jwk' });
   } catch (error) {
-    throw new SignatureError('its key is none', { cause: error });
+    throw new SignatureError('its key is invalid', { cause: error });
   }
 }
 

@@ -1,12 +1,12 @@
 /**
- * Signatures as `ssh-keygen -Y sign` makes them (OpenSSH's PROTOCOL.sshsig). Stricter than
- * ssh-keygen in what surrounds them: a signature is one block and nothing else.
+ * Signatures in the format of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig). Stricter than ssh-keygen:
+ * a signature is one block without surrounding data.
  */
 import { createHash } from 'node:crypto';
 import { SignatureError } from './signature-error.ts';
 import { uint32, WireReader, wireString } from './ssh-wire.ts';
 
-/** What git signs commits for. */
+/** Namespace of the commit signatures of git. */
 export const GIT_NAMESPACE = 'git';
 
 export const SSH_ARMOR = '-----BEGIN SSH SIGNATURE-----';
@@ -16,25 +16,25 @@ const VERSION = 1;
 const LINE = 70;
 
 export interface SshSignature {
-  /** The key that the signature says it is by. */
+  /** Key that the signature claims to be made with. */
   readonly publicKey: Buffer;
   readonly namespace: string;
   readonly hash: string;
-  /** An algorithm and its bytes. */
+  /** Algorithm and signature bytes. */
   readonly signature: Buffer;
 }
 
-/** Throws SignatureError when the text is not exactly one signature. */
+/** Throws SignatureError if the text is not exactly one signature. */
 export function parseSshSignature(text: string): SshSignature {
   const reader = new WireReader(dearmor(text));
   if (reader.take(MAGIC.length).toString('latin1') !== MAGIC) {
-    throw new SignatureError('it does not begin as SSH signatures do');
+    throw new SignatureError('it does not have the prefix of an SSH signature');
   }
   const version = reader.uint32();
   if (version !== VERSION) throw new SignatureError(`its version ${version} is not supported`);
   const publicKey = reader.string();
   const namespace = reader.text();
-  // It is not part of what is signed, and nobody has a use for it yet.
+  // The reserved field is not part of the signed bytes, and no use is defined for it.
   if (reader.string().length > 0) throw new SignatureError('its reserved field is not empty');
   const hash = reader.text();
   if (hash !== 'sha512' && hash !== 'sha256') {
@@ -48,16 +48,16 @@ export function parseSshSignature(text: string): SshSignature {
 function dearmor(text: string): Buffer {
   const lines = text.trimEnd().split('\n');
   if (lines[0] !== SSH_ARMOR || lines.at(-1) !== ARMOR_END) {
-    throw new SignatureError('there is something beside it, or a part of it is missing');
+    throw new SignatureError('it is incomplete, or surrounded by other data');
   }
   const base64 = lines.slice(1, -1).join('');
   const bytes = Buffer.from(base64, 'base64');
-  // Node skips what is not base64; a signature that has such parts has two spellings.
+  // Node skips invalid characters, so that one signature could have several spellings.
   if (bytes.toString('base64') !== base64) throw new SignatureError('it is not base64');
   return bytes;
 }
 
-/** What the key really signs: not the message, but what it is for and its digest. */
+/** Bytes that the key signs: the namespace and the digest of the message. */
 export function signedBytes(
   message: Buffer,
   { namespace, hash }: Pick<SshSignature, 'namespace' | 'hash'>,

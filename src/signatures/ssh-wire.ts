@@ -1,4 +1,4 @@
-/** The encoding of SSH keys and signatures (RFC 4251, section 5): big-endian lengths, then bytes. */
+/** Encoding of SSH keys and signatures (RFC 4251, section 5): big-endian lengths, then bytes. */
 import { SignatureError } from './signature-error.ts';
 
 export class WireReader {
@@ -11,7 +11,7 @@ export class WireReader {
 
   take(count: number): Buffer {
     const end = this.#at + count;
-    if (end > this.#bytes.length) throw new SignatureError('it is cut short');
+    if (end > this.#bytes.length) throw new SignatureError('it is truncated');
     const taken = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return taken;
@@ -33,15 +33,15 @@ export class WireReader {
     return this.string().toString('latin1');
   }
 
-  /** A positive integer as its bytes, without zeros in front. */
+  /** Positive integer as its bytes, without leading zeros. */
   integer(): Buffer {
     const bytes = this.string();
-    if ((bytes[0] ?? 0) > 0x7f) throw new SignatureError('it holds a negative number');
+    if ((bytes[0] ?? 0) > 0x7f) throw new SignatureError('it contains a negative number');
     const first = bytes.findIndex((byte) => byte !== 0);
     return first === -1 ? Buffer.alloc(0) : bytes.subarray(first);
   }
 
-  /** Bytes behind the last field would be bytes that nobody looks at. */
+  /** Throws if bytes remain: they would never be checked. */
   end(): void {
     if (this.#at !== this.#bytes.length) throw new SignatureError('it has trailing data');
   }
@@ -59,7 +59,7 @@ export function wireString(content: string | Buffer): Buffer {
 export function wireInteger(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Buffer.alloc(0) : bytes.subarray(first);
-  // A leading zero keeps it positive.
+  // A leading zero byte keeps the number positive.
   return wireString((digits[0] ?? 0) > 0x7f ? Buffer.concat([Buffer.alloc(1), digits]) : digits);
 }
 

@@ -1,4 +1,4 @@
-/** Who signed a commit, told from the keys that the operator named. */
+/** Finds the signer of a commit among the keys of the operator. */
 import { type AllowedSigner, matchesPatterns } from './allowed-signers.ts';
 import { GPG_ARMOR, type GpgKeyring } from './gpg-keyring.ts';
 import { SignatureError } from './signature-error.ts';
@@ -13,20 +13,20 @@ import {
 } from './ssh-signature.ts';
 
 export interface Signer {
-  /** As people know it. */
+  /** Name for messages. */
   readonly name: string;
-  /** Whether a name of a policy means this signer. */
+  /** True if an identity in a policy stands for this signer. */
   is(identity: string): boolean;
 }
 
 export interface TrustedKeys {
   readonly ssh: readonly AllowedSigner[];
   readonly gpg: GpgKeyring | undefined;
-  /** The daemon's own key: what it signed passed the checks of the API. */
+  /** Key of the daemon. Commits signed with it have passed the checks of the API. */
   readonly own: SshPublicKey | undefined;
 }
 
-/** Undefined: the commit is not signed. Throws SignatureError when its signature does not count. */
+/** Undefined: the commit is not signed. Throws SignatureError for an invalid signature. */
 export async function signerOf(
   keys: TrustedKeys,
   commit: SignedCommit,
@@ -36,13 +36,13 @@ export async function signerOf(
   if (signature === undefined) return undefined;
   if (signature.startsWith(SSH_ARMOR)) return sshSigner(keys, commit, { signature, now });
   if (!signature.startsWith(GPG_ARMOR)) {
-    throw new SignatureError('it is neither of SSH nor of OpenPGP');
+    throw new SignatureError('it is neither an SSH nor an OpenPGP signature');
   }
   if (keys.gpg === undefined) throw new SignatureError('no OpenPGP key is trusted here');
   return gpgSigner(await keys.gpg.verify(payload, signature));
 }
 
-/** Whether any key, valid now or not, belongs to a name of a policy. */
+/** True if any key, even an expired one, belongs to an identity in a policy. */
 export function isKnown(keys: TrustedKeys, identity: string): boolean {
   return (
     keys.gpg?.fingerprints.has(identity) === true ||
@@ -61,8 +61,8 @@ function sshSigner(
 ): Signer {
   const parsed = parseSshSignature(signature);
   if (parsed.namespace !== GIT_NAMESPACE) {
-    const made = JSON.stringify(parsed.namespace.slice(0, 60));
-    throw new SignatureError(`it was made for ${made}, not for "${GIT_NAMESPACE}"`);
+    const namespace = JSON.stringify(parsed.namespace.slice(0, 60));
+    throw new SignatureError(`it was made for ${namespace}, not for "${GIT_NAMESPACE}"`);
   }
   if (keys.own?.blob.equals(parsed.publicKey)) {
     assertSigned(keys.own, parsed, payload);
@@ -73,12 +73,12 @@ function sshSigner(
   if (first === undefined)
     throw new SignatureError(`${describeKey(parsed)} is not an allowed signer`);
   assertSigned(first.key, parsed, payload);
-  // A commit may lie about its time: an expired key must not sign the past.
+  // The time of a commit can be forged, so an expired key must not sign old commits.
   const usable = entries.filter(
-    (entry) => whyNot(entry, [committerTime * 1000, now]) === undefined,
+    (entry) => invalidity(entry, [committerTime * 1000, now]) === undefined,
   );
   if (usable.length === 0) {
-    throw new SignatureError(`its key is ${whyNot(first, [committerTime * 1000, now])}`);
+    throw new SignatureError(`its key is ${invalidity(first, [committerTime * 1000, now])}`);
   }
   return {
     name: usable.map(({ principals }) => principals).join(', '),
@@ -104,18 +104,18 @@ function describeKey({ publicKey }: SshSignature): string {
   }
 }
 
-/** Why a line of allowed signers does not count at these times; undefined when it does. */
-function whyNot(entry: AllowedSigner, times: readonly number[]): string | undefined {
+/** Reason why an entry is not valid at these times; undefined: it is valid. */
+function invalidity(entry: AllowedSigner, times: readonly number[]): string | undefined {
   const { principals, namespaces, validAfter, validBefore } = entry;
-  const whose = `that of ${principals}, `;
+    const owner = `that of ${principals}, `;
   if (namespaces !== undefined && !matchesPatterns(GIT_NAMESPACE, namespaces)) {
-    return `${whose}which is for ${namespaces} only`;
+    return `${owner}which is for ${namespaces} only`;
   }
   if (validAfter !== undefined && times.some((time) => time < validAfter)) {
-    return `${whose}which is not valid before ${new Date(validAfter).toISOString()}`;
+    return `${owner}which is not valid before ${new Date(validAfter).toISOString()}`;
   }
   if (validBefore !== undefined && times.some((time) => time > validBefore)) {
-    return `${whose}which expired on ${new Date(validBefore).toISOString()}`;
+    return `${owner}which expired on ${new Date(validBefore).toISOString()}`;
   }
   return undefined;
 }

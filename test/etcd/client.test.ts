@@ -331,7 +331,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
       const nobody = await startTcpProxy('127.0.0.1:1');
       const { address } = nobody;
       await nobody.close();
-      const lonely = await openEtcd({ endpoints: [address], patience: 100 });
+      const lonely = await openEtcd({ endpoints: [address], timeoutMs: 100 });
 
       const error = await lonely.range({ key: 'a' }).catch((thrown: unknown) => thrown);
 

@@ -21,7 +21,7 @@ describe.skipIf(WHY !== '')(`etcd of three members ${WHY}`, { concurrent }, () =
       noFsync: true,
       args: ['--heartbeat-interval=50', '--election-timeout=500'],
     });
-    etcd = await openEtcd({ endpoints: cluster.endpoints, patience: 30_000 });
+    etcd = await openEtcd({ endpoints: cluster.endpoints, timeoutMs: 30_000 });
   });
 
   afterAll(async () => {
@@ -101,7 +101,7 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
 
   async function as(username: string, password: string): Promise<RemoteEtcd> {
     const credentials = { username, password: () => password };
-    return await openEtcd({ endpoints: cluster.endpoints, tls: files, credentials, patience: 500 });
+    return await openEtcd({ endpoints: cluster.endpoints, tls: files, credentials, timeoutMs: 500 });
   }
 
   test.sequential('a user with a role for the prefix can do all that is needed, and nothing elsewhere', async () => {
@@ -211,7 +211,7 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
     const wrong = { cert: readFileSync(tls?.cert ?? ''), key: readFileSync(tls?.key ?? '') };
     for (const security of [wrong, undefined]) {
       const { endpoints } = cluster;
-      const etcd = await openEtcd({ endpoints, tls: security, credentials, patience: 200 });
+      const etcd = await openEtcd({ endpoints, tls: security, credentials, timeoutMs: 200 });
 
       await expect(etcd.range({ key: '/g/a' })).rejects.toThrow('cannot be reached');
       await etcd.close();

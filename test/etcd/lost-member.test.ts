@@ -54,7 +54,7 @@ describe.concurrent('a member of etcd', () => {
     '%s is given up with what waits for it, long before that is over by itself',
     async (_, read) => {
       const one = new Member(await member({ read }), credentials.createInsecure());
-      const asked = { metadata: new Metadata(), within: 600_000 };
+      const asked = { metadata: new Metadata(), timeoutMs: 600_000 };
       const waiting = one.call(TXN, { compare: [], success: [], failure: [] }, asked);
       await expect(waiting).rejects.toMatchObject({ code: status.CANCELLED });
       one.close();
@@ -87,7 +87,7 @@ describe.concurrent('a member of etcd', () => {
       read: empty,
       txn: (answer) => void setTimeout(done, 4_000, answer),
     });
-    const etcd = await openEtcd({ endpoints: [slow], patience: 600_000 });
+    const etcd = await openEtcd({ endpoints: [slow], timeoutMs: 600_000 });
     expect((await etcd.txn({ compare: [], operations: [] })).succeeded).toBe(true);
     await etcd.close();
   });

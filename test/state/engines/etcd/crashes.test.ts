@@ -205,7 +205,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
   test('a lost etcd is told to whoever waits, once to the log, and tried again', async () => {
     const prefix = freshPrefix();
     const proxy = await startTcpProxy(cluster.endpoints[0] ?? '');
-    const far = await openEtcd({ endpoints: [proxy.address], patience: 300 });
+    const far = await openEtcd({ endpoints: [proxy.address], timeoutMs: 300 });
     const heard: string[] = [];
     const engine = await openAt(far, prefix, {
       patience: 100,

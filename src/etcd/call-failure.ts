@@ -1,12 +1,11 @@
-/** What it means that a call to a member of etcd failed. */
+/** Classification of failed calls to a member. */
 import { type ServiceError, status } from '@grpc/grpc-js';
-
 /**
- * `refused`: it did not happen and will not. `elsewhere`: it did not happen, and may at another
- * member or a moment later. `sign-in`: it did not happen, for the token does not count any more.
- * `unknown`: it may have happened.
+ * `refused`: the call had no effect and a retry would not either. `elsewhere`: it had no effect, and may
+ * succeed at another member or later. `sign-in`: it had no effect, since the token has expired.
+ * `unknown`: it may have taken effect.
  */
-export type Fate = 'refused' | 'elsewhere' | 'sign-in' | 'unknown';
+export type FailureKind = 'refused' | 'elsewhere' | 'sign-in' | 'unknown';
 
 const SIGN_IN = [
   'etcdserver: invalid auth token',
@@ -14,7 +13,7 @@ const SIGN_IN = [
   'etcdserver: user name is empty',
 ];
 
-/** Said before anything was done with the call: by etcd, or by the library that did not send it. */
+/** Errors before the call had any effect, from etcd or from the library that did not send it. */
 const NOT_DONE = [
   'etcdserver: no leader',
   'etcdserver: too many requests',
@@ -36,7 +35,7 @@ const REFUSALS: readonly status[] = [
   status.UNIMPLEMENTED,
 ];
 
-export function fateOf(error: Pick<ServiceError, 'code' | 'details'>): Fate {
+export function classifyFailure(error: Pick<ServiceError, 'code' | 'details'>): FailureKind {
   const { code, details } = error;
   if (code === status.UNAUTHENTICATED || SIGN_IN.includes(details)) return 'sign-in';
   if (NOT_DONE.some((text) => details.startsWith(text))) return 'elsewhere';
@@ -55,7 +54,7 @@ export function isLeaseGone(error: Pick<ServiceError, 'details'>): boolean {
   return error.details.includes('requested lease not found');
 }
 
-/** What people can do about it, or nothing that is known. */
+/** Advice for the operator, or an empty text. */
 export function remedyFor({ code, details }: Pick<ServiceError, 'code' | 'details'>): string {
   if (isFull({ details })) {
     return '; make room in etcd (etcdctl compact, etcdctl defrag) or raise its --quota-backend-bytes, then run etcdctl alarm disarm';
@@ -64,7 +63,7 @@ export function remedyFor({ code, details }: Pick<ServiceError, 'code' | 'detail
     return '; grant its user a role that may read and write everything below the prefix';
   }
   if (details.includes('authentication is not enabled'))
-    return '; give no user name, or turn it on';
+    return '; configure no user name, or enable authentication';
   if (details.includes('authentication failed')) return '; check the user name and the password';
   return '';
 }
