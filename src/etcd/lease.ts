@@ -3,11 +3,11 @@
  * on a monotonic clock. etcd counts from a later time, so that the lease never ends before.
  */
 import { status } from '@grpc/grpc-js';
+import { isLeaseGone } from './call-failure.ts';
 import type { Lease } from './etcd.ts';
 import { EtcdError } from './etcd-error.ts';
 import { type CallOptions, failure, isFailure, type Member } from './member.ts';
 import type { Members, TokenRetry } from './members.ts';
-import { isLeaseGone } from './call-failure.ts';
 import { GRANT, KEEP_ALIVE, REVOKE, type WireLeaseResponse } from './wire.ts';
 
 const GRANT_MS = 10_000;

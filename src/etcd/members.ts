@@ -4,8 +4,7 @@ import { backoffAfter, pause } from '../concurrency/index.ts';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
 import type { EtcdCredentials, EtcdOptions } from './etcd-options.ts';
 import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
-import { type FailureKind, classifyFailure, isCompacted, isFull, remedyFor } from './call-failure.ts';
-import { type WireResponse, AUTHENTICATE, type Method } from './wire.ts';
+import { AUTHENTICATE, type Method, type WireResponse } from './wire.ts';
 
 export interface MemberTimeouts {
   /** Time limit of the call in milliseconds. */

@@ -7,7 +7,7 @@ import type { EtcdWatch, WatchBatch, WatchEvent, WatchRequest } from './etcd.ts'
 import { CompactedRevisionError } from './etcd-error.ts';
 import { failure, isFailure, type Member } from './member.ts';
 import type { Members, TokenRetry } from './members.ts';
-import { keyValue, keyRange } from './translate.ts';
+import { keyRange, keyValue } from './translate.ts';
 import { WATCH, type WireEvent, type WireWatch, type WireWatchResponse } from './wire.ts';
 
 /** Batches in the buffer before the stream is paused. */

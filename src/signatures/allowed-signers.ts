@@ -43,7 +43,9 @@ function parseLine(line: string): AllowedSigner {
   const [base64] = nextWord(afterType);
   const key = parsePublicKey(Buffer.from(base64, 'base64'));
   if (key.type !== type) {
-    throw new SignatureError(`the key has type ${key.type}, and the line says ${JSON.stringify(type)}`);
+    throw new SignatureError(
+      `the key has type ${key.type}, and the line says ${JSON.stringify(type)}`,
+    );
   }
   return {
     principals: unquoted(principals),
@@ -82,7 +84,9 @@ function parseOptions(text: string): Map<string, string> {
       );
     }
     if (match === null || !withValue.includes(name) || value === undefined) {
-      throw new SignatureError(`the option ${JSON.stringify(rest.slice(0, 60))} is unknown or malformed`);
+      throw new SignatureError(
+        `the option ${JSON.stringify(rest.slice(0, 60))} is unknown or malformed`,
+      );
     }
     if (options.has(name)) throw new SignatureError(`the option ${name} is given twice`);
     options.set(name, value.replaceAll('\\"', '"'));

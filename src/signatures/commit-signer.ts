@@ -35,7 +35,8 @@ export async function openCommitSigner(path: string): Promise<CommitSigner> {
 
 function commitSigner({ type, key, publicKey: blob }: SshPrivateKey): CommitSigner {
   const publicKey = parsePublicKey(blob);
-  if (publicKey.type !== type) throw new SignatureError('its public and private parts have different types');
+  if (publicKey.type !== type)
+    throw new SignatureError('its public and private parts have different types');
   const signRaw = (message: Buffer): Buffer => {
     if (type === 'ssh-rsa') return tagged('rsa-sha2-512', signBytes('sha512', message, key));
     if (type === 'ssh-ed25519') return tagged(type, signBytes(null, message, key));
@@ -89,6 +90,8 @@ async function readPrivate(path: string): Promise<string> {
   } catch (error) {
     if (error instanceof SignatureFileError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new SignatureFileError(`Cannot read the signing key ${path}: ${reason}`, { cause: error });
+    throw new SignatureFileError(`Cannot read the signing key ${path}: ${reason}`, {
+      cause: error,
+    });
   }
 }

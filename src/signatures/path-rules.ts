@@ -32,10 +32,7 @@ export function parsePathRules(text: string, file: string): PathRules {
   const { require, trusted, rules, ...others } = contentOf(document, file);
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
-    throw wrong(
-      file,
-      `${unknown}: unknown field; use \`require\`, \`trusted\` and \`rules\``,
-    );
+    throw wrong(file, `${unknown}: unknown field; use \`require\`, \`trusted\` and \`rules\``);
   }
   if (require !== undefined && typeof require !== 'boolean') {
     throw wrong(file, 'require: write true or false');

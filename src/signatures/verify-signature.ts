@@ -107,7 +107,7 @@ function describeKey({ publicKey }: SshSignature): string {
 /** Reason why an entry is not valid at these times; undefined: it is valid. */
 function invalidity(entry: AllowedSigner, times: readonly number[]): string | undefined {
   const { principals, namespaces, validAfter, validBefore } = entry;
-    const owner = `that of ${principals}, `;
+  const owner = `that of ${principals}, `;
   if (namespaces !== undefined && !matchesPatterns(GIT_NAMESPACE, namespaces)) {
     return `${owner}which is for ${namespaces} only`;
   }

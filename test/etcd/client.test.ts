@@ -287,7 +287,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
 
       expect(error).toBeInstanceOf(EtcdError);
       expect(error.unknown).toBe(true);
-      expect(error.message).toContain(`etcd://${proxy.address} did not say whether it was done`);
+      expect(error.message).toContain(`etcd://${proxy.address} did not confirm if it was done`);
       proxy.heal();
       const [kv] = (await etcd.range({ key: `${at}a` })).kvs;
       expect(kv?.createRevision).toBe(kv?.modRevision);

@@ -101,7 +101,12 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
 
   async function as(username: string, password: string): Promise<RemoteEtcd> {
     const credentials = { username, password: () => password };
-    return await openEtcd({ endpoints: cluster.endpoints, tls: files, credentials, timeoutMs: 500 });
+    return await openEtcd({
+      endpoints: cluster.endpoints,
+      tls: files,
+      credentials,
+      timeoutMs: 500,
+    });
   }
 
   test.sequential('a user with a role for the prefix can do all that is needed, and nothing elsewhere', async () => {

@@ -60,7 +60,7 @@ test('a start removes what a killed process left of the state key', () => {
     import { syncBuiltinESMExports } from 'node:module';
     fs.linkSync = () => process.kill(process.pid, 'SIGKILL');
     syncBuiltinESMExports();
-    const { loadStateKey } = await import('${src}/state/state-key.ts');
+    const { loadStateKey } = await import('${src}/state/records/state-key.ts');
     loadStateKey(process.argv[1] + '/state.key');`);
   expect(readdirSync(root)).toEqual([expect.stringMatching(/^state\.key\..*\.tmp$/)]);
 

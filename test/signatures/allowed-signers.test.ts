@@ -73,16 +73,16 @@ describe('a line', () => {
   });
 
   test.each([
-    ['a', 'write `principals [options] keytype base64-key`'],
-    ['a ssh-ed25519', 'write `principals [options] keytype base64-key`'],
-    ['a ssh-ed25519 AAAA', 'it is cut short'],
-    ['a ssh-rsa KEY', 'cut short'],
+    ['a', 'write `principals [options] keytype base64-key` on each line'],
+    ['a ssh-ed25519', 'write `principals [options] keytype base64-key` on each line'],
+    ['a ssh-ed25519 AAAA', 'it is truncated'],
+    ['a ssh-rsa KEY', 'truncated'],
     ['a cert-authority KEY', 'cert-authority is not supported'],
-    ['a namespaces KEY', 'the option "namespaces" is not understood'],
-    ['a touch-required KEY', 'the option "touch-required" is not understood'],
+    ['a namespaces KEY', 'the option "namespaces" is unknown or malformed'],
+    ['a touch-required KEY', 'the option "touch-required" is unknown or malformed'],
     ['a namespaces="git",namespaces="file" KEY', 'the option namespaces is given twice'],
-    ['a valid-before="tomorrow" KEY', '"tomorrow" is no time'],
-    ['a valid-before="20301301" KEY', '"20301301" is no time'],
+    ['a valid-before="tomorrow" KEY', '"tomorrow" is not a time'],
+    ['a valid-before="20301301" KEY', '"20301301" is not a time'],
     ['"a KEY', 'write `principals'],
   ])('%s is refused with its place', (line, why) => {
     expect(() => parse(`# first\n${line}`)).toThrow(

@@ -118,7 +118,7 @@ describe('a signing key that cannot be used is refused with its file and what to
     chmodSync(file('open'), 0o640);
 
     await expect(openCommitSigner(file('open'))).rejects.toThrow(
-      `${file('open')} may be read by others than its owner (mode 640); run \`chmod 600\` on it`,
+      `${file('open')} is accessible to other users (mode 640); run \`chmod 600\` on it`,
     );
   });
 
@@ -136,17 +136,17 @@ describe('a signing key that cannot be used is refused with its file and what to
   });
 
   test.each([
-    ['public', () => `${key.publicLine}\n`, /it is no private key of OpenSSH/],
+    ['public', () => `${key.publicLine}\n`, /it is not a private key of OpenSSH/],
     [
       'pem',
       () => '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n',
-      /no private key/,
+      /not a private key/,
     ],
-    ['empty', () => '', /no private key/],
+    ['empty', () => '', /not a private key/],
     [
       'cut',
       () => readFileSync(key.file, 'utf8').replace(/\n[^\n]*\n(?=-----END)/, '\n'),
-      /cut short|damaged/,
+      /truncated|damaged/,
     ],
   ])('what is %s', async (name, text, why) => {
     writeFileSync(file(name), text(), { mode: 0o600 });

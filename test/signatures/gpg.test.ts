@@ -92,7 +92,7 @@ describe.skipIf(missing)('with a keyring', () => {
   test('a key that expired counts no more, whenever it says that it signed', async () => {
     const id = signed('expired', '--faked-system-time', '20200115T000000');
 
-    expect(await judge(id)).toContain('its signature does not count: its key has expired');
+    expect(await judge(id)).toContain('its signature is not valid: its key has expired');
   });
 
   test('a key that was revoked counts no more', async () => {
@@ -111,14 +111,14 @@ describe.skipIf(missing)('with a keyring', () => {
     keyring = join(folder, 'revoked.asc');
     writeFileSync(keyring, exported('revoked'));
 
-    expect(await judge(id)).toContain('its signature does not count: its key was revoked');
+    expect(await judge(id)).toContain('its signature is not valid: its key was revoked');
     keyring = before;
   });
 
   test('a signature that expired counts no more', async () => {
     const id = signed('ann', '--faked-system-time', `${now(-10)}!`, '--default-sig-expire', '3');
 
-    expect(await judge(id)).toContain('its signature does not count: it has expired');
+    expect(await judge(id)).toContain('its signature is not valid: it has expired');
   });
 
   test('a signature of another commit does not count', async () => {
@@ -140,7 +140,7 @@ describe.skipIf(missing)('with a keyring', () => {
     const good = signatureOf(gitDir, id);
     const changed = rewritten(gitDir, id, (text) => text.replace(good, change(good)));
 
-    expect(await judge(changed)).toMatch(/something beside it|neither of SSH nor of OpenPGP/);
+    expect(await judge(changed)).toMatch(/surrounded by other data|neither an SSH nor an OpenPGP signature/);
   });
 
   test('two signatures in one block do not count, although both are good', async () => {
@@ -151,7 +151,7 @@ describe.skipIf(missing)('with a keyring', () => {
       config: [...both.slice(0, 2), '-c', `user.signingkey=${fingerprints.get('ann')}`],
     });
 
-    expect(await judge(id)).toContain('it holds several signatures');
+    expect(await judge(id)).toContain('it contains several signatures');
   });
 
   test('a signature of text does not count: it would fit other commits too', async () => {
@@ -166,7 +166,7 @@ describe.skipIf(missing)('with a keyring', () => {
 
     expect(await judge(signed('ops'), rules)).toBe('');
     expect(await judge(signed('ann'), rules)).toContain(
-      `config/c.txt takes a signature of ${fingerprints.get('ops')}, and it is signed by OpenPGP key ${fingerprints.get('ann')}`,
+      `config/c.txt requires a signature of ${fingerprints.get('ops')}, and it is signed by OpenPGP key ${fingerprints.get('ann')}`,
     );
     // A name is whatever the owner of a key writes into it.
     write('ops@example.com');

@@ -68,7 +68,7 @@ describe('a policy that is wrong is refused with its file and place:', () => {
     ['a: [', 'line 1'],
     ['rule: []', 'rule: unknown field'],
     ['require: yes please', 'require: write true or false'],
-    ['trusted: abc', 'trusted: write the whole id'],
+    ['trusted: abc', 'trusted: write a full commit id'],
     ['rules: {}', 'rules: write a list'],
     ['rules: [a]', 'rules[0]: write a map'],
     ['rules: [{ paths: [a] }, { path: [a] }]', 'rules[1].path: unknown field'],

@@ -98,7 +98,7 @@ describe('with allowed signers', () => {
 
     expect(await judge(id)).toEqual([
       expect.stringMatching(
-        /: its signature does not count: its key SHA256:\S{43} is not an allowed signer \(it changes a\.txt\)$/,
+        /: its signature is not valid: its key SHA256:\S{43} is not an allowed signer \(it changes a\.txt\)$/,
       ),
     ]);
   });
@@ -168,7 +168,7 @@ describe('with allowed signers', () => {
     const { gitDir, base, judge } = await stage();
     const lines = await judge(makeChain(gitDir, base, 130));
     expect(lines).toHaveLength(101);
-    expect(lines.at(-1)).toBe('… and more: the rest was not looked at');
+    expect(lines.at(-1)).toBe('… and more: the rest was not checked');
   });
 });
 
@@ -211,7 +211,7 @@ describe('a signature that git would take for something else is refused:', () =>
     // Why it matters: git finds the signature good and sees a commit without parents.
     expect(gitSaysGood(gitDir, orphan, signers)).toBe(true);
     expect(git(gitDir, ['rev-list', '--count', orphan])).toBe('1');
-    expect((await judge(orphan)).join()).toContain('its header is not as git writes it');
+    expect((await judge(orphan)).join()).toContain('its header is not in the format of git');
   });
 
   test.each([
@@ -239,28 +239,28 @@ describe('a signature that git would take for something else is refused:', () =>
     [
       'text behind its end',
       (text: string, good: string) => text.replace(good, `${good} evil\n`),
-      'there is something beside it',
+      'surrounded by other data',
     ],
     [
       'text before its begin',
       (text: string) => text.replace('gpgsig ', 'gpgsig evil\n '),
-      'neither of SSH nor of OpenPGP',
+      'neither an SSH nor an OpenPGP signature',
     ],
     [
       'a second tree',
       (text: string, good: string) => text.replace(good, `tree ${'0'.repeat(40)}\n${good}`),
-      'says something twice',
+      'repeats a field',
     ],
     [
       'a parent behind its author',
       (text: string, good: string) => text.replace(good, `parent ${'0'.repeat(40)}\n${good}`),
-      'says something twice',
+      'repeats a field',
     ],
-    ['a NUL in its message', (text: string) => `${text}\0evil`, 'it holds a NUL byte'],
+    ['a NUL in its message', (text: string) => `${text}\0evil`, 'it contains a NUL byte'],
     [
       'a NUL in its header',
       (text: string) => text.replace('Hopper', 'Hop\0er'),
-      'it holds a NUL byte',
+      'it contains a NUL byte',
     ],
     [
       'no end of its header',
@@ -301,7 +301,7 @@ describe('a signature that git would take for something else is refused:', () =>
       ),
     );
 
-    expect((await judge(id)).join()).toContain('it is neither of SSH nor of OpenPGP');
+    expect((await judge(id)).join()).toContain('it is neither an SSH nor an OpenPGP signature');
   });
 
   test('an OpenPGP signature, when only SSH keys are trusted', async () => {
@@ -369,7 +369,7 @@ describe('a line of allowed signers counts', () => {
     writeFileSync(file, 'nonsense\n');
     expect(await judge(id)).toEqual([
       expect.stringMatching(
-        /^no signature can be verified until the operator mends this: .*limited_signers:1: /,
+        /^signatures cannot be verified until the operator fixes this: .*limited_signers:1: /,
       ),
     ]);
 
@@ -433,7 +433,7 @@ describe('a policy of paths', () => {
     const id = commit({ files: { 'config/c.txt': '2', 'a.txt': '2' }, key: ann });
 
     expect(await judge(id)).toEqual([
-      `${shown(id)}config/c.txt takes a signature of ops@example.com, and it is signed by ann@example.com`,
+      `${shown(id)}config/c.txt requires a signature of ops@example.com, and it is signed by ann@example.com`,
     ]);
     expect(await judge(commit({ files: { 'config/c.txt': '2' }, key: ops }))).toEqual([]);
     expect(await judge(commit({ files: { 'configs.txt': '2' }, key: ann }))).toEqual([]);
@@ -464,7 +464,7 @@ describe('a policy of paths', () => {
     expect(await judge(commit({ key: stranger }))).toEqual([]);
     const id = commit({ files: { 'config/c.txt': '2' } });
     expect(await judge(id)).toEqual([
-      `${shown(id)}config/c.txt takes a signature of ops@example.com, and it is not signed`,
+      `${shown(id)}config/c.txt requires a signature of ops@example.com, and it is not signed`,
     ]);
   });
 
@@ -474,7 +474,7 @@ describe('a policy of paths', () => {
 
     expect(await judge(commit({ files, key: ann }))).toEqual([]);
     expect(await judge(commit({ files, key: stranger }))).toEqual([
-      expect.stringContaining('config/c.txt takes a trusted signature, and its signature does not'),
+      expect.stringContaining('config/c.txt requires a trusted signature, and its signature is not'),
     ]);
   });
 

@@ -13,11 +13,11 @@ export interface PackWorker {
   /** Writes the short-lived pack of a batch that goes to the WAL, see `writeShortLived`. */
   writeShortLived(publication: Publication): Promise<void>;
   /** See `checkpointSegment`. */
-  checkpoint(log: FullSegment): Promise<void>;
+  checkpoint(segment: FullSegment): Promise<void>;
   /** See `removeReplaced`. */
   removeReplaced(tips: readonly string[]): Promise<void>;
   /** Creates and removes preallocated files; rejects if some of it failed. */
-  preallocate(stock: Preallocation): Promise<void>;
+  preallocate(files: Preallocation): Promise<void>;
   /** Resolves when all requested work has ended. */
   close(): Promise<void>;
 }
@@ -46,8 +46,8 @@ export class LocalPackWorker implements PackWorker {
     return writeShortLived(this.#target, publication);
   }
 
-  checkpoint(log: FullSegment): Promise<void> {
-    return checkpointSegment(this.#target, log);
+  checkpoint(segment: FullSegment): Promise<void> {
+    return checkpointSegment(this.#target, segment);
   }
 
   removeReplaced(tips: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The packWorker on a thread of its own: compressing, hashing and calls to the file system that may wait
- * for the journal of the disk hold up nobody else. The order of things is `LoggedPublisher`'s.
+ * A pack worker on its own thread: compression, hashing and slow calls to the file system do not block
+ * the event loop. The caller (`WalPublisher`) defines the order of the operations.
  */
 import { startWorker, WorkerChannel } from '../../concurrency/index.ts';
 import { GitError, StorageError } from '../git-error.ts';
@@ -15,22 +15,22 @@ import {
 } from './publication-message.ts';
 import type { Publication } from './publisher.ts';
 
-/** Where a thread publishes to. */
+/** Repository and branch of the thread. */
 export interface ThreadSetup {
   readonly gitDir: string;
   readonly ref: string;
   readonly lockTimeoutMs: number;
 }
 
-/** What is asked of the thread, see `Workshop`. */
+/** Requests to the thread, one per method of `PackWorker`. */
 export type ThreadAsk =
-  | { readonly do: 'publish' | 'show'; readonly publication: PublicationMessage }
-  | { readonly do: 'save'; readonly log: FullSegment }
-  | { readonly do: 'remove'; readonly tips: readonly string[] }
-  | { readonly do: 'stock'; readonly stock: Preallocation }
-  | { readonly do: 'settle' };
+  | { readonly do: 'publish' | 'writeShortLived'; readonly publication: PublicationMessage }
+  | { readonly do: 'checkpoint'; readonly segment: FullSegment }
+  | { readonly do: 'removeReplaced'; readonly tips: readonly string[] }
+  | { readonly do: 'preallocate'; readonly files: Preallocation }
+  | { readonly do: 'close' };
 
-/** Absent: the thread did it. */
+/** Undefined: the request succeeded. */
 export type ThreadAnswer = FailureMessage | undefined;
 
 export class PublishingThread implements PackWorker {
@@ -48,7 +48,7 @@ export class PublishingThread implements PackWorker {
     });
   }
 
-  /** Whoever asks first need not wait for the thread. */
+  /** Starts the thread ahead of the first request. */
   start(): void {
     this.#channel.start();
   }
@@ -58,38 +58,38 @@ export class PublishingThread implements PackWorker {
   }
 
   writeShortLived(publication: Publication): Promise<void> {
-    return this.#send('show', publication);
+    return this.#send('writeShortLived', publication);
   }
 
-  checkpoint(log: FullSegment): Promise<void> {
-    return this.#ask({ do: 'save', log });
+  checkpoint(segment: FullSegment): Promise<void> {
+    return this.#ask({ do: 'checkpoint', segment });
   }
 
   removeReplaced(tips: readonly string[]): Promise<void> {
-    return this.#ask({ do: 'remove', tips });
+    return this.#ask({ do: 'removeReplaced', tips });
   }
 
-  preallocate(stock: Preallocation): Promise<void> {
-    return this.#ask({ do: 'stock', stock });
+  preallocate(files: Preallocation): Promise<void> {
+    return this.#ask({ do: 'preallocate', files });
   }
 
-  /** Ends the thread; what is asked for afterwards starts another. */
+  /** Ends the thread. A later request starts a new one. */
   async close(): Promise<void> {
     if (!this.#channel.isStarted) return;
-    await this.#ask({ do: 'settle' });
+    await this.#ask({ do: 'close' });
     await this.#channel.terminate();
   }
 
-  #send(what: 'publish' | 'show', publication: Publication): Promise<void> {
+  #send(request: 'publish' | 'writeShortLived', publication: Publication): Promise<void> {
     const message = encodePublication(publication);
-    return this.#ask({ do: what, publication: message }, [message.bytes.buffer]);
+    return this.#ask({ do: request, publication: message }, [message.bytes.buffer]);
   }
 
   async #ask(ask: ThreadAsk, transfer: ArrayBuffer[] = []): Promise<void> {
     const failure = await this.#channel.ask(ask, { transfer }).catch((cause: unknown) => {
       // Only a publication moves the branch, and it may have done so before the thread ended.
       if (ask.do === 'publish') throw new StorageError(this.#gitDir, { cause, moved: true });
-      throw new GitError('The thread that makes packs ended', { cause });
+      throw new GitError('The pack worker thread ended', { cause });
     });
     if (failure !== undefined) throw decodeFailure(failure);
   }

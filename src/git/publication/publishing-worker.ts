@@ -1,4 +1,4 @@
-/** The thread that `PublishingThread` starts. */
+/** Entry point of the thread that `PublishingThread` starts. */
 import { workerData } from 'node:worker_threads';
 import { answerRequests } from '../../concurrency/index.ts';
 import { thisOwner } from '../../files/index.ts';
@@ -7,25 +7,22 @@ import { LocalPackWorker } from './pack-worker.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';
 import type { ThreadAnswer, ThreadAsk, ThreadSetup } from './publishing-thread.ts';
 
-const packWorker = new LocalPackWorker({
-  ...(workerData as ThreadSetup),
-  files: realFiles,
-  owner: thisOwner,
-});
+const setup: ThreadSetup = workerData;
+const packWorker = new LocalPackWorker({ ...setup, files: realFiles, owner: thisOwner });
 
 async function answer(ask: ThreadAsk): Promise<void> {
   switch (ask.do) {
     case 'publish':
       return await packWorker.publish(decodePublication(ask.publication));
-    case 'show':
+    case 'writeShortLived':
       return await packWorker.writeShortLived(decodePublication(ask.publication));
-    case 'save':
-      return await packWorker.checkpoint(ask.log);
-    case 'remove':
+    case 'checkpoint':
+      return await packWorker.checkpoint(ask.segment);
+    case 'removeReplaced':
       return await packWorker.removeReplaced(ask.tips);
-    case 'stock':
-      return await packWorker.preallocate(ask.stock);
-    case 'settle':
+    case 'preallocate':
+      return await packWorker.preallocate(ask.files);
+    case 'close':
       return await packWorker.close();
   }
 }

@@ -121,7 +121,7 @@ test.each(['deflated', 'stored'] as const)(
 test('a pack whose base comes too late is refused', () => {
   const id = 'a'.repeat(40);
   const object: PackObject = { id, type: 'tree', data: Buffer.alloc(9), base: 'b'.repeat(40) };
-  expect(() => buildPack([object])).toThrow('does not come before');
+  expect(() => buildPack([object])).toThrow('must come before');
 });
 
 describe('trees', () => {

@@ -176,8 +176,8 @@ describe('paths', () => {
     ['a file deep below a file', { 'file/x/y/z': '1' }, 'file'],
     ['a file where a directory is', { dir: '1' }, 'directory'],
     ['a file and a directory of one name', { 'new/x': '1', new: '1' }, 'directory'],
-    ['the removal of what is not there', { nothing: null }, 'no such file'],
-    ['the removal below what is not there', { 'no/thing': null }, 'no such file'],
+    ['the removal of what is not there', { nothing: null }, 'does not exist'],
+    ['the removal below what is not there', { 'no/thing': null }, 'does not exist'],
     ['the removal of a directory', { dir: null }, 'directory'],
     ['the removal below a file', { 'file/x': null }, 'file'],
   ];

@@ -37,7 +37,7 @@ describe('blobs of a list', () => {
 
   test('are refused where one is missing, and the next list is read', async () => {
     const { stream, ids } = await blobsOf(contents);
-    await expect(read(stream, [...ids, NOWHERE])).rejects.toThrow('something else');
+    await expect(read(stream, [...ids, NOWHERE])).rejects.toThrow('sent no blob');
     expect(await read(stream, ids)).toEqual(contents);
   });
 

@@ -89,7 +89,9 @@ describe('a branch in a folder of branches', () => {
     const other = await openForTest({ branch: 'main/other' });
     await publish(other, commitOf({ a: '1' }));
     const repository = await openForTest({ gitDir: other.gitDir });
-    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toThrow('holds other branches');
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toThrow(
+      'contains other branches',
+    );
     expect(existsSync(join(other.gitDir, 'refs/heads/main.lock'))).toBe(false);
     expect(await other.head()).toBeDefined();
   });

@@ -129,7 +129,7 @@ describe('fetching', () => {
       gitDir: there.gitDir,
       redirectTo: `http://127.0.0.1:${real.port}`,
     });
-    const redirected = { problem: 'redirected', words: `${real.url}/info/refs` };
+    const redirected = { problem: 'redirected', detail: `${real.url}/info/refs` };
     const start = follow({ url: server.url, access: { token: TOKEN } });
     await expect(start).rejects.toMatchObject(redirected);
     expect(real.requests).toEqual([]);
@@ -288,7 +288,7 @@ describe('writing', () => {
     const failure = publish(repository, commitOf({ a: '1' }));
     await expect(failure).rejects.toMatchObject({
       problem: 'refused',
-      words: 'GH006: Protected branch update failed',
+      detail: 'GH006: Protected branch update failed',
     });
     expect(await repository.head()).toBe(head);
     expect(there.head()).toBe(head);
@@ -380,10 +380,10 @@ describe('a remote that fails', () => {
     };
     const sent = publish(repository, commitOf({ a: '1' }));
     const words = 'neither a push nor a query is answered';
-    await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome', words });
+    await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome', detail: words });
     proxy.onRequest = () => new Promise(() => undefined);
     const unsent = publish(repository, commitOf({ a: '1' }));
-    await expect(unsent).rejects.toMatchObject({ problem: 'unreachable', words });
+    await expect(unsent).rejects.toMatchObject({ problem: 'unreachable', detail: words });
     expect(await repository.head()).toBe(head);
     await following.close();
   });
@@ -471,7 +471,7 @@ describe('a remote that fails', () => {
     const write = publish(repository, commitOf({ a: '1' }));
     await expect(write).rejects.toMatchObject({
       problem: 'unknown-outcome',
-      words: 'it reported success: its branch does not show the commit',
+      detail: 'it reported success: its branch does not show the commit',
     });
     expect(await repository.head()).toBe(before);
     expect(there.head()).toBe(before);

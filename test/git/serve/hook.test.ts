@@ -35,7 +35,9 @@ function hookClient(): string[] {
   const root = join(import.meta.dirname, '../../..');
   const built = join(root, 'dist/git/serve/hook-client.js');
   const age = (path: string): number => (existsSync(path) ? statSync(path).mtimeMs : 0);
-  const sources = ['hook-client.ts', 'hook-protocol.ts'].map((name) => join(root, 'src/git', name));
+  const sources = ['hook-client.ts', 'hook-protocol.ts'].map((name) =>
+    join(root, 'src/git/serve', name),
+  );
   if (sources.every((source) => age(source) < age(built))) return [process.execPath, built];
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return [process.execPath, '--import', tsx, sources[0] ?? ''];
