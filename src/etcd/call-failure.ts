@@ -42,16 +42,8 @@ export function classifyFailure(error: Pick<ServiceError, 'code' | 'details'>): 
   return REFUSALS.includes(code) ? 'refused' : 'unknown';
 }
 
-export function isCompacted(error: Pick<ServiceError, 'details'>): boolean {
-  return error.details.includes('required revision has been compacted');
-}
-
 export function isFull(error: Pick<ServiceError, 'details'>): boolean {
   return error.details.includes('database space exceeded');
-}
-
-export function isLeaseGone(error: Pick<ServiceError, 'details'>): boolean {
-  return error.details.includes('requested lease not found');
 }
 
 /** Advice for the operator, or an empty text. */

@@ -14,7 +14,7 @@ import type {
 import { CompactedRevisionError } from './etcd-error.ts';
 import type { EtcdOptions, EtcdTls } from './etcd-options.ts';
 import { grantLease } from './lease.ts';
-import { closedError, Members, type MemberTimeouts } from './members.ts';
+import { Members, type MemberTimeouts } from './members.ts';
 import { Scan } from './scan.ts';
 import { rangeResponse, txnResponse, wireRange, wireTxn } from './translate.ts';
 import { Watch } from './watch.ts';
@@ -59,7 +59,7 @@ export class EtcdClient implements RemoteEtcd {
   }
 
   watch(request: WatchRequest): EtcdWatch {
-    if (this.#members.closed) throw closedError(this.place);
+    if (this.#members.closed) throw this.#members.closedError();
     const now = async (): Promise<bigint> => {
       const { key } = request;
       return (await this.range({ key: key === '' ? '\0' : key, keysOnly: true })).revision;

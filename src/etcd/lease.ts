@@ -3,10 +3,9 @@
  * on a monotonic clock. etcd counts from a later time, so that the lease never ends before.
  */
 import { status } from '@grpc/grpc-js';
-import { isLeaseGone } from './call-failure.ts';
 import type { Lease } from './etcd.ts';
 import { EtcdError } from './etcd-error.ts';
-import { type CallOptions, failure, isFailure, type Member } from './member.ts';
+import { type CallFailure, type CallOptions, failure, isFailure, type Member } from './member.ts';
 import type { Members, TokenRetry } from './members.ts';
 import { GRANT, KEEP_ALIVE, REVOKE, type WireLeaseResponse } from './wire.ts';
 
@@ -127,6 +126,10 @@ class RenewedLease implements Lease {
       this.#renew().catch(() => this.#lose());
     }, next).unref();
   }
+}
+
+function isLeaseGone({ details }: CallFailure): boolean {
+  return details.includes('requested lease not found');
 }
 
 /** One renewal request and its response. Rejects with the failure of the member or the connection. */

@@ -1,6 +1,7 @@
 /** All members: selects the member for each call, handles failover, and authenticates. */
 import { type ChannelCredentials, Metadata } from '@grpc/grpc-js';
 import { backoffAfter, pause } from '../concurrency/index.ts';
+import { classifyFailure, type FailureKind, isFull, remedyFor } from './call-failure.ts';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
 import type { EtcdCredentials, EtcdOptions } from './etcd-options.ts';
 import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
@@ -24,7 +25,7 @@ export class Members {
   readonly #credentials: EtcdCredentials | undefined;
   readonly #closing = new AbortController();
   readonly #onReplaced: EtcdOptions['onReplaced'];
-  #current = 0;
+  #current: Member;
   #token: Promise<string> | undefined;
   #cluster: string | undefined;
   /** Newest revision in any response. */
@@ -38,15 +39,17 @@ export class Members {
     >,
   ) {
     const { endpoints, security, credentials, onReplaced } = options;
-    if (endpoints.length === 0) throw new EtcdError('The list of etcd endpoints is empty');
     this.place = `etcd://${endpoints.join()}`;
     this.#members = endpoints.map((endpoint) => new Member(endpoint, security));
+    const [first] = this.#members;
+    if (first === undefined) throw new EtcdError('The list of etcd endpoints is empty');
+    this.#current = first;
     this.#credentials = credentials;
     this.#onReplaced = onReplaced;
   }
 
   get current(): Member {
-    return this.#members[this.#current] as Member;
+    return this.#current;
   }
 
   get closed(): boolean {
@@ -55,7 +58,9 @@ export class Members {
 
   /** Selects the next member, unless another call has done so already. */
   leave(member: Member): void {
-    if (this.current === member) this.#current = (this.#current + 1) % this.#members.length;
+    if (this.#current !== member) return;
+    const next = (this.#members.indexOf(member) + 1) % this.#members.length;
+    this.#current = this.#members[next] ?? member;
   }
 
   secure(security: ChannelCredentials): void {
@@ -70,7 +75,8 @@ export class Members {
   /** Metadata for a call, with the token if there is one. */
   async metadata(): Promise<Metadata> {
     const metadata = withLeader();
-    if (this.#credentials !== undefined) metadata.set('token', await this.#signedIn());
+    const credentials = this.#credentials;
+    if (credentials !== undefined) metadata.set('token', await this.#signedIn(credentials));
     return metadata;
   }
 
@@ -151,8 +157,10 @@ export class Members {
   /** Error of a failed call. */
   errorOf(error: CallFailure & Error, kind: FailureKind): EtcdError {
     const { details } = error;
-    if (this.closed) return closedError(this.place);
-    if (isCompacted(error)) return new CompactedRevisionError(0n);
+    if (this.closed) return this.closedError();
+    if (error.details.includes('required revision has been compacted')) {
+      return new CompactedRevisionError(0n);
+    }
     if (kind === 'refused' || kind === 'sign-in') {
       const code = isFull(error) ? 'EFULL' : 'EREFUSED';
       const message = `${this.place} refuses: ${details}${remedyFor(error)}`;
@@ -165,9 +173,13 @@ export class Members {
     return new EtcdError(message, { cause: error, unknown, code: 'EUNREACH' });
   }
 
-  #signedIn(): Promise<string> {
+  closedError(): EtcdError {
+    return new EtcdError(`The connection to ${this.place} is closed`);
+  }
+
+  #signedIn(credentials: EtcdCredentials): Promise<string> {
     if (this.#token === undefined) {
-      const token = this.#signIn();
+      const token = this.#signIn(credentials);
       this.#token = token;
       token.catch(() => {
         if (this.#token === token) this.#token = undefined;
@@ -187,8 +199,8 @@ export class Members {
     }
   }
 
-  async #signIn(): Promise<string> {
-    const { username: name, password } = this.#credentials as EtcdCredentials;
+  async #signIn(credentials: EtcdCredentials): Promise<string> {
+    const { username: name, password } = credentials;
     const request = { name, password: await this.#read(password) };
     const metadata = new Metadata();
     const timeoutMs = SIGN_IN_MS;
@@ -213,8 +225,4 @@ export class TokenRetry {
     this.#members.forgetToken();
     return 'sign-in';
   }
-}
-
-export function closedError(place: string): EtcdError {
-  return new EtcdError(`The connection to ${place} is closed`);
 }

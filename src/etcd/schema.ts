@@ -3,6 +3,8 @@
  * of protobufjs. Fields that are not listed are neither sent nor read.
  */
 
+import type { fromJSON } from '@grpc/proto-loader';
+
 type Field = readonly [id: number, type: string, rule?: 'repeated'];
 
 interface MessageDescriptor {
@@ -25,13 +27,13 @@ function message(
 function service(methods: Readonly<Record<string, readonly [request: string, answer: string]>>) {
   const described = Object.entries(methods).map(([name, [requestType, responseType]]) => [
     name,
-    { requestType, responseType },
+    { requestType, responseType, comment: '' },
   ]);
   return { methods: Object.fromEntries(described) };
 }
 
 function streams(name: string, request: string, answer: string) {
-  const types = { requestType: request, responseType: answer };
+  const types = { requestType: request, responseType: answer, comment: '' };
   return { methods: { [name]: { ...types, requestStream: true, responseStream: true } } };
 }
 
@@ -156,4 +158,6 @@ const services = {
 };
 
 // Messages of other protobuf packages have the same bytes under the name of this one.
-export const SCHEMA = { nested: { etcdserverpb: { nested: { ...messages, ...services } } } };
+export const SCHEMA: Parameters<typeof fromJSON>[0] = {
+  nested: { etcdserverpb: { nested: { ...messages, ...services } } },
+};

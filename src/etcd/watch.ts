@@ -122,7 +122,7 @@ export class Watch implements EtcdWatch {
           if (!this.#take(response)) stream.cancel();
         } catch (error) {
           stream.cancel();
-          reject(error as Error);
+          reject(error);
         }
       });
       stream.on('error', (error) => reject(error));

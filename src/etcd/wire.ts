@@ -103,7 +103,7 @@ export interface WireLeaseResponse extends WireResponse {
   readonly TTL: string;
 }
 
-const definition = fromJSON(SCHEMA as unknown as Parameters<typeof fromJSON>[0], {
+const definition = fromJSON(SCHEMA, {
   keepCase: true,
   longs: String,
   enums: String,
@@ -112,13 +112,14 @@ const definition = fromJSON(SCHEMA as unknown as Parameters<typeof fromJSON>[0],
 });
 
 function method<Request, Reply>(service: string, name: string): Method<Request, Reply> {
-  const methods = definition[`etcdserverpb.${service}`] as unknown as Record<
-    string,
-    Method<Request, Reply>
-  >;
-  const found = methods[name];
-  if (found === undefined) throw new Error(`No method ${name} of ${service}`);
+  const methods = definition[`etcdserverpb.${service}`] ?? {};
+  const found: unknown = Object.entries(methods).find(([key]) => key === name)?.[1];
+  if (!isMethod<Request, Reply>(found)) throw new Error(`No method ${name} of ${service}`);
   return found;
+}
+
+function isMethod<Request, Reply>(value: unknown): value is Method<Request, Reply> {
+  return typeof value === 'object' && value !== null && 'requestSerialize' in value;
 }
 
 export const RANGE = method<WireRange, WireRangeResponse>('KV', 'Range');

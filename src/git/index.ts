@@ -1,4 +1,4 @@
-/** Public names of `git/`: other folders import this file alone. */
+/** Door of `git/`: the only file that other folders import. */
 export { BareRepository } from './bare-repository.ts';
 export {
   BlobTooLargeError,

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { Writable } from 'node:stream';
 import { inheritedEnvironment, limitedCommand, NOT_FOUND } from '../git/index.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 
@@ -166,7 +167,8 @@ function runGpg(
     child.stderr.on('data', (chunk: Buffer) => {
       output.stderr = (output.stderr + chunk.toString('latin1')).slice(-MAX_OUTPUT);
     });
-    const third = child.stdio[3] as NodeJS.WritableStream;
+    const third = child.stdio[3];
+    if (!(third instanceof Writable)) throw new Error('gpg has no third pipe');
     // gpg may end before it has read all input. Its exit code and output decide.
     for (const pipe of [child.stdin, third]) pipe.on('error', () => undefined);
     child.stdin.end(input?.stdin ?? '');

@@ -9,7 +9,7 @@ import { changedPaths, type HistoryCommit, ownPaths, type Repository } from '../
 import type { PathRule } from './path-rules.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 import type { PolicySource, SignaturePolicy } from './signature-policy.ts';
-import { authorOf, parseSignedCommit, type SignedCommit } from './signed-commit.ts';
+import { parseSignedCommit, type SignedCommit } from './signed-commit.ts';
 import { type Signer, signerOf } from './verify-signature.ts';
 
 /** Repository, or quarantine of it, that contains the commits. */
@@ -179,4 +179,13 @@ async function* chunked(commits: AsyncIterable<HistoryCommit>): AsyncGenerator<H
     chunk = [];
   }
   if (chunk.length > 0) yield chunk;
+}
+
+const author = /\nauthor ([^\n]*?) \d+ [-+]\d{4}\n/;
+
+/** Author field of a commit, for messages only: it proves nothing. */
+function authorOf(content: Buffer): string {
+  const end = content.indexOf('\n\n');
+  const header = content.toString('utf8', 0, end === -1 ? content.length : end + 1);
+  return author.exec(header)?.[1] ?? 'nobody';
 }

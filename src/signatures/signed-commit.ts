@@ -52,12 +52,3 @@ function fieldsOf(header: string): string[] {
   if (header.startsWith(' ')) throw new SignatureError('its header is not in the format of git');
   return header.split(/(?<=\n)(?! )/);
 }
-
-const author = /\nauthor ([^\n]*?) \d+ [-+]\d{4}\n/;
-
-/** Author field of a commit, for messages only: it proves nothing. */
-export function authorOf(content: Buffer): string {
-  const end = content.indexOf('\n\n');
-  const header = content.toString('utf8', 0, end === -1 ? content.length : end + 1);
-  return author.exec(header)?.[1] ?? 'nobody';
-}

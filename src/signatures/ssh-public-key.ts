@@ -47,11 +47,6 @@ export function parsePublicKey(blob: Buffer): SshPublicKey {
   };
 }
 
-/** The type of a key that may not be supported, for messages. */
-export function typeOfKey(blob: Buffer): string {
-  return new WireReader(blob).text();
-}
-
 function unsupported(type: string): string {
   const shown = JSON.stringify(type.slice(0, 60));
   return type.includes('-cert-')

@@ -3,7 +3,7 @@ import { type AllowedSigner, matchesPatterns } from './allowed-signers.ts';
 import { GPG_ARMOR, type GpgKeyring } from './gpg-keyring.ts';
 import { SignatureError } from './signature-error.ts';
 import type { SignedCommit } from './signed-commit.ts';
-import { parsePublicKey, type SshPublicKey, typeOfKey } from './ssh-public-key.ts';
+import { parsePublicKey, type SshPublicKey } from './ssh-public-key.ts';
 import {
   GIT_NAMESPACE,
   parseSshSignature,
@@ -11,6 +11,7 @@ import {
   type SshSignature,
   signedBytes,
 } from './ssh-signature.ts';
+import { WireReader } from './ssh-wire.ts';
 
 export interface Signer {
   /** Name for messages. */
@@ -100,7 +101,7 @@ function describeKey({ publicKey }: SshSignature): string {
     return `its key ${parsePublicKey(publicKey).fingerprint}`;
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
-    return `its key of type ${JSON.stringify(typeOfKey(publicKey).slice(0, 60))}`;
+    return `its key of type ${JSON.stringify(new WireReader(publicKey).text().slice(0, 60))}`;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Edits files below a tree: only the directories that contain a change are rebuilt. */
 import { PathError } from '../git-error.ts';
 import { objectId } from './object-id.ts';
+import { encodePath } from './path-text.ts';
 import {
   FILE_MODE,
   isDirectory,
@@ -11,7 +12,6 @@ import {
   Tree,
   type TreeEntry,
 } from './tree.ts';
-import { splitPath } from './tree-path.ts';
 
 /** Sets a file to a blob, or removes it if `blob` is undefined. */
 export interface FileEdit {
@@ -69,6 +69,11 @@ function foldersOf(edits: readonly FileEdit[]): Folder {
     folder.files.set(last, edit);
   }
   return root;
+}
+
+/** Segments of a path, each as the latin1 text of its bytes. */
+function splitPath(path: string): string[] {
+  return path.split('/').map((name) => encodePath(name).toString('latin1'));
 }
 
 async function editFolder(

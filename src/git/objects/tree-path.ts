@@ -2,8 +2,6 @@
  * Checks of paths to write. They are stricter than git, so that every written tree passes
  * `git fsck --strict` and can be checked out on every system.
  */
-import { PathError } from '../git-error.ts';
-import { encodePath } from './path-text.ts';
 
 const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 4096;
@@ -15,17 +13,6 @@ const loneSurrogate = /\p{Surrogate}/u;
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 /** Variants that NTFS reads as `.git`: trailing dots and spaces, streams, the short name. */
 const ntfsDotGit = /^(?:\.git|git~1)[. ]*(?::.*)?$/i;
-
-/** Segments of a path, each as the latin1 text of its bytes. */
-export function splitPath(path: string): string[] {
-  return path.split('/').map((name) => encodePath(name).toString('latin1'));
-}
-
-/** Throws a PathError if `path` must not be written. */
-export function assertWritablePath(path: string): void {
-  const flaw = pathFlaw(path);
-  if (flaw !== undefined) throw new PathError(path, flaw);
-}
 
 /** Reason why `path` must not be written, as in `it has a control character`. */
 export function pathFlaw(path: string): string | undefined {

@@ -4,10 +4,10 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
+import type { Readable } from 'node:stream';
 import { errorCode, GitError } from '../git-error.ts';
 import { type GitContext, gitEnvironment } from './git-environment.ts';
 import { limitedCommand, NOT_FOUND } from './limited-command.ts';
-import { lines } from './lines.ts';
 import {
   GitLimitError,
   LISTING,
@@ -187,7 +187,7 @@ function start(
     env: gitEnvironment(context),
     stdio: how.isTraced ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     detached: IN_GROUP,
-  }) as ChildProcessWithoutNullStreams;
+  });
 }
 
 /** Error for a failed git process. */
@@ -243,6 +243,15 @@ export async function runGit(
   const { code, stdout, stderr } = await tryGit(context, args, limits);
   if (code !== 0) throw processError(args, { code, signal: null }, stderr);
   return stdout;
+}
+
+async function* lines(stream: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of stream) {
+    const parts = (rest + chunk.toString('latin1')).split('\n');
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
 }
 
 /** Lines of the output as they arrive. Rejects at the end with the message of git if it fails. */

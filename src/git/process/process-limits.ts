@@ -36,23 +36,6 @@ export const CLONE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: S
 /** Equals the time limit of the server for a request. */
 export const PUSH: ProcessLimits = { deadlineMs: 15 * MINUTE_MS, outputBytes: STREAMED };
 
-const PUSH_CPU_SECONDS = 2;
-const PUSH_CPU_SECONDS_PER_MIB = 2;
-/** Includes the time for the verdict: see the timeout of the hook. */
-const PUSH_AFTER_INPUT_MS = 3 * MINUTE_MS;
-const PUSH_AFTER_INPUT_MS_PER_MIB = 4000;
-
-/** Limits for a push that arrived completely: CPU time in proportion to its size. */
-export function limitsOfPush(bytes: number): ProcessLimits {
-  const cpuSeconds = PUSH_CPU_SECONDS + Math.ceil((bytes / MIB) * PUSH_CPU_SECONDS_PER_MIB);
-  return { ...PUSH, cpuSeconds };
-}
-
-/** Time limit for git after all bytes of a push arrived. */
-export function unpackWithinMs(bytes: number): number {
-  return PUSH_AFTER_INPUT_MS + (bytes / MIB) * PUSH_AFTER_INPUT_MS_PER_MIB;
-}
-
 export function replies(outputBytes: number): ProcessLimits {
   return { deadlineMs: STREAMED, replyTimeoutMs: MINUTE_MS, outputBytes };
 }

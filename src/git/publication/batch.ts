@@ -1,13 +1,13 @@
 /** A chain of commits, built in memory and published as one pack. */
 
 import { Mutex } from '../../concurrency/index.ts';
-import { GitError } from '../git-error.ts';
+import { GitError, PathError } from '../git-error.ts';
 import { encodeCommit, type SignCommit, withSignature } from '../objects/commit-object.ts';
 import { applyDelta, reverseDelta } from '../objects/delta.ts';
 import { assertObjectId, type ObjectType, objectId } from '../objects/object-id.ts';
 import { Tree } from '../objects/tree.ts';
 import { editTree, type FileEdit, type NewTree } from '../objects/tree-editor.ts';
-import { assertWritablePath } from '../objects/tree-path.ts';
+import { pathFlaw } from '../objects/tree-path.ts';
 import type { PackObject } from '../packs/pack-writer.ts';
 import type { CommitBatch, NewCommit } from '../repository.ts';
 import type { Publication } from './publisher.ts';
@@ -108,7 +108,8 @@ export class Batch implements CommitBatch {
     const blobs = new Map<string, string>();
     const edits = commit.changes.map(({ path, content }): FileEdit => {
       if (content === null) return { path, blob: undefined };
-      assertWritablePath(path);
+      const flaw = pathFlaw(path);
+      if (flaw !== undefined) throw new PathError(path, flaw);
       const blob = put(draft, 'blob', content);
       blobs.set(path, blob);
       return { path, blob };

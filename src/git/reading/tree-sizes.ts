@@ -160,7 +160,8 @@ class Measurement {
 
   #add(id: string, bytes: Buffer | undefined, below: Set<string>): void {
     if (bytes === undefined) throw new TreeLimitError(this.#pathOf(id), tooLarge);
-    const shape = { paths: 0, depth: 0, longest: 0, folders: [] as Folder[] };
+    const folders: Folder[] = [];
+    const shape = { paths: 0, depth: 0, longest: 0, folders };
     let entries = 0;
     for (const entry = new TreeCursor(bytes); entry.next(); entries += 1) {
       if (!entry.isTree) {
@@ -173,7 +174,7 @@ class Measurement {
         grow(shape, entry.nameBytes, size);
       } else {
         const folder = { id: entry.id, name: entry.name };
-        shape.folders.push(folder);
+        folders.push(folder);
         this.#addFolder(folder, { parent: id, below, size });
       }
     }

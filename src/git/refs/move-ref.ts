@@ -19,7 +19,7 @@ export interface RefMove {
   readonly to: string;
 }
 
-const PATIENCE_MS = 2_000;
+const LOCK_TIMEOUT_MS = 2_000;
 
 /** Throws HeadMovedError, and changes nothing, if the ref is not at `from`. */
 export async function moveRef(
@@ -28,7 +28,7 @@ export async function moveRef(
   files: DurableFiles = realFiles,
 ): Promise<void> {
   const path = join(gitDir, ref);
-  const lock = { file: `${path}.lock`, gitDir, timeoutMs: PATIENCE_MS };
+  const lock = { file: `${path}.lock`, gitDir, timeoutMs: LOCK_TIMEOUT_MS };
   const ownFile = newRefLock(gitDir, thisOwner);
   let isLocked = false;
   try {

@@ -27,14 +27,16 @@ const ownFilePattern = /^claim-(.+)-[0-9a-f]{12}$/;
  */
 const inUse = new Set<string>();
 
+/** Path of a new lock file, which counts as in use until `dropRefLock` or `releaseRefLock`. */
 export function newRefLock(gitDir: string, owner: string): string {
-  return join(gitDir, REF_LOCK_FOLDER, `claim-${owner}-${randomBytes(6).toString('hex')}`);
+  const path = join(gitDir, REF_LOCK_FOLDER, `claim-${owner}-${randomBytes(6).toString('hex')}`);
+  inUse.add(path);
+  return path;
 }
 
 /** Writes the new value of the ref, before the lock is taken. */
 export function writeRefLock(files: DurableFiles, ownFile: string, id: string): Promise<void> {
-  inUse.add(ownFile);
-  return writeDurably(files, ownFile, { bytes: refContent(id), mode: 0o666 });
+  return writeDurably(files, ownFile, { bytes: Buffer.from(`${id}\n`), mode: 0o666 });
 }
 
 /** Like `writeRefLock`, with any content and without a flush. */
@@ -43,23 +45,12 @@ export function writeRefLockSoon(
   ownFile: string,
   bytes: Buffer,
 ): Promise<void> {
-  inUse.add(ownFile);
   return writeSoon(files, ownFile, { bytes, mode: 0o666 });
-}
-
-/** From here on, this process does not treat the file as abandoned. */
-export function reserveRefLock(ownFile: string): void {
-  inUse.add(ownFile);
 }
 
 /** The file is removed, or may be removed. */
 export function releaseRefLock(ownFile: string): void {
   inUse.delete(ownFile);
-}
-
-/** Content of the file of a ref that points to `id`. */
-export function refContent(id: string): Buffer {
-  return Buffer.from(`${id}\n`);
 }
 
 /** Removes a lock file. Never rejects: the next start removes what remains. */
@@ -124,7 +115,6 @@ async function isLeftOver(ownFile: string, owner: string): Promise<boolean> {
  */
 async function removeAbandoned(ownFile: string, gitDir: string, lockFile: string): Promise<void> {
   const taken = newRefLock(gitDir, thisOwner);
-  inUse.add(taken);
   try {
     await rename(ownFile, taken);
     const [file, lock] = [await lstat(taken), await lstat(lockFile).catch(() => undefined)];

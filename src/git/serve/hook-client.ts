@@ -64,7 +64,7 @@ function ask(socketPath: string, question: PushRequest): Promise<PushVerdict> {
     socket.on('error', (error: NodeJS.ErrnoException) => refuse(explain(error, socketPath)));
     socket.on('close', () => {
       try {
-        resolve(JSON.parse(answer) as PushVerdict);
+        resolve(JSON.parse(answer));
       } catch {
         refuse('gitplane closed the connection before it answered: check its log, then push again');
       }

@@ -143,7 +143,7 @@ async function answer(
 }
 
 async function judgeLine(line: string, judge: Judge): Promise<PushVerdict> {
-  return judge(JSON.parse(line) as PushRequest);
+  return judge(JSON.parse(line));
 }
 
 /** First line; undefined if the client ends without one or sends too much. */

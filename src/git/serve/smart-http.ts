@@ -7,7 +7,7 @@ import { Readable, type Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess } from '../process/git-process.ts';
-import { CLONE, limitMet, limitsOfPush, PUSH, unpackWithinMs } from '../process/process-limits.ts';
+import { CLONE, limitMet, type ProcessLimits, PUSH } from '../process/process-limits.ts';
 import { PushAnswer, pktLine } from './pkt-line.ts';
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
@@ -73,6 +73,24 @@ export function serveRpc(
 const PEEKED_BYTES = 1024 * 1024;
 /** The client can show messages that are not part of the report (gitprotocol-capabilities). */
 const SHOWS_MESSAGES = 'side-band-64k';
+
+const MIB = 1024 * 1024;
+const PUSH_CPU_SECONDS = 2;
+const PUSH_CPU_SECONDS_PER_MIB = 2;
+/** Includes the time for the verdict: see the timeout of the hook. */
+const PUSH_AFTER_INPUT_MS = 180_000;
+const PUSH_AFTER_INPUT_MS_PER_MIB = 4000;
+
+/** Limits for a push that arrived completely: CPU time in proportion to its size. */
+function limitsOfPush(bytes: number): ProcessLimits {
+  const cpuSeconds = PUSH_CPU_SECONDS + Math.ceil((bytes / MIB) * PUSH_CPU_SECONDS_PER_MIB);
+  return { ...PUSH, cpuSeconds };
+}
+
+/** Time limit for git after all bytes of a push arrived. */
+function unpackWithinMs(bytes: number): number {
+  return PUSH_AFTER_INPUT_MS + (bytes / MIB) * PUSH_AFTER_INPUT_MS_PER_MIB;
+}
 
 async function servePush(
   { context, args }: { readonly context: GitContext; readonly args: readonly string[] },

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { errorCode } from '../git-error.ts';
 import type { DurableFiles } from '../publication/durable-files.ts';
-import { newRefLock, releaseRefLock, reserveRefLock, writeRefLockSoon } from '../refs/ref-lock.ts';
+import { newRefLock, releaseRefLock, writeRefLockSoon } from '../refs/ref-lock.ts';
 
 /** Paths of the files to create and to remove. */
 export interface Preallocation {
@@ -100,7 +100,6 @@ export class PreallocatedFiles {
     const remove = this.#discarded.splice(0);
     const missing = Math.max(0, POOL_SIZE - this.#ready.length);
     const create = Array.from({ length: missing }, () => newRefLock(gitDir, owner));
-    for (const path of create) reserveRefLock(path);
     try {
       await preallocate({ create, remove });
       this.#ready.push(...create);

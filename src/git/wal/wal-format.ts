@@ -105,9 +105,9 @@ function readLog(bytes: Buffer): WalContent | undefined {
   const publications = new Map<number, Publication>();
   for (const { kind, sequence, payload } of records) {
     if (kind === 'publication') publications.set(sequence, readPublication(payload));
-    else if (kind === 'canceled') publications.delete(JSON.parse(payload.toString()) as number);
+    else if (kind === 'canceled') publications.delete(JSON.parse(payload.toString()));
   }
-  const { ref, owner } = JSON.parse(first.payload.toString()) as WalHead;
+  const { ref, owner }: WalHead = JSON.parse(first.payload.toString());
   return { ref, owner, epoch: first.epoch, publications: [...publications.values()] };
 }
 

@@ -34,7 +34,7 @@ import {
   renameIntoPlace,
 } from '../publication/publisher.ts';
 import { readRef } from '../refs/ref-file.ts';
-import { refContent, takeLock } from '../refs/ref-lock.ts';
+import { takeLock } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
 import { PreallocatedFiles } from './preallocated-files.ts';
 import type { WalFile } from './wal-file.ts';
@@ -198,7 +198,7 @@ export class WalPublisher implements Publishing {
     let isLocked = false;
     let ownFile: string | undefined;
     try {
-      ownFile = await this.#preallocated.write(refContent(publication.tip));
+      ownFile = await this.#preallocated.write(Buffer.from(`${publication.tip}\n`));
       await takeLock(files, ownFile, { file: lockFile, gitDir, timeoutMs });
       isLocked = true;
       await this.#compare(publication.parent);
