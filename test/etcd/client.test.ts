@@ -41,7 +41,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     return kvs.map((kv) => `${kv.key.slice(key.length)}=${kv.value}`);
   }
 
-  test('what is put can be read, in bytewise order, by prefix and by range', async () => {
+  test('keys are read in bytewise order, by prefix and by range', async () => {
     const at = folder();
     await write(put(`${at}é`), put(`${at}\u{1f600}`), put(`${at}\uffee`), put(`${at}a`));
 
@@ -55,7 +55,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     expect(first?.value).toHaveLength(0);
   });
 
-  test('a transaction happens as a whole, or what it says otherwise', async () => {
+  test('a transaction runs as a whole, or its `otherwise` branch', async () => {
     const at = folder();
     const compare = [{ key: `${at}lock`, createRevision: 0n }];
     const operations = [put(`${at}lock`, 'mine'), put(`${at}other`)];
@@ -111,7 +111,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     expect(seen.every(({ modRevision }) => modRevision <= revision)).toBe(true);
   });
 
-  test('what etcd refuses is told with its reason, and surely did not happen', async () => {
+  test('a refused call reports the reason and had no effect', async () => {
     const at = folder();
 
     const error = await write(put(`${at}a`), put(`${at}a`)).catch((thrown: unknown) => thrown);
@@ -122,7 +122,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     expect(await contents(at)).toEqual([]);
   });
 
-  test('a revision that was compacted is said to be', async () => {
+  test('a compacted revision is reported as such', async () => {
     const at = folder();
     await write(put(`${at}a`));
     const revision = await write(put(`${at}a`));
@@ -204,7 +204,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
       await direct.close();
     });
 
-    test('ends when it is closed, also while somebody waits', async () => {
+    test('ends on close, even during a pending read', async () => {
       const watch = etcd.watch({ key: folder(), prefix: true });
       const waiting = take(watch, 1);
 
@@ -245,7 +245,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
       await lease.revoke();
     });
 
-    test('is lost when nobody can be asked until its deadline, and not later', async () => {
+    test('is lost at its deadline if no member answers, and not later', async () => {
       const way = await startTcpProxy(cluster.endpoints[0] ?? '');
       const own = await openEtcd({ endpoints: [way.address] });
       const lease = await own.grant(2);
@@ -327,7 +327,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
       await mute.close();
     });
 
-    test('an address where nobody listens is told with the reason', async () => {
+    test('an address without a listener is reported with the reason', async () => {
       const nobody = await startTcpProxy('127.0.0.1:1');
       const { address } = nobody;
       await nobody.close();
@@ -342,7 +342,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     });
   });
 
-  test('a closed client refuses, and what waits for it ends', async () => {
+  test('a closed client refuses calls and ends pending ones', async () => {
     const own = await openEtcd({ endpoints: [proxy.address] });
     const watch = take(own.watch({ key: 'x' }), 1);
     await own.range({ key: 'x' });

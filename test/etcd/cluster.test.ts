@@ -8,7 +8,7 @@ import { openEtcd } from '../../src/etcd/open-etcd.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 
 const WHY = ETCD_MISSING ?? '';
-// Etcd tells only after seconds that nobody leads: the tests of the other cluster fit in there.
+// Etcd reports a missing leader only after seconds: the tests of the other cluster run meanwhile.
 const concurrent = true;
 
 describe.skipIf(WHY !== '')(`etcd of three members ${WHY}`, { concurrent }, () => {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { compactPeriodically } from '../../src/etcd/compaction.ts';
 
 describe('compaction', () => {
-  test('forgets what is older than one period and younger than two, and goes on after a failure', async () => {
+  test('compacts revisions older than one to two periods, and continues after a failure', async () => {
     vi.useFakeTimers();
     try {
       let revision = 10n;

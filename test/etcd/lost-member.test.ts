@@ -68,7 +68,7 @@ describe.concurrent('a member of etcd', () => {
       { cluster_id: '1', revision: '4' },
       'is at revision 4, and was at 5 before',
     ],
-  ])('of %s is refused, and whoever uses it is told once', async (_, later, words) => {
+  ])('of %s is refused, and reported once', async (_, later, words) => {
     let header = { cluster_id: '1', revision: '5' };
     const told: string[] = [];
     const one = await member({ read: (answer) => answer(null, { header, kvs: [] }) });

@@ -54,7 +54,7 @@ test.each([
   expect(names()).toEqual([]);
 });
 
-test('a start removes what a killed process left of the state key', () => {
+test('a start removes temporary files of the state key that a killed process left', () => {
   killed(`
     import fs from 'node:fs';
     import { syncBuiltinESMExports } from 'node:module';
@@ -69,7 +69,7 @@ test('a start removes what a killed process left of the state key', () => {
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('a start removes what a killed process of an earlier version left', () => {
+test('a start removes temporary files of a killed process of an earlier version', () => {
   const file = join(root, 'kubeconfig.0123456789ab.tmp');
   writeFileSync(file, 'token');
   utimesSync(file, 1, 1);

@@ -21,7 +21,7 @@ import {
 } from '../support/git.ts';
 import { killWithChildren } from '../support/processes.ts';
 
-/** Publishes one commit, starting over as often as somebody else was first. */
+/** Publishes one commit; starts over when another process was first. */
 async function insist(repository: Repository, files: Record<string, string>): Promise<string> {
   for (;;) {
     try {
@@ -83,7 +83,7 @@ test('pushes by git and commits of ours at the same time: nothing is lost', asyn
   expectSound(repository.gitDir);
 });
 
-test('git and we take turns on the ref as fast as both can: nothing is lost', async () => {
+test('git and gitplane move the ref alternately as fast as they can: nothing is lost', async () => {
   const repository = await openForTest();
   const { gitDir } = repository;
   const first = await insist(repository, { start: '1' });
@@ -138,7 +138,7 @@ describe('the lock of the branch', () => {
     expect(await repository.isAncestor(first, await writing)).toBe(true);
   });
 
-  test('that nobody lets go is an error that names the file; the branch stays', async () => {
+  test('that is never released is an error that names the file; the branch stays', async () => {
     const repository = await openForTest({ lockTimeoutMs: 50 });
     const first = await insist(repository, { a: '1' });
     const lock = join(repository.gitDir, 'refs/heads/main.lock');
@@ -168,7 +168,7 @@ describe('the lock of the branch', () => {
     else await expect(writing).rejects.toThrow(RefLockedError);
   });
 
-  test('of somebody else is not removed with an abandoned claim', async () => {
+  test('of another process is not removed with an abandoned lock file', async () => {
     const gitDir = await bareRepository();
     mkdirSync(join(gitDir, 'gitplane'));
     const owner = thisOwner.replace(/-\d+-\d+$/, '-4194305-1');
@@ -179,7 +179,7 @@ describe('the lock of the branch', () => {
   });
 });
 
-test('processes killed at any instant lose nothing acknowledged and block nobody', async () => {
+test('killed processes lose no acknowledged write and block no other process', async () => {
   const gitDir = await bareRepository();
   const acknowledged: string[] = [];
   for (let round = 0; round < 4; round++) {

@@ -129,7 +129,7 @@ test('the objects are durable before the ref moves, and the ref before the answe
   ]);
 });
 
-/** What a loss of power takes: names that were not synced, in all directories or in some. */
+/** Simulates a power failure: removes names that were not synced, in all directories or in some. */
 const losses: Record<string, ((directory: string) => boolean) | undefined> = {
   'the process dies': undefined,
   'the power fails': () => true,
@@ -154,7 +154,7 @@ describe.each(Object.entries(losses))('%s', (_title, loses) => {
         await repository.close();
         if (loses !== undefined) files.losePower(loses);
         const newTip = await expectedTip();
-        // What was acknowledged must be there; what was not may be.
+        // Acknowledged commits must exist; others may.
         const allowed = tip === undefined ? [before, newTip] : [newTip];
         outcomes.add(git(gitDir, ['rev-parse', 'main']) === before ? 'old' : 'new');
         await expectRecovered(gitDir, allowed);

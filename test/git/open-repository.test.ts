@@ -36,21 +36,21 @@ describe('initRepository', () => {
     expect(existsSync(join(gitDir, 'hooks'))).toBe(false);
   });
 
-  test('is idempotent and keeps what is there', async () => {
+  test('is idempotent and keeps existing content', async () => {
     const repository = await openForTest();
     const [id] = await publish(repository, commitOf({ a: '1' }));
     await initRepository({ gitDir: repository.gitDir, branch: 'main' });
     expect(await repository.head()).toBe(id);
   });
 
-  test('puts back a setting that somebody changed', async () => {
+  test('resets a changed setting', async () => {
     const { gitDir } = await openForTest();
     git(gitDir, ['config', 'receive.denyDeletes', 'false']);
     await initRepository({ gitDir, branch: 'main' });
     expect(git(gitDir, ['config', '--get-all', 'receive.denyDeletes'])).toBe('true');
   });
 
-  test('adds what is missing, and keeps settings that are not ours', async () => {
+  test('adds missing settings and keeps foreign ones', async () => {
     const { gitDir } = await openForTest();
     const before = git(gitDir, ['config', '--local', '--list']).split('\n');
     expect(new Set(before).size).toBe(before.length);
@@ -103,14 +103,14 @@ describe('initRepository', () => {
     expect(stderr).toContain('hasDotgit');
   });
 
-  test('says what is wrong with a branch name', async () => {
+  test('reports an invalid branch name', async () => {
     const gitDir = temporaryFolder();
     for (const branch of ['', '..', 'a b', '-x', 'a..b', 'x.lock', '@{-1}', 'a~1', '/a']) {
       await expect(initRepository({ gitDir, branch })).rejects.toThrow('is not a branch name');
     }
   });
 
-  test('says where it cannot write', async () => {
+  test('reports the path that it cannot write', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'file'), '');
     const gitDir = join(folder, 'file', 'repo.git');
@@ -244,7 +244,7 @@ test.each(wrong)('%s: one clear error', async (_title, make, message) => {
   expect((error as GitError).message).not.toContain('\n');
 });
 
-test('a repository of another user is opened: whoever names it trusts it', async () => {
+test('a repository of another user is opened, since its path was configured', async () => {
   const gitDir = await bareRepository();
   chmodSync(gitDir, 0o755);
   if (process.getuid?.() === 0) {
@@ -287,7 +287,7 @@ test('nothing of the user’s configuration or environment changes an answer', a
   }
 });
 
-describe('what a crash left', () => {
+describe('leftovers of a crash', () => {
   const dead = thisOwner.replace(/-\d+-\d+$/, '-4194305-1');
   const alive = thisOwner.replace(/-\d+-\d+$/, `-${process.ppid}-0`);
   const foreign = '0123456789ab-1-1';

@@ -1,4 +1,4 @@
-/** What every Repository must do, held against git itself. */
+/** Contract of `Repository`, compared with git itself. */
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -98,7 +98,7 @@ describe('listFiles', () => {
 });
 
 describe('diff', () => {
-  test('tells additions, changes, removals and modes', async () => {
+  test('returns additions, changes, removals and modes', async () => {
     const repository = await openForTest();
     const [from = ''] = await publish(repository, commitOf({ 'a/1': 'x', 'a/2': 'y', b: 'z' }));
     const clone = cloneForTest(repository.gitDir);
@@ -201,7 +201,7 @@ describe('readBlobs', () => {
     expect(String(await repository.readBlobs([blob]))).toBe('content');
   });
 
-  test('refuses what is no blob and what is no id', async () => {
+  test('refuses objects that are not blobs, and invalid ids', async () => {
     const repository = await openForTest();
     const [id = ''] = await publish(repository, commitOf({ a: 'content' }));
     await expect(repository.readBlobs([id])).rejects.toThrow('is a commit, not a blob');
@@ -272,7 +272,7 @@ describe('rootCommit and isAncestor', () => {
     expect(await repository.isAncestor(stranger, second)).toBe(false);
   });
 
-  test('a commit that is not here is no ancestor, but nothing is said of its descent', async () => {
+  test('a missing commit is not an ancestor; asking for its own ancestors fails', async () => {
     const repository = await openForTest();
     const [id = ''] = await publish(repository, commitOf({ a: '1' }));
     expect(await repository.isAncestor(NO_OBJECT, id)).toBe(false);
@@ -282,7 +282,7 @@ describe('rootCommit and isAncestor', () => {
 });
 
 describe('the processes behind it', () => {
-  test('what git writes later is found: loose objects, pushes, repacked objects', async () => {
+  test('objects that git writes later are found: loose ones, pushes, repacks', async () => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: 'first' }));
     const { gitDir } = repository;
@@ -309,7 +309,7 @@ describe('the processes behind it', () => {
     expect(String(await repository.readBlobs([honest]))).toBe('honest');
   });
 
-  test('a closed repository reads nothing and says so', async () => {
+  test('a closed repository refuses reads', async () => {
     const repository = await openForTest();
     const [id = ''] = await publish(repository, commitOf({ a: '1' }));
     const blob = git(repository.gitDir, ['rev-parse', 'main:a']);

@@ -73,7 +73,7 @@ async function start(left: Left, at: number, act: (gitDir: string) => void): Pro
   });
   const operations = made();
   try {
-    // Where a push ended on an older commit, the writes are beside it.
+    // If a push ended on an older commit, the writes are in another ref.
     const reachable = git(gitDir, ['rev-list', '--all']).split('\n');
     expect(reachable).toContain(head);
     expect(reachable).toContain(await repository.head());
@@ -87,7 +87,7 @@ async function start(left: Left, at: number, act: (gitDir: string) => void): Pro
 const repack = ['repack', '-d', '-q', '--geometric=2', '--write-midx'];
 const packRefs = ['pack-refs', '--all', '--prune'];
 
-/** What the kill left. */
+/** Leftovers of the kill. */
 const scenes: Readonly<Record<string, (left: Left) => void>> = {
   'groups in the log': () => undefined,
   'groups in the log, the branch behind': ({ gitDir, head }) =>
@@ -100,7 +100,7 @@ const scenes: Readonly<Record<string, (left: Left) => void>> = {
   },
 };
 
-/** What git does meanwhile. */
+/** Concurrent operations of git. */
 const acts: Readonly<Record<string, (gitDir: string) => void>> = {
   'packs are put together': (gitDir) => void git(gitDir, repack),
   'refs are packed': (gitDir) => {

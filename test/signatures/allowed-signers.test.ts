@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const parse = (line: string) => parseAllowedSigners(line.replaceAll('KEY', key.publicLine), 'f');
 
-/** Whether ssh-keygen lets a principal sign with the key, by this file. */
+/** True if ssh-keygen accepts the key for a principal, by this file. */
 function toolAllows(line: string, principal: string): boolean {
   const file = join(folder, 'signers');
   writeFileSync(file, `${line.replaceAll('KEY', key.publicLine)}\n`);
@@ -111,7 +111,7 @@ describe('patterns of principals', () => {
     if (patterns !== '') expect(toolAllows(`${patterns} KEY`, text)).toBe(expected);
   });
 
-  test('match what ssh-keygen matches', () => {
+  test('match as in ssh-keygen', () => {
     const letters = (alphabet: string) =>
       fc.string({ unit: fc.constantFrom(...alphabet), minLength: 1, maxLength: 6 });
     fc.assert(

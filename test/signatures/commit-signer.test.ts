@@ -110,7 +110,7 @@ test('the signed bytes are those of the commit without its signature', async () 
   expect(parseSignedCommit(content).payload).toEqual(expected);
 });
 
-describe('a signing key that cannot be used is refused with its file and what to do:', () => {
+describe('a signing key that cannot be used is refused with its file and a remedy:', () => {
   const file = (name: string): string => join(folder, name);
 
   test('one that others may read', async () => {
@@ -171,6 +171,6 @@ describe('a signing key that cannot be used is refused with its file and what to
     const text = `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines}\n-----END OPENSSH PRIVATE KEY-----\n`;
     writeFileSync(file('mixed'), text, { mode: 0o600 });
 
-    await expect(openCommitSigner(file('mixed'))).rejects.toThrow(/do not belong together/);
+    await expect(openCommitSigner(file('mixed'))).rejects.toThrow(/do not match/);
   });
 });

@@ -78,18 +78,18 @@ describe.skipIf(missing)('with a keyring', () => {
     return (await used.judge(repository, { from: base, to: id })).join('\n');
   }
 
-  test('what its keys signed may come', async () => {
+  test('commits signed by its keys are accepted', async () => {
     expect(await judge(signed('ann'))).toBe('');
   });
 
-  test('what nobody, or somebody else, signed is refused', async () => {
+  test('unsigned commits and foreign signatures are refused', async () => {
     const unsigned = makeCommit(repository.gitDir, { parents: [base], files: { a: '1' } });
 
     expect(await judge(unsigned)).toContain('it is not signed (it changes a)');
     expect(await judge(signed('stranger'))).toContain('its key is not in the keyring');
   });
 
-  test('a key that expired counts no more, whenever it says that it signed', async () => {
+  test('an expired key is refused, whatever the time of the signature', async () => {
     const id = signed('expired', '--faked-system-time', '20200115T000000');
 
     expect(await judge(id)).toContain('its signature is not valid: its key has expired');
@@ -121,7 +121,7 @@ describe.skipIf(missing)('with a keyring', () => {
     expect(await judge(id)).toContain('its signature is not valid: it has expired');
   });
 
-  test('a signature of another commit does not count', async () => {
+  test('a signature of another commit is refused', async () => {
     const { gitDir } = repository;
     const signature = signatureOf(gitDir, signed('ann'));
     const other = makeCommit(gitDir, { parents: [base], files: { a: 'evil' } });
@@ -140,7 +140,9 @@ describe.skipIf(missing)('with a keyring', () => {
     const good = signatureOf(gitDir, id);
     const changed = rewritten(gitDir, id, (text) => text.replace(good, change(good)));
 
-    expect(await judge(changed)).toMatch(/surrounded by other data|neither an SSH nor an OpenPGP signature/);
+    expect(await judge(changed)).toMatch(
+      /surrounded by other data|neither an SSH nor an OpenPGP signature/,
+    );
   });
 
   test('two signatures in one block do not count, although both are good', async () => {
@@ -154,7 +156,7 @@ describe.skipIf(missing)('with a keyring', () => {
     expect(await judge(id)).toContain('it contains several signatures');
   });
 
-  test('a signature of text does not count: it would fit other commits too', async () => {
+  test('a text signature is refused: it would match other commits too', async () => {
     expect(await judge(signed('ann', '--textmode'))).toContain('a signature of text, not of bytes');
   });
 

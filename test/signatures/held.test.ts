@@ -1,4 +1,4 @@
-/** What a daemon that follows a branch does with commits that nobody vouches for. */
+/** A daemon that follows a branch holds commits without a trusted signature. */
 import { expect, test } from 'vitest';
 import { Reader } from '../../src/git/reading/reader.ts';
 import { RemoteError } from '../../src/git/remote/remote-error.ts';

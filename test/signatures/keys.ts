@@ -29,7 +29,7 @@ export function allowedSigners(folder: string, ...lines: readonly string[]): str
   return path;
 }
 
-/** What git has to be told to sign with an SSH key. */
+/** Git config for signing with an SSH key. */
 export function signingWith(key: SshKey): string[] {
   return ['-c', 'gpg.format=ssh', '-c', `user.signingkey=${key.file}`];
 }
@@ -59,7 +59,7 @@ export function makeCommit(gitDir: string, commit: Commit): string {
   });
 }
 
-/** Commits that nobody signed, each on top of the one before; returns the last. */
+/** Unsigned commits, each on top of the previous one; returns the last. */
 export function makeChain(gitDir: string, base: string, count: number): string {
   const commits = Array.from({ length: count }, (_, i) => ({
     parents: [i === 0 ? base : `:${i}`],
@@ -108,7 +108,7 @@ export function signatureOf(gitDir: string, id: string): string {
   return /gpgsig [\s\S]*?\n(?! )/.exec(text)?.[0] ?? '';
 }
 
-/** Whether git itself finds the signature good. */
+/** True if git accepts the signature. */
 export function gitSaysGood(gitDir: string, id: string, signers: string): boolean {
   const config = ['-c', `gpg.ssh.allowedSignersFile=${signers}`];
   const { status, stderr } = spawnSync('git', [...config, 'verify-commit', '--raw', id], {

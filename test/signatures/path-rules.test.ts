@@ -46,7 +46,7 @@ describe('a pattern', () => {
   });
 });
 
-test('a policy requires signatures unless it says otherwise', () => {
+test('a policy requires signatures by default', () => {
   expect(parsePathRules('rules: []', 'f')).toEqual(SIGN_EVERYTHING);
   expect(parsePathRules('require: false', 'f')).toEqual({ ...SIGN_EVERYTHING, require: false });
 });

@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What pushes to a branch are told that has one unsigned commit. */
+/** Messages for pushes to a branch with one unsigned commit. */
 async function stage(judge?: SignatureJudge) {
   const { gitDir } = repository;
   const used = judge ?? (await openJudge({ allowedSigners: signers }));
@@ -73,7 +73,7 @@ function shown(id: string): string {
 }
 
 describe('with allowed signers', () => {
-  test('what they signed may come, with what the branch has already', async () => {
+  test('commits that they signed are accepted, on top of the branch', async () => {
     const { commit, judge, base } = await stage();
     const first = commit({ key: ann });
     const second = commit({ parents: [first], files: { 'config/c.txt': '2' }, key: ops });
@@ -92,7 +92,7 @@ describe('with allowed signers', () => {
     ]);
   });
 
-  test('the key of somebody else is refused, and named', async () => {
+  test('an unknown key is refused, and named', async () => {
     const { commit, judge } = await stage();
     const id = commit({ key: stranger });
 
@@ -112,7 +112,7 @@ describe('with allowed signers', () => {
     expect(await judge(third)).toEqual([`${shown(second)}it is not signed (it changes b.txt)`]);
   });
 
-  test('a signed merge does not vouch for what it merges', async () => {
+  test('a signed merge does not cover the commits that it merges', async () => {
     const { commit, judge } = await stage();
     const side = commit({ files: { 'b.txt': 'x' } });
     const merge = commit({
@@ -164,7 +164,7 @@ describe('with allowed signers', () => {
     expect(await judged(commit({ parents: [], files: {} }))).toHaveLength(1);
   });
 
-  test('a long list of objections ends, and says so', async () => {
+  test('a long list of objections is cut, with a note', async () => {
     const { gitDir, base, judge } = await stage();
     const lines = await judge(makeChain(gitDir, base, 130));
     expect(lines).toHaveLength(101);
@@ -208,7 +208,7 @@ describe('a signature that git would take for something else is refused:', () =>
       text.replace(signature, '').replace('\nparent', `\n${signature}parent`),
     );
 
-    // Why it matters: git finds the signature good and sees a commit without parents.
+    // Reason: git accepts the signature and sees a commit without parents.
     expect(gitSaysGood(gitDir, orphan, signers)).toBe(true);
     expect(git(gitDir, ['rev-list', '--count', orphan])).toBe('1');
     expect((await judge(orphan)).join()).toContain('its header is not in the format of git');
@@ -273,7 +273,7 @@ describe('a signature that git would take for something else is refused:', () =>
     const changed = rewrite(signed, (text) => change(text, signatureOf(gitDir, signed)));
 
     expect(changed).not.toBe(signed);
-    // Where git cannot walk over the commit at all, nothing is accepted either.
+    // If git cannot read the commit at all, nothing is accepted either.
     const lines = await judge(changed).catch((error: Error) => [error.message]);
     expect(lines.join()).toMatch(new RegExp(`${why}|git rev-list failed`));
   });
@@ -351,7 +351,7 @@ describe('a line of allowed signers counts', () => {
         to: id,
       });
 
-    // git believes the commit; whoever took the old key could write any time into it.
+    // Git accepts the commit; the holder of the old key could write any time into it.
     expect(gitSaysGood(gitDir, id, file)).toBe(true);
     expect(await judged('2025-01-01')).toEqual([expect.stringContaining('which expired on')]);
     expect(await judged('2023-07-01')).toEqual([]);
@@ -375,7 +375,7 @@ describe('a line of allowed signers counts', () => {
 
     rmSync(file);
     expect(await judge(id)).toEqual([
-      expect.stringMatching(/^no signature can be verified .*ENOENT/),
+      expect.stringMatching(/^signatures cannot be verified .*ENOENT/),
     ]);
 
     writeFileSync(file, `ann@example.com ${ann.publicLine}\n`);
@@ -457,7 +457,7 @@ describe('a policy of paths', () => {
     expect(await judge(second)).toHaveLength(2);
   });
 
-  test('lets the rest go unsigned when it says so', async () => {
+  test('allows unsigned commits elsewhere if configured', async () => {
     const { commit, judge } = await open(`require: false\n${CONFIG}`);
 
     expect(await judge(commit({}))).toEqual([]);
@@ -468,13 +468,15 @@ describe('a policy of paths', () => {
     ]);
   });
 
-  test('without signers takes those of anybody who is listed', async () => {
+  test('without signers accepts any listed signer', async () => {
     const { commit, judge } = await open('require: false\nrules: [{ paths: ["config/**"] }]\n');
     const files = { 'config/c.txt': '2' };
 
     expect(await judge(commit({ files, key: ann }))).toEqual([]);
     expect(await judge(commit({ files, key: stranger }))).toEqual([
-      expect.stringContaining('config/c.txt requires a trusted signature, and its signature is not'),
+      expect.stringContaining(
+        'config/c.txt requires a trusted signature, and its signature is not',
+      ),
     ]);
   });
 
@@ -498,7 +500,7 @@ describe('a policy of paths', () => {
   });
 
   describe('in a merge', () => {
-    test('does not blame who merges for what came from the other side', async () => {
+    test('does not count changes that came from the other side', async () => {
       const { commit, judge } = await open(CONFIG);
       const side = commit({ files: { 'config/c.txt': '2' }, key: ops });
       const main = commit({ key: ann });
@@ -509,16 +511,16 @@ describe('a policy of paths', () => {
       expect(await judge(back)).toEqual([]);
     });
 
-    test('blames who merges for what neither side has', async () => {
+    test('counts changes that neither side has', async () => {
       const { commit, judge } = await open(CONFIG);
       const side = commit({ files: { 'config/c.txt': '2' }, key: ops });
       const main = commit({ key: ann });
       const evil = commit({ parents: [main, side], files: { 'config/c.txt': '3' }, key: ann });
 
-      expect(await judge(evil)).toEqual([expect.stringContaining('config/c.txt takes')]);
+      expect(await judge(evil)).toEqual([expect.stringContaining('config/c.txt requires')]);
     });
 
-    test('blames who merges for taking a change back', async () => {
+    test('counts a reverted change', async () => {
       const { commit, judge } = await open(CONFIG);
       const changed = commit({ files: { 'config/c.txt': '2' }, key: ops });
       const main = commit({ key: ann });
@@ -531,15 +533,15 @@ describe('a policy of paths', () => {
       );
 
       for (const merge of [one, other]) {
-        expect(await judge(merge ?? '')).toEqual([expect.stringContaining('config/c.txt takes')]);
+        expect(await judge(merge ?? '')).toEqual([expect.stringContaining('config/c.txt requires')]);
       }
       // Also when the change is in the branch already, and so is not looked at itself.
       expect(await judge(one ?? '', changed)).toEqual([
-        expect.stringContaining('config/c.txt takes'),
+        expect.stringContaining('config/c.txt requires'),
       ]);
     });
 
-    test('blames who merges for choosing between two changes', async () => {
+    test('counts a choice between two changes', async () => {
       const { commit, judge } = await open(CONFIG);
       const two = commit({ files: { 'config/c.txt': '2' }, key: ops });
       const three = commit({ files: { 'config/c.txt': '3' }, key: ops });
@@ -549,7 +551,7 @@ describe('a policy of paths', () => {
       expect(await judge(commit({ parents: [two, three], files, key: ops }))).toEqual([]);
     });
 
-    test('of histories that have nothing in common blames nobody for what only one brings', async () => {
+    test('of unrelated histories does not count paths of a single side', async () => {
       const { commit, judge, base } = await open(CONFIG);
       const alien = commit({ parents: [], files: { 'config/new.txt': 'x' }, key: ops });
       const files = { 'config/new.txt': 'x' };
@@ -561,7 +563,7 @@ describe('a policy of paths', () => {
       ).toHaveLength(1);
     });
 
-    test('of three looks at each', async () => {
+    test('of three parents checks each of them', async () => {
       const { commit, judge } = await open(CONFIG);
       const sides = [
         commit({ key: ann }),
@@ -576,7 +578,7 @@ describe('a policy of paths', () => {
     });
   });
 
-  test('that names a signer nobody is does not open', async () => {
+  test('with an unknown signer does not open', async () => {
     await expect(open(CONFIG.replace('ops@', 'opps@'))).rejects.toThrow(
       /policy\.yaml: no key belongs to "opps@example\.com"; name a principal/,
     );

@@ -56,7 +56,7 @@ function signedByTool(key: SshKey, namespace = 'git', input = message): string {
 }
 
 let count = 0;
-/** Whether ssh-keygen finds the signature good for the message, whoever signed. */
+/** True if ssh-keygen accepts the signature for the message, from any signer. */
 function toolAccepts(signature: string, namespace = 'git', input = message): boolean {
   const file = join(folder, `${++count}.sig`);
   writeFileSync(file, signature, 'latin1');
@@ -76,14 +76,14 @@ function weAccept(signature: string, input = message): boolean {
 }
 
 describe.each(TYPES)('%s %s', (type, bits) => {
-  test('what ssh-keygen signed is good, and only for that message', () => {
+  test('a signature of ssh-keygen is valid, and only for its message', () => {
     const signature = signedByTool(keyOf(type, bits));
 
     expect(weAccept(signature)).toBe(true);
     expect(weAccept(signature, Buffer.concat([message, Buffer.from('x')]))).toBe(false);
   });
 
-  test('what we signed is good to ssh-keygen, and only for that message', async () => {
+  test('ssh-keygen accepts a signature of gitplane, and only for its message', async () => {
     const signer = await openCommitSigner(keyOf(type, bits).file);
     const signature = signer.sign(message);
 

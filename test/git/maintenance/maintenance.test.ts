@@ -1,4 +1,4 @@
-/** Upkeep in the background: nobody waits, nobody misses an object, and a failure is only logged. */
+/** Background maintenance: readers and writers continue, no object is lost, and a failure is only logged. */
 import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -99,7 +99,7 @@ test('reading and writing go on during it, and every object is found', async () 
   expectSound(repository.gitDir);
 });
 
-test('it never runs twice at a time: whoever asks meanwhile waits for the same run', async () => {
+test('one run at a time: concurrent callers wait for the same run', async () => {
   const logger = recorder();
   const repository = await openForTest({ logger });
   await publish(repository, commitOf({ a: '1' }));
@@ -123,7 +123,7 @@ describe('a failure', () => {
     await publish(repository, commitOf({ a: 'on' }));
     expectSound(gitDir);
 
-    // A lock that a killed run left long ago stops nobody for good.
+    // An old lock of a killed run does not block later runs.
     const longAgo = Date.now() / 1000 - 3600;
     utimesSync(lock, longAgo, longAgo);
     expect(await repository.maintain()).toBe(true);
@@ -175,7 +175,7 @@ describe('full maintenance', () => {
     expectSound(gitDir);
   });
 
-  test('does not write a large pack anew for a few objects', async () => {
+  test('does not rewrite a large pack for a few objects', async () => {
     const repository = await openForTest();
     const { gitDir } = repository;
     const many = Object.fromEntries(Array.from({ length: 800 }, (_, i) => [`${i}`, `${i}`]));
@@ -191,7 +191,7 @@ describe('full maintenance', () => {
     expect(packNames(gitDir)).toHaveLength(2);
   });
 
-  test('leaves alone what a push is bringing: packs without an index, packs to keep, quarantines', async () => {
+  test('keeps the files of a running push: packs without an index, .keep packs, quarantines', async () => {
     const repository = await openForTest();
     const { gitDir } = repository;
     for (let i = 0; i < 3; i++) await publish(repository, commitOf({ a: `${i}` }));
@@ -250,7 +250,7 @@ describe('full maintenance', () => {
     expect(logger.debug).toHaveBeenCalledTimes(4);
   });
 
-  test('ends when it is told to, and nothing is lost', async () => {
+  test('ends on abort, and nothing is lost', async () => {
     const repository = await openForTest();
     for (let i = 0; i < 40; i++) await publish(repository, commitOf({ a: 'x'.repeat(5000 + i) }));
     const stop = new AbortController();
@@ -265,7 +265,7 @@ describe('full maintenance', () => {
     expect(await repository.maintainFully(signal)).toBe(false);
   });
 
-  test('says in git’s words why it failed', async () => {
+  test('fails with the message of git', async () => {
     const repository = await openForTest();
     const { gitDir } = repository;
     for (let i = 0; i < 3; i++) await publish(repository, commitOf({ a: `${i}` }));

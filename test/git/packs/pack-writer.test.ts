@@ -36,7 +36,7 @@ function expectGitAgrees(gitDir: string): void {
   }
 }
 
-test('a chain of commits in one pack is what git makes of it, byte for byte of the index', async () => {
+test('the index of a pack equals the one that git creates', async () => {
   const repository = await openForTest();
   const files = Object.fromEntries(
     Array.from({ length: 300 }, (_, i) => [`dir-${i % 7}/sub/file-${i}`, `content of ${i}\n`]),
@@ -143,7 +143,7 @@ describe('trees', () => {
   });
   const edits = fc.array(fc.tuple(names, fc.option(entry, { nil: undefined })), { maxLength: 8 });
 
-  test('any series of edits gives what git mktree makes of the same entries', async () => {
+  test('any series of edits gives the tree that git mktree creates', async () => {
     const gitDir = await bareRepository();
     const property = fc.property(fc.array(edits, { maxLength: 6 }), (series) => {
       let tree = Tree.empty;

@@ -126,7 +126,7 @@ test('a blob that no git process has the memory for is too large, and no failure
   expect(small).toMatchObject({ status: 'fulfilled', value: [Buffer.from('small')] });
 });
 
-test('a commit that is too large to be read tells all but its message', async () => {
+test('a commit that is too large to read has metadata without the message', async () => {
   const gitDir = await bareRepository();
   const pack = new Pack();
   const tree = pack.tree([]);

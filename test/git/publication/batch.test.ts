@@ -1,4 +1,4 @@
-/** What a commit may hold, and what it looks like. */
+/** Content and format of commits in a batch. */
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -82,7 +82,7 @@ describe('a commit', () => {
     },
   );
 
-  test('tells the ids of the blobs it added', async () => {
+  test('returns the ids of the added blobs', async () => {
     const repository = await openForTest();
     const batch = repository.begin(undefined);
     const { id, blobs } = await batch.add(commitOf({ 'a/b': 'text', c: '' }));
@@ -219,7 +219,7 @@ describe('paths', () => {
   });
 });
 
-describe('what is there', () => {
+describe('existing content', () => {
   test('keeps its mode when its content changes; links and submodules are not written', async () => {
     const repository = await openForTest();
     const clone = cloneForTest(repository.gitDir);

@@ -20,7 +20,7 @@ function open(): Promise<BareRepository> {
 }
 
 describe('a repository that publishes on a thread of its own', () => {
-  test('shows each group when it is durable, in the order they were asked for', async () => {
+  test('shows each batch when it is durable, in the order of the calls', async () => {
     const repository = await open();
     let tip: string | undefined;
     const tips: string[] = [];
@@ -45,7 +45,7 @@ describe('a repository that publishes on a thread of its own', () => {
     expectSound(gitDir);
   });
 
-  test('has large groups and small ones, in the order they were asked for', async () => {
+  test('publishes large and small batches in the order of the calls', async () => {
     const repository = await open();
     await publish(repository, commitOf({ first: '1' }));
     await vi.waitFor(
@@ -71,7 +71,7 @@ describe('a repository that publishes on a thread of its own', () => {
     expectSound(repository.gitDir);
   });
 
-  test('says that the branch is elsewhere, and where', async () => {
+  test('reports the actual tip of a branch that moved', async () => {
     const repository = await open();
     const [first = ''] = await publish(repository, commitOf({ a: '1' }));
     const batch = repository.begin(undefined);
@@ -83,7 +83,7 @@ describe('a repository that publishes on a thread of its own', () => {
     expect(error).toMatchObject({ expected: undefined, actual: first });
   });
 
-  test('says that somebody holds the branch', async () => {
+  test('reports a locked branch', async () => {
     const repository = await open();
     await publish(repository, commitOf({ a: '1' }));
     const lockFile = join(repository.gitDir, 'refs/heads/main.lock');
@@ -96,7 +96,7 @@ describe('a repository that publishes on a thread of its own', () => {
     expect(filesOf(repository.gitDir, 'main')).toEqual({ a: '2' });
   });
 
-  test('says what the disk says, and writes again when that is over', async () => {
+  test('reports a disk error, and writes again after it', async () => {
     const repository = await open();
     await publish(repository, commitOf({ a: '1' }));
     const claims = join(repository.gitDir, 'gitplane');

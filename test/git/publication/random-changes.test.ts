@@ -17,14 +17,14 @@ const steps = fc.array(fc.array(step, { maxLength: 5 }), { minLength: 1, maxLeng
 
 type Files = Map<string, string>;
 
-/** Whether a file may be at `path`: no file above it, none below. */
+/** True if a file may be at `path`: no file above it, none below. */
 function fits(files: Files, wanted: string): boolean {
   return ![...files.keys()].some(
     (other) => other.startsWith(`${wanted}/`) || wanted.startsWith(`${other}/`),
   );
 }
 
-/** What the steps of one commit do to the files that are there; steps that cannot be are left out. */
+/** Changes of one commit; impossible steps are left out. */
 function changesOf(
   before: Files,
   group: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[],

@@ -47,7 +47,7 @@ describe('blobs of a list', () => {
     expect(await read(stream, ids.slice(0, 1))).toEqual(['a']);
   });
 
-  test('are refused by a stream that is closed meanwhile, and where there is no repository', async () => {
+  test('are refused by a stream that closes meanwhile, and without a repository', async () => {
     const { stream, ids } = await blobsOf(contents);
     const reading = read(stream, ids);
     stream.close();
@@ -56,7 +56,7 @@ describe('blobs of a list', () => {
     await expect(read(nowhere, [NOWHERE])).rejects.toThrow('cannot be started');
   });
 
-  test('are taken by somebody whose failure fails the list', async () => {
+  test('fail as a list when their consumer throws', async () => {
     const { stream, ids } = await blobsOf(['a']);
     const refuse = (): void => {
       throw new Error('not mine');

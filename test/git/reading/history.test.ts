@@ -130,7 +130,7 @@ describe('the shape of the graph', () => {
     expect(paths(ours)).toEqual([[], ['a', 'b']]);
   });
 
-  test('an evil merge shows what neither parent had', async () => {
+  test('an evil merge shows the changes that neither parent had', async () => {
     const root = commit({ a: '1' });
     const left = commit({ a: '1', l: '1' }, root);
     const right = commit({ a: '1', r: '1' }, root);
@@ -171,7 +171,7 @@ describe('the shape of the graph', () => {
 });
 
 describe('a range', () => {
-  test('holds what `from` does not reach, with parents outside of it compared too', async () => {
+  test('contains commits that `from` does not reach, compared with parents outside of the range too', async () => {
     const root = commit({ a: '1' });
     const old = commit({ a: '1', old: '1' }, root);
     const seen = commit({ a: '2' }, root);

@@ -138,7 +138,7 @@ test('a process is replaced after its number of requests', async () => {
   );
 });
 
-test('after close everything is rejected, what is pending too', async () => {
+test('close rejects new and pending requests', async () => {
   const gitDir = await bareRepository();
   const [id = ''] = await blobs(gitDir, 1);
   const process = new RequestProcess({ gitDir }, catFileProtocol(1000));

@@ -112,7 +112,7 @@ describe('a commit beyond the limits', () => {
     await expect(reader.diff(undefined, bomb)).rejects.toThrow(/cannot be read/);
   });
 
-  test('changes nothing in history; the next is compared with what stands for it', async () => {
+  test('has no changes in history; its child is compared with its stand-in', async () => {
     const after = commit(tree(gitDir, [file('a'), file('b')]), bomb);
     const none: string[][] = [[]];
     const expected = [
@@ -150,7 +150,7 @@ describe('objections to a push', () => {
     return found.map(({ path, problem }) => (path === undefined ? problem : `${path}: ${problem}`));
   }
 
-  test('are about what it adds, and not about what is there', async () => {
+  test('concern added paths, not existing ones', async () => {
     const old = commitWithEntry(gitDir, folder('docs', tree(gitDir, [file('aux')])), root);
     git(gitDir, ['update-ref', 'refs/heads/main', old]);
     expect(await objections(commitWithEntry(gitDir, file('new'), old))).toEqual([]);
@@ -166,7 +166,7 @@ describe('objections to a push', () => {
     expect(await objections(tip)).toEqual([expect.stringMatching(/^con: /)]);
   });
 
-  test('count what all commits change together', async () => {
+  test('count the changes of all commits together', async () => {
     const one = tree(
       gitDir,
       Array.from({ length: 300 }, (_, i) => file(`f${1000 + i}`)),

@@ -98,7 +98,7 @@ describe('a move is reported', () => {
     expect(heads).toEqual([ids[1]]);
   });
 
-  test('by the timer alone, when the file system says nothing', async () => {
+  test('by the timer alone, without events of the file system', async () => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: '1' }));
     let head = await repository.head();
@@ -157,7 +157,7 @@ describe('nothing is reported', () => {
   });
 });
 
-test('reports come one at a time; what moved meanwhile is reported after', async () => {
+test('reports come one at a time; later moves are reported after', async () => {
   const repository = await openForTest();
   const ids = await publish(repository, ...[1, 2, 3].map((i) => commitOf({ a: `${i}` })));
   const heads: (string | undefined)[] = [];

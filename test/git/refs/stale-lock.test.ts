@@ -21,7 +21,7 @@ function lockIn(gitDir: string, name: string, seconds: number): string {
 
 const isLinux = existsSync('/proc/self/stat');
 
-describe.runIf(isLinux)('a lock of nobody', () => {
+describe.runIf(isLinux)('a lock without a holder', () => {
   test.each([
     [60, true],
     [0, false],

@@ -38,7 +38,7 @@ describe('an address', () => {
   });
 });
 
-describe('what git push reports', () => {
+describe('reports of git push', () => {
   const ref = 'refs/heads/main';
   test.each([
     [' \tabc:refs/heads/main\t1..2\nDone', 'accepted'],
@@ -59,7 +59,7 @@ describe('what git push reports', () => {
   });
 });
 
-describe('what git complains of', () => {
+describe('error messages of git', () => {
   test.each([
     ['fatal: Authentication failed for https://x', 'credentials'],
     ["fatal: could not read Username for 'https://x': terminal prompts disabled", 'credentials'],

@@ -82,12 +82,12 @@ test('a push that was under way when the next leader began is refused by the rem
   expect([...old.warnings, ...next.warnings]).toEqual([]);
 });
 
-test('a leader that may act takes back what somebody else moved or removed', async () => {
+test('the current leader takes back a term ref that another process moved or removed', async () => {
   const there = elsewhere();
   const one = leader(there.gitDir, there, 'one');
   const start = there.head();
   const first = one.commit(start);
-  // Not claimed before, because nobody answered.
+  // The term was not taken before, because the remote did not answer.
   expect(await one.remote.push({ tip: first, expected: start })).toEqual({ ended: 'accepted' });
   git(there.gitDir, ['update-ref', '-d', TERM_REF]);
   const second = one.commit(first);
@@ -97,7 +97,7 @@ test('a leader that may act takes back what somebody else moved or removed', asy
   expect([there.head(), termAt(there)]).toEqual([second, second]);
 });
 
-test('the branch that somebody else moved is not moved, and the next push goes on from there', async () => {
+test('a branch that another client moved stays, and the next push continues from there', async () => {
   const there = elsewhere();
   const one = leader(there.gitDir, there, 'one');
   await one.remote.startTerm();

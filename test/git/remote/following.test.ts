@@ -154,7 +154,7 @@ describe('fetching', () => {
     expect(there.head()).toBeUndefined();
   });
 
-  test('a history that was rewritten is followed, and the old one is kept', async () => {
+  test('a rewritten history is followed, and the old one is kept', async () => {
     const there = elsewhere();
     const { following, repository, gitDir } = await follow({ url: there.gitDir });
     const old = there.commit({ more: '2' });
@@ -191,7 +191,7 @@ describe('fetching', () => {
 });
 
 describe('starting again', () => {
-  test('works without the remote, from what was there last', async () => {
+  test('works without the remote, from the last fetched commit', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
     const first = await follow({ url: server.url });
@@ -274,7 +274,7 @@ describe('writing', () => {
     expect(there.head()).toBe(back);
   });
 
-  test('a protected branch says so in the remote’s words', async () => {
+  test('a protected branch fails with the message of the remote', async () => {
     const there = elsewhere();
     const hook = join(there.gitDir, 'hooks/pre-receive');
     mkdirSync(join(there.gitDir, 'hooks'));
@@ -324,7 +324,7 @@ describe('a remote that fails', () => {
     expect(there.head()).toBe(id);
   });
 
-  test('while nobody answers, writes do not wait for each other’s timeout', async () => {
+  test('while the remote is silent, writes do not wait for the timeouts of others', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
     const { repository, following } = await follow({ url: server.url, pauseMs: 60_000 });
@@ -364,12 +364,12 @@ describe('a remote that fails', () => {
     expect(dropped).toBe(2);
   });
 
-  test('one that hangs is left, and the error tells whether anything was sent', async () => {
+  test('a hanging remote is abandoned, and the error says if anything was sent', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
-    // The deadline of a push is longer than the test: a question finds out that it hangs.
+    // The deadline of a push is longer than the test: a query finds out that it hangs.
     const timeouts = { queryMs: 60_000, pushMs: 60_000 };
     const { repository, following } = await follow({ url, timeouts, outcomeTimeoutMs: 1_000 });
     const head = await repository.head();
@@ -494,7 +494,7 @@ describe('a remote that fails', () => {
       if (bytes.includes('POST ') && bytes.includes('git-receive-pack')) isPush = true;
     };
     proxy.onAnswer = async (_bytes, cut) => {
-      // curl sends it a second time, by itself: then somebody else seems to have moved the branch.
+      // curl resends the request by itself: then the branch seems to have been moved by another client.
       if (!isPush || cuts > 0) return;
       cuts += 1;
       await there.movedFrom(before);

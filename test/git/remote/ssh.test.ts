@@ -90,7 +90,7 @@ describe.skipIf(SSHD === undefined)(title, () => {
   });
 });
 
-describe('what ssh is told', () => {
+describe('options of ssh', () => {
   test.each(['/a"b', '/a$HOME', '/a%h', "/a'b", '/a\\b'])(
     'a path like %j is refused rather than expanded',
     async (sshKeyFile) => {

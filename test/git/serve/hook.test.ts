@@ -94,7 +94,7 @@ function push(
 }
 
 describe('a push by path', () => {
-  test('is accepted by the judge, who sees what it updates', async () => {
+  test('is accepted by the judge, which gets the updates', async () => {
     const judge = vi.fn<Judge>(async () => ({ ok: true, lines: ['well done'] }));
     const { gitDir, clone } = await hosted(judge);
     const first = commit(clone, { a: '1' });
@@ -136,7 +136,7 @@ describe('a push by path', () => {
     expect(() => git(gitDir, ['cat-file', '-e', id])).toThrow();
   });
 
-  test('is refused when nobody runs, with one line that says what to do', async () => {
+  test('is refused without a daemon, with a remedy in one line', async () => {
     const { gitDir, clone } = await hosted(undefined);
     commit(clone, { a: '1' });
     const { code, remote } = await push(clone);
@@ -281,7 +281,7 @@ describe('installing', () => {
     expect(readFileSync(hook, 'utf8')).toContain("exec '/bin/true'");
   });
 
-  test('leaves a hook that is not ours, and says so', async () => {
+  test('keeps a foreign hook and reports it', async () => {
     const gitDir = await bareRepository();
     mkdirSync(join(gitDir, 'hooks'));
     const hook = join(gitDir, 'hooks/pre-receive');
@@ -342,7 +342,7 @@ describe('the socket', () => {
     await listener.close();
   });
 
-  test('close waits for a verdict under way, and for nobody who says nothing', async () => {
+  test('close waits for running verdicts, not for idle connections', async () => {
     const socketPath = join(temporaryFolder(), 'push.sock');
     let begun: () => void = () => undefined;
     const judging = new Promise<void>((done) => {

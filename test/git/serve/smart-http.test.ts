@@ -213,7 +213,7 @@ describe('a service ends', () => {
     });
     response.on('error', () => undefined);
     await serveRpc(repository, { service: 'git-upload-pack', request, response });
-    // Back-pressure: what nobody took was not produced into memory.
+    // Backpressure: unread output was not buffered in memory.
     expect(received).toBeLessThan(1_000_000);
   });
 });

@@ -36,7 +36,7 @@ async function stocked(preallocated: PreallocatedFiles): Promise<void> {
   }, 20_000);
 }
 
-test('a file holds what it was asked for, ready or not', async () => {
+test('a written file has its content, preallocated or not', async () => {
   const preallocated = preallocatedFiles();
   const before = await preallocated.write(Buffer.from('before'));
   await stocked(preallocated);
@@ -50,7 +50,7 @@ test('a file holds what it was asked for, ready or not', async () => {
   expect(names()).toEqual([]);
 });
 
-test('those that somebody else removed are done without', async () => {
+test('files that another process removed are replaced', async () => {
   const preallocated = preallocatedFiles();
   await stocked(preallocated);
   for (const name of names()) rmSync(join(gitDir, 'gitplane', name));
@@ -66,7 +66,7 @@ test('those that somebody else removed are done without', async () => {
   expect(names()).toEqual([]);
 });
 
-test('a disk that refuses leaves nothing to be remembered, and what it keeps goes later', async () => {
+test('after a disk error, existing files are removed later and missing ones are forgotten', async () => {
   const preallocated = preallocatedFiles();
   const path = await preallocated.write(Buffer.from('x'));
   preallocated.discard(path);

@@ -1,4 +1,4 @@
-/** The two files of a write log: their size, what fits, what a failed write closes, and taking turns. */
+/** The two WAL segments: size, capacity, failed writes, and switching. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -94,7 +94,7 @@ test.each([2, 6, 7, 9])('no file is left behind where operation %i fails', async
   expect(readdirSync(join(gitDir, 'gitplane'))).toEqual([]);
 });
 
-test('a log takes what fits to its last byte, and nothing more', async () => {
+test('a segment accepts records up to its last byte', async () => {
   const log = await create();
   expect(log.used).toBe(BLOCK);
   expect(log.record(group(1, 2.5 * BLOCK))?.length).toBe(3 * BLOCK);
@@ -118,7 +118,7 @@ test('records that are begun before the last one ended come behind it', async ()
   expect(found()).toEqual(['12', '']);
 });
 
-test('a failed write closes the log, though it has room, until the other file is in use', async () => {
+test('a failed write blocks the segment until the other one is active', async () => {
   const log = await create();
   await append(log, group(1));
   files.inject({ kind: 'error', at: 0, code: 'EIO', lasting: false });
@@ -139,7 +139,7 @@ test('a failed write closes the log, though it has room, until the other file is
   expect(found()).toEqual(['', '3']);
 });
 
-test('a group that is canceled is not found, and what comes behind it is', async () => {
+test('a canceled batch is skipped, and later ones are found', async () => {
   const log = await create();
   const number = await append(log, group(1));
   await log.cancel(number);
@@ -162,7 +162,7 @@ test.each([
   expect(statSync(walPaths(gitDir)[0]).size).toBe(bytes);
 });
 
-test('a log whose last block is free calls off in it', async () => {
+test('a cancellation fits in the last free block', async () => {
   const log = await create();
   for (const n of [1, 2]) await append(log, group(n));
   expect(log.used).toBe(BYTES - BLOCK);
@@ -170,7 +170,7 @@ test('a log whose last block is free calls off in it', async () => {
   expect([log.used, found()]).toEqual([BYTES, ['1', '']]);
 });
 
-test('the other file is not turned to while what it holds is needed', async () => {
+test('a switch is refused while the other segment is needed', async () => {
   const log = await create();
   expect([log.inactive, log.isInactiveUsed]).toEqual([1, false]);
   await append(log, group(1));
@@ -190,7 +190,7 @@ test('the other file is not turned to while what it holds is needed', async () =
   expect(found()).toEqual(['3', '2']);
 });
 
-test('a file that is begun anew has a later epoch than all before it', async () => {
+test('a restarted segment has a later epoch than all before', async () => {
   const log = await create();
   expect(epochs()).toEqual([1, 2]);
   log.switchSegment();
@@ -214,7 +214,7 @@ test('a file whose release fails is not turned to', async () => {
   expect(found()).toEqual(['1', '']);
 });
 
-test('what is removed is removed for good', async () => {
+test('remove deletes both segments', async () => {
   const log = await create();
   await log.remove();
   expect(readdirSync(join(gitDir, 'gitplane'))).toEqual([]);
@@ -225,7 +225,7 @@ test('what is removed is removed for good', async () => {
   ]);
 });
 
-test('what is closed stays, and its files are open no more', async () => {
+test('close keeps the segments and closes their files', async () => {
   const closed: string[] = [];
   const counting: DurableFiles = {
     ...realFiles,

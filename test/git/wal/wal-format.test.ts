@@ -1,4 +1,4 @@
-/** What a write log says on the disk, and what it still says when a part of it is torn. */
+/** The file format of WAL segments, intact and torn. */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -39,7 +39,7 @@ const head = (epoch = 7): Buffer =>
     payload: headPayload({ ref: 'refs/heads/main', owner: 'me' }),
   });
 
-test('the bytes of a log come back, without what was canceled and what an earlier use left behind', () => {
+test('a decoded segment has no canceled records and none of an earlier use', () => {
   const off = encodeRecord({
     kind: 'canceled',
     epoch: 7,
@@ -66,7 +66,7 @@ test.each([
   expect(() => decodeWal(Buffer.concat([head(), record(1), other]))).toThrow(GitError);
 });
 
-test('bytes that were torn anywhere give what came before, and never something else', () => {
+test('a torn segment decodes to its records before the tear', () => {
   const parts = [head(), record(1), record(2), record(3)];
   const whole = Buffer.concat(parts);
   const ends = parts.map((_part, i) =>
@@ -99,7 +99,7 @@ test('bytes that were torn anywhere give what came before, and never something e
   );
 });
 
-test('a log that is no log, or begins with another record than its head, is none', () => {
+test('a file that does not begin with a head record has no content', () => {
   expect(decodeWal(Buffer.alloc(0))).toBeUndefined();
   expect(decodeWal(Buffer.alloc(23, 1))).toBeUndefined();
   expect(decodeWal(Buffer.alloc(8192))).toBeUndefined();
@@ -124,7 +124,7 @@ test('a record has the room of whole blocks, with nothing of other memory behind
   }
 });
 
-test('a record of another number ends the log', () => {
+test('a record with a wrong sequence ends the segment', () => {
   expect(decodeWal(Buffer.concat([head(), record(2)]))?.publications).toEqual([]);
 });
 
@@ -140,6 +140,6 @@ test('a record of a kind that this version does not know is not passed over', ()
   expect(() => decodeWal(Buffer.concat([head(), unknown(7), record(2)]))).toThrow(GitError);
 });
 
-test('a record of an unknown kind that an earlier use of the file left behind ends the log', () => {
+test('an unknown record of an earlier use of the file ends the segment', () => {
   expect(decodeWal(Buffer.concat([head(), unknown(6), record(2)]))?.publications).toEqual([]);
 });

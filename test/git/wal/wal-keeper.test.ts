@@ -1,4 +1,4 @@
-/** When what a write log holds is saved, and what stays in it until then. */
+/** The schedule of checkpoints, and the content of the WAL until then. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -72,7 +72,7 @@ test('where the disk refuses there is none, and nothing is left behind', async (
   expect(logs()).toEqual([]);
 });
 
-test('a save is of what was added and not forgotten, from the file that was in use', async () => {
+test('a checkpoint contains the published batches of the segment that was active', async () => {
   const one = await keeper();
   for (const name of ['a', 'b', 'c']) await add(one, name);
   one.notPublished('b');
@@ -89,7 +89,7 @@ test('a save is of what was added and not forgotten, from the file that was in u
   await one.close();
 });
 
-test('nothing is saved where nothing was added', async () => {
+test('an empty WAL has no checkpoint', async () => {
   const one = await keeper();
   const operations = files.operations.length;
   expect(await one.checkpoint()).toBe(true);
@@ -98,7 +98,7 @@ test('nothing is saved where nothing was added', async () => {
   await one.close();
 });
 
-test('a broken log is left for the other file, though it holds nothing', async () => {
+test('a broken segment is switched, even if it is empty', async () => {
   const one = await keeper();
   files.inject({ kind: 'error', at: 0, code: 'EIO', lasting: false });
   await expect(add(one, 'a')).rejects.toMatchObject({ code: 'EIO' });
@@ -118,7 +118,7 @@ test('saves that are asked for at once are one', async () => {
   await one.close();
 });
 
-test('what could not be saved stays in the log and is saved after two seconds', async () => {
+test('a failed checkpoint leaves the batches in the WAL and is retried after two seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const one = await keeper();
   await add(one, 'a');
@@ -140,7 +140,7 @@ test('what could not be saved stays in the log and is saved after two seconds', 
   expect(logs()).toEqual([]);
 });
 
-test('a log that could not be saved stays when it is closed', async () => {
+test('close leaves a WAL that could not be checkpointed', async () => {
   const one = await keeper();
   await add(one, 'a');
   refusal = new Error('full');
@@ -149,7 +149,7 @@ test('a log that could not be saved stays when it is closed', async () => {
   expect(logs()).toEqual(['log-0', 'log-1']);
 });
 
-test('one group is saved after a second, and once', async () => {
+test('one batch is checkpointed after a second, and once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const one = await keeper();
   await add(one, 'a');

@@ -43,7 +43,7 @@ import {
 const LOG_BYTES = 20 * 1024;
 const deadOwner = thisOwner.replace(/-\d+-\d+$/, '-4194305-1');
 const lockTimeoutMs = 30;
-/** How many operations from one that is broken off to the next; `npm run fuzz` meets every one. */
+/** Step between the interrupted operations; `npm run fuzz` interrupts every one. */
 const STRIDE = process.env['GITPLANE_TEST_RUNS'] === undefined ? 12 : 6;
 
 interface Scene {
@@ -90,7 +90,7 @@ function isCrash(error: unknown): boolean {
   return error instanceof Crash || (error instanceof Error && isCrash(error.cause));
 }
 
-/** What was acknowledged before. */
+/** Commits acknowledged before. */
 async function crashAt(one: Scene, at: number): Promise<readonly string[]> {
   const acknowledged: string[] = [];
   one.files.inject({ kind: 'crash', at, when: 'after' });
@@ -101,7 +101,7 @@ async function crashAt(one: Scene, at: number): Promise<readonly string[]> {
   return acknowledged;
 }
 
-/** Whoever held it is gone for longer than git ever holds one. */
+/** Older than git ever holds a lock. */
 function ageLock(gitDir: string): void {
   const lock = join(gitDir, 'refs/heads/main.lock');
   if (existsSync(lock)) utimesSync(lock, 0, 0);
@@ -168,7 +168,7 @@ describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
     }
   });
 
-  test('after the answer, and again while the log is replayed', async () => {
+  test('after the answer, and again during the replay of the WAL', async () => {
     const replaying = async (crash: number | undefined): Promise<number> => {
       const one = await scene();
       const acknowledged: string[] = [];
@@ -193,7 +193,7 @@ describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
 });
 
 describe('a disk that refuses', () => {
-  test.each(['ENOSPC', 'EIO'])('%s: what was refused is not there after a crash', async (code) => {
+  test.each(['ENOSPC', 'EIO'])('%s: a refused write is missing after a crash', async (code) => {
     const count = await countOperations();
     for (let at = code === 'EIO' ? 0 : 3; at < count; at += STRIDE) {
       const one = await scene();
@@ -213,7 +213,7 @@ describe('a disk that refuses', () => {
     }
   });
 
-  test('what it takes again after it refused is durable', async () => {
+  test('a write that succeeds after a refused one is durable', async () => {
     const one = await scene();
     one.files.inject({ kind: 'error', at: 0, code: 'ENOSPC', lasting: true });
     await expect(work(one, [])).rejects.toBeInstanceOf(StorageError);
@@ -225,7 +225,7 @@ describe('a disk that refuses', () => {
   });
 });
 
-describe('a branch that somebody else moved before the crash', () => {
+describe('a branch that another process moved before the crash', () => {
   async function acknowledgedAndMoved(
     move: (gitDir: string) => void,
   ): Promise<Scene & { acknowledged: readonly string[] }> {
@@ -237,7 +237,7 @@ describe('a branch that somebody else moved before the crash', () => {
     return { ...one, acknowledged };
   }
 
-  /** What the log of the daemon says of the branch. */
+  /** State of the branch in the log line of the replay. */
   async function branchTold(gitDir: string): Promise<unknown> {
     const told: object[] = [];
     const logger = { debug: () => undefined, warn: (fields: object) => void told.push(fields) };
@@ -257,7 +257,7 @@ describe('a branch that somebody else moved before the crash', () => {
     expect(await expectRecovered(gitDir, acknowledged)).toBe(pushed);
   });
 
-  test('elsewhere stays there, and the writes are kept beside it', async () => {
+  test('elsewhere stays there, and the writes are kept in another ref', async () => {
     let other = '';
     const { gitDir, acknowledged } = await acknowledgedAndMoved((place) => {
       const tree = git(place, ['rev-parse', 'main^{tree}']);
@@ -285,7 +285,7 @@ describe('a branch that somebody else moved before the crash', () => {
   });
 });
 
-test('more writes than the log has room for are durable all the same', async () => {
+test('more writes than fit in the WAL are durable', async () => {
   const one = await scene();
   const acknowledged: string[] = [];
   for (let i = 0; i < 12; i++) {
@@ -298,7 +298,7 @@ test('more writes than the log has room for are durable all the same', async () 
   expect(await expectRecovered(one.gitDir, acknowledged)).toBe(acknowledged.at(-1));
 });
 
-test('a log of a process that is still there is left alone', async () => {
+test('the WAL of a live process is not replayed', async () => {
   const one = await scene(thisOwner);
   const [id = ''] = await publish(one.repository, commitOf({ d: '1' }));
   const before = packFiles(one.gitDir);
@@ -309,7 +309,7 @@ test('a log of a process that is still there is left alone', async () => {
   expect(before).toContain(`pack-gitplane-${id}.pack`);
 });
 
-test('a log of a process that is gone is brought to git by another that has not the place to itself', async () => {
+test('the WAL of a dead process is replayed by a process that shares the repository', async () => {
   const { gitDir, repository } = await scene();
   const [id = ''] = await publish(repository, commitOf({ d: '1' }));
   ageLock(gitDir);
@@ -323,7 +323,7 @@ test('a log of a process that is gone is brought to git by another that has not 
   expect(git(gitDir, ['rev-parse', 'main'])).toBe(id);
 });
 
-test('a log that nothing waits in is left alone by others, whoever may write it', async () => {
+test('an empty WAL is not removed by other processes', async () => {
   const { gitDir, repository } = await scene('0123456789ab-7-7');
   const [id = ''] = await publish(repository, commitOf({ d: '1' }));
   const folder = join(gitDir, 'gitplane');
@@ -417,7 +417,7 @@ test('publications that are asked for at once take effect in their order', async
   expectSound(gitDir);
 });
 
-test('a log that cannot be made is done without', async () => {
+test('publishing works if no WAL can be created', async () => {
   const folder = temporaryFolder();
   const gitDir = join(folder, 'repo.git');
   cpSync(template, gitDir, { recursive: true });
