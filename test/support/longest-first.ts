@@ -13,7 +13,7 @@ const LONG = [
   'e2e/replicas-restored-etcd',
   'git/crash',
   'e2e/push-limits',
-  'git/write-log',
+  'git/wal/wal-publisher',
   'endpointsync/hostile',
   'faults/crash',
   'faults/replicas',
