@@ -4,11 +4,11 @@
  */
 import { getConfig } from 'isomorphic-git';
 import { BlobTooLargeError, GitError } from '../git-error.ts';
-import { noteOfCommit } from '../objects/commit-object.ts';
+import { parseCommitMetadata } from '../objects/commit-object.ts';
 import { asAddition } from '../objects/file-list.ts';
 import { assertObjectId } from '../objects/object-id.ts';
 import { encodePath } from '../objects/path-text.ts';
-import { CommitBounds } from '../reading/commit-bounds.ts';
+import { CommitLimits } from '../reading/commit-limits.ts';
 import { type HistorySource, history } from '../reading/history.ts';
 import {
   DEFAULT_MAX_BLOB_BYTES,
@@ -18,9 +18,9 @@ import {
 import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from '../reading/tree-limits.ts';
 import { type TakeTree, TreeSizes } from '../reading/tree-sizes.ts';
 import type {
-  Bounded,
-  CommitNote,
+  CommitMetadata,
   HistoryCommit,
+  LimitCheck,
   PathChange,
   PushedTips,
   PushObjection,
@@ -59,7 +59,7 @@ export class IsomorphicReader implements ObjectReader {
   readonly #store: ObjectStore;
   readonly #graph: CommitGraph;
   readonly #sizes: TreeSizes;
-  readonly #bounds: CommitBounds;
+  readonly #bounds: CommitLimits;
   readonly #maxPaths: number;
   readonly #maxCommits: number;
 
@@ -71,7 +71,7 @@ export class IsomorphicReader implements ObjectReader {
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
     this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
     this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
-    this.#bounds = new CommitBounds(this.#sizes, (id) => this.#store.read(id, 'commit'));
+    this.#bounds = new CommitLimits(this.#sizes, (id) => this.#store.read(id, 'commit'));
   }
 
   /** The commit that an expression names; undefined: there is none. */
@@ -149,12 +149,12 @@ export class IsomorphicReader implements ObjectReader {
     return (await this.#graph.ancestors([descendant])).has(ancestor);
   }
 
-  async noteOf(commit: string): Promise<CommitNote> {
+  async commitMetadata(commit: string): Promise<CommitMetadata> {
     assertObjectId(commit);
-    return noteOfCommit(await this.#store.read(commit, 'commit'));
+    return parseCommitMetadata(await this.#store.read(commit, 'commit'));
   }
 
-  async boundsOf(commit: string): Promise<Bounded> {
+  async checkLimits(commit: string): Promise<LimitCheck> {
     assertObjectId(commit);
     return await this.#bounds.of(commit);
   }
@@ -219,7 +219,7 @@ export class IsomorphicReader implements ObjectReader {
 
   async #assertBounded(commit: string): Promise<void> {
     const { problem } = await this.#bounds.of(commit);
-    if (problem !== undefined) throw new GitError(`Commit ${commit} is not read: ${problem}`);
+    if (problem !== undefined) throw new GitError(`Commit ${commit} cannot be read: ${problem}`);
   }
 
   #needsGit(subject: string): GitError {

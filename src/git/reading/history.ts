@@ -9,7 +9,7 @@ import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { gitLines, runGit } from '../process/git-process.ts';
 import type { HistoryCommit, PathChange } from '../repository.ts';
-import type { CommitBounds, CommitRoots } from './commit-bounds.ts';
+import type { CommitLimits, CommitRoots } from './commit-limits.ts';
 import { type Comparison, compareCommits, diffTreeProtocol } from './diff-tree.ts';
 import { RequestProcess } from './request-process.ts';
 

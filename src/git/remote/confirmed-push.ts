@@ -25,7 +25,7 @@ export interface MovedElsewhere {
   readonly tip: string | undefined;
 }
 
-const MOST_RACES = 5;
+const MAX_RACES = 5;
 const BACKOFF = { firstMs: 100, lastMs: 2_000 };
 
 /** Returns undefined if the remote has the commits. Throws RemoteError otherwise. */

@@ -14,7 +14,7 @@ import type { PushedTips, PushObjection } from '../repository.ts';
 export interface PushedCommitsParts {
   /** Commits that a push brings, newest first. */
   newCommits(commits: readonly string[], known: PushedTips['known']): AsyncIterable<string>;
-  readonly bounds: CommitBounds;
+  readonly bounds: CommitLimits;
   readonly sizes: TreeSizes;
   readonly maxPaths: number;
   readonly maxCommits: number;

@@ -97,8 +97,8 @@ test('reads of random histories agree with git', async () => {
       expect(await ours.mergeBases(from, to)).toEqual(await theirs.mergeBases(from, to));
       expect(await ours.isAncestor(from, to)).toBe(await theirs.isAncestor(from, to));
       expect(await ours.rootCommit(to)).toBe(await theirs.rootCommit(to));
-      expect(await ours.noteOf(to)).toEqual(await theirs.noteOf(to));
-      expect(await ours.boundsOf(to)).toEqual(await theirs.boundsOf(to));
+      expect(await ours.commitMetadata(to)).toEqual(await theirs.commitMetadata(to));
+      expect(await ours.checkLimits(to)).toEqual(await theirs.checkLimits(to));
       const ids = all.flatMap(({ changes }) => changes.flat().flatMap(({ newId }) => newId ?? []));
       expect(await ours.readBlobs(ids)).toEqual(await theirs.readBlobs(ids));
       const pushed = { tips: [to], known: { commit: from } };
@@ -251,6 +251,6 @@ test('a repository in another format is refused with its remedy', async () => {
   const folder = temporaryFolder();
   git(folder, ['init', '-q', '--bare', '--object-format=sha256', '.']);
   await expect(openIsomorphicReader(folder)).rejects.toThrow(
-    /is in the format sha256, which is not read without git\. Install git/,
+    /is in the format sha256, which cannot be read without git\. Install git/,
   );
 });
