@@ -533,7 +533,9 @@ describe('a policy of paths', () => {
       );
 
       for (const merge of [one, other]) {
-        expect(await judge(merge ?? '')).toEqual([expect.stringContaining('config/c.txt requires')]);
+        expect(await judge(merge ?? '')).toEqual([
+          expect.stringContaining('config/c.txt requires'),
+        ]);
       }
       // Also when the change is in the branch already, and so is not looked at itself.
       expect(await judge(one ?? '', changed)).toEqual([
