@@ -105,10 +105,6 @@ function compare(a: ManifestSource, b: ManifestSource): boolean {
   return first !== undefined && second !== undefined && sameDesiredState(first, second);
 }
 
-export function sameIdentity(a: Identity, b: Identity): boolean {
-  return a.introducedBy === b.introducedBy && a.generation === b.generation;
-}
-
 export function comparePlaces(a: Place, b: Place): number {
   if (a.path !== b.path) return a.path < b.path ? -1 : 1;
   return a.index - b.index;

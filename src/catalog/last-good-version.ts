@@ -10,7 +10,6 @@ import {
   keepIfEqual,
   type ManifestSource,
   type Place,
-  sameIdentity,
   sameSources,
   winner,
 } from './catalog-object.ts';
@@ -117,4 +116,8 @@ export class Resolution {
 
 export function newborn(rootCommit: string, key: ObjectKey, birth: CommitPoint): Identity {
   return new Identity({ rootCommit, key, birth, generation: 1 });
+}
+
+function sameIdentity(a: Identity, b: Identity): boolean {
+  return a.introducedBy === b.introducedBy && a.generation === b.generation;
 }

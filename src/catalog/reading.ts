@@ -17,7 +17,7 @@ export interface SeenPath {
 }
 
 export const SYMLINK = '120000';
-const SUBMODULE = '160000';
+export const SUBMODULE = '160000';
 /** Together these bound the memory of a push of many large files. */
 const BLOBS_PER_BATCH = 128;
 const LOTS_AHEAD = 4;
@@ -178,11 +178,6 @@ export function flawOf(path: string, mode: string): string | undefined {
   // Such a path could never be written, and not every clone could check it out.
   const flaw = pathFlaw(path);
   return flaw === undefined ? undefined : `The path cannot be used: ${flaw}; rename the file`;
-}
-
-/** True unless it is a link or a submodule. */
-export function isFile(mode: string): boolean {
-  return mode !== SYMLINK && mode !== SUBMODULE;
 }
 
 function tooLarge(path: string, blob: string): FileEntry {

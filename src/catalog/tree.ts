@@ -14,7 +14,7 @@ import {
   SOPS_CONFIG,
 } from '../manifests/index.ts';
 import { type FileEntry, refuseClear } from './file.ts';
-import { isFile, type ObjectSource, readReadable, type SeenPath, SYMLINK } from './reading.ts';
+import { type ObjectSource, readReadable, type SeenPath, SUBMODULE, SYMLINK } from './reading.ts';
 
 /**
  * Encryption rules of a repository. From the first commit with a `.sops.yaml` on, plaintext secrets
@@ -170,4 +170,9 @@ export function linkWarnings(view: TreeView, changes: readonly PathChange[]): Pr
     const message = `A ${what} is never followed: its target is not part of the platform`;
     return [{ path, line: 1, col: 1, message }];
   });
+}
+
+/** True unless it is a link or a submodule. */
+function isFile(mode: string): boolean {
+  return mode !== SYMLINK && mode !== SUBMODULE;
 }

@@ -9,7 +9,7 @@ import { plan } from './edit/plan.ts';
 import { reorder } from './edit/reorder.ts';
 import { apply, inOrder, lineBreak, OverlapError, type Splice } from './edit/splice.ts';
 import { documentAlone, leftoverBefore, leftoverBehind } from './edit/stream.ts';
-import { type EditTree, endsInBlockScalar, nodeAt, readTree } from './edit/tree.ts';
+import { type EditTree, lastBlockScalar, nodeAt, readTree } from './edit/tree.ts';
 import { positionAt } from './positions.ts';
 import { BYTE_ORDER_MARK, isBlankOrComment, type StreamSlice, splitStream } from './stream.ts';
 import { documentLines, formatManifest, toJson } from './write.ts';
@@ -260,4 +260,8 @@ export function isEmptyStream(text: string): boolean {
     const body = text.slice(from, slice.closedAt ?? slice.end);
     return body.split('\n').every((line) => isBlankOrComment(line, 0, line.length));
   });
+}
+
+function endsInBlockScalar(node: ParsedNode | null): boolean {
+  return lastBlockScalar(node) !== undefined;
 }

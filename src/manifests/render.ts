@@ -3,7 +3,7 @@
  * line for flow collections.
  */
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
-import { doubleQuoted, scalarText, stringText, wordText } from './scalar-text.ts';
+import { doubleQuoted, type ScalarPlace, stringText, wordText } from './scalar-text.ts';
 
 export interface BlockStyle {
   /** Indentation of a nested map, in columns. */
@@ -143,4 +143,9 @@ export function flowPair(key: string, value: JsonValue, options: { json: boolean
 export function flowScalar(value: Exclude<JsonValue, object>, { json }: { json: boolean }): string {
   if (json && typeof value === 'string') return doubleQuoted(value);
   return scalarText(value, { flow: true });
+}
+
+/** Any scalar on one line. */
+function scalarText(value: Exclude<JsonValue, object>, place: ScalarPlace): string {
+  return typeof value === 'string' ? stringText(value, place) : wordText(value);
 }

@@ -2,7 +2,6 @@
  * Renders scalars so that readers of YAML 1.1 (go-yaml, and so kubectl) and YAML 1.2 read the same
  * value. The text does not depend on its context, except for the restrictions of flow collections.
  */
-import type { JsonValue } from '../apimachinery/index.ts';
 import { resolvePlain } from './scalar-meaning.ts';
 
 /** Context of a scalar: inside `{}` or `[]`, more characters end an unquoted one. */
@@ -126,9 +125,4 @@ export function wordText(value: number | boolean | null): string {
   const text = exact ? value.toExponential() : String(value);
   // Some readers of YAML 1.1 read `1e+21` as a string, but not `1.0e+21`.
   return text.replace(/^(-?\d)e/, '$1.0e');
-}
-
-/** Any scalar on one line. */
-export function scalarText(value: Exclude<JsonValue, object>, place: ScalarPlace): string {
-  return typeof value === 'string' ? stringText(value, place) : wordText(value);
 }

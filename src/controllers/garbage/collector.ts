@@ -30,7 +30,6 @@ import type { JournalEvent, Store, StoredObject } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { OwnerGraph } from './owners.ts';
 import {
-  blocks,
   isWaiting,
   type OwnerLookup,
   ownerKeyOf,
@@ -271,4 +270,10 @@ const OWNER_REFERENCES = '"ownerReferences":[';
 
 function namesOf({ dangling, waiting }: References): string {
   return [...dangling, ...waiting].map(({ kind, name }) => `${kind} "${name}"`).join(', ');
+}
+
+/** True if the dependent blocks the deletion of the owner with this uid. */
+function blocks(dependent: KubeObject, uid: string): boolean {
+  const references = dependent.metadata.ownerReferences ?? [];
+  return references.some((one) => one.uid === uid && one.blockOwnerDeletion === true);
 }

@@ -65,9 +65,3 @@ export function isWaiting({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, finalizers = [] } = metadata;
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }
-
-/** True if the dependent blocks the deletion of the owner with this uid. */
-export function blocks(dependent: KubeObject, uid: string): boolean {
-  const references = dependent.metadata.ownerReferences ?? [];
-  return references.some((one) => one.uid === uid && one.blockOwnerDeletion === true);
-}

@@ -2,7 +2,6 @@
 import type { ParsedNode } from 'yaml';
 import type { Entry } from './slots.ts';
 import {
-  breakAt,
   column,
   commentColumn,
   isBlankLine,
@@ -13,7 +12,7 @@ import {
   type Splice,
   startsLine,
 } from './splice.ts';
-import { type EditTree, endsInKeptScalar } from './tree.ts';
+import { type EditTree, lastBlockScalar } from './tree.ts';
 
 export interface BlockChange {
   readonly owner: ParsedNode;
@@ -148,9 +147,14 @@ function blankEnd(source: string, end: number): number {
   return last;
 }
 
-/** Lines of an entry with its comments, for another place. */
-export function entryLines(source: string, entry: Entry): string[] | undefined {
-  if (!startsLine(source, entry.start)) return undefined;
-  const text = source.slice(commentStart(source, entry.start, 0), entry.tail);
-  return text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+/** The line end at an offset, '' if there is none. */
+function breakAt(source: string, offset: number): string {
+  if (source[offset] === '\n') return '\n';
+  return source.startsWith('\r\n', offset) ? '\r\n' : '';
+}
+
+/** True if the node ends in a block scalar with `+`: blank lines after it belong to it. */
+function endsInKeptScalar(source: string, node: ParsedNode | null): boolean {
+  const last = lastBlockScalar(node);
+  return last !== undefined && /^[|>]\d?\+/.test(source.slice(last.range[0], last.range[0] + 3));
 }

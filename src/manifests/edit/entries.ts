@@ -2,10 +2,10 @@
 import { type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { flowPair, flowText, itemLines, pairLines } from '../render.ts';
 import { OBJECT_KEYS } from '../write.ts';
-import { changeBlock, entryLines } from './block.ts';
+import { changeBlock, commentStart } from './block.ts';
 import { changeFlow } from './flow.ts';
 import { type Entry, isFlow, type MapNode, propsEnd, type SeqNode, type Slot } from './slots.ts';
-import type { Splice } from './splice.ts';
+import { type Splice, startsLine } from './splice.ts';
 import type { EditTree } from './tree.ts';
 
 export interface NewEntry {
@@ -101,4 +101,11 @@ function placed({ slot, kept, names, added }: EntryChange): readonly NewEntry[] 
       const after = kept.findLast((other) => before.includes(names.get(other) ?? ''));
       return { ...entry, after: rank(entry) === -1 ? kept.at(-1) : after };
     });
+}
+
+/** Lines of an entry with its comments, for another place. */
+function entryLines(source: string, entry: Entry): string[] | undefined {
+  if (!startsLine(source, entry.start)) return undefined;
+  const text = source.slice(commentStart(source, entry.start, 0), entry.tail);
+  return text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
 }

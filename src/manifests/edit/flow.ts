@@ -4,7 +4,6 @@ import { commentStart } from './block.ts';
 import type { Entry } from './slots.ts';
 import {
   column,
-  endsLine,
   lineEnd,
   lineStart,
   OverlapError,
@@ -132,4 +131,9 @@ function runOf(
   if (next !== undefined) return { start: (entries[first] as Entry).start, end: next.start };
   const previous = entries[first - 1] as Entry;
   return { start: previous.contentEnd, end: (entries[last] as Entry).contentEnd };
+}
+
+/** True if only space and a comment follow on the line. */
+function endsLine(source: string, offset: number): boolean {
+  return /^[ \t]*(?:#|$)/.test(source.slice(offset, lineEnd(source, offset)));
 }

@@ -31,10 +31,3 @@ function sourceValue(
 function holdsAlias(node: ParsedNode): boolean {
   return isAlias(node) || children(node).some(holdsAlias);
 }
-
-/** Anchors within an unchanged value. */
-export function anchorsIn(tree: EditTree, node: ParsedNode): [string, JsonValue][] {
-  const inner = children(node).flatMap((child) => anchorsIn(tree, child));
-  if (isAlias(node) || node.anchor === undefined) return inner;
-  return [[node.anchor, tree.values.get(node) ?? null], ...inner];
-}

@@ -11,12 +11,12 @@ import { align } from './align.ts';
 import { editBlockScalar } from './block-scalar.ts';
 import { changeEntries, type NewEntry } from './entries.ts';
 import { jsonStyle } from './json-style.ts';
-import { anchorsIn, mergeSources } from './merge.ts';
+import { mergeSources } from './merge.ts';
 import { replaceValue } from './replace.ts';
 import { inStyleOf, type ScalarValue, tagFits } from './scalar.ts';
 import { type Entry, entriesOf, type MapNode, type SeqNode, type Slot } from './slots.ts';
 import type { Splice } from './splice.ts';
-import type { EditTree } from './tree.ts';
+import { children, type EditTree } from './tree.ts';
 
 /**
  * Splices that make the document evaluate to `desired`. Nodes in `rewritten` are replaced as a
@@ -230,4 +230,11 @@ function isImplicitPair(node: ParsedNode | null): node is ParsedNode {
 
 function isGiven(given: JsonObject, key: string, value: JsonValue): boolean {
   return Object.hasOwn(given, key) && jsonEqual(given[key], value);
+}
+
+/** Anchors within an unchanged value. */
+function anchorsIn(tree: EditTree, node: ParsedNode): [string, JsonValue][] {
+  const inner = children(node).flatMap((child) => anchorsIn(tree, child));
+  if (isAlias(node) || node.anchor === undefined) return inner;
+  return [[node.anchor, tree.values.get(node) ?? null], ...inner];
 }

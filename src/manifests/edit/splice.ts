@@ -69,12 +69,6 @@ export function previousLineEnd(source: string, start: number): number {
   return source[start - 2] === '\r' ? start - 2 : start - 1;
 }
 
-/** The line end at an offset, '' if there is none. */
-export function breakAt(source: string, offset: number): string {
-  if (source[offset] === '\n') return '\n';
-  return source.startsWith('\r\n', offset) ? '\r\n' : '';
-}
-
 export function column(source: string, offset: number): number {
   return offset - lineStart(source, offset);
 }
@@ -82,11 +76,6 @@ export function column(source: string, offset: number): number {
 /** True if only spaces precede the offset on its line. */
 export function startsLine(source: string, offset: number): boolean {
   return /^ *$/.test(source.slice(lineStart(source, offset), offset));
-}
-
-/** True if only space and a comment follow on the line. */
-export function endsLine(source: string, offset: number): boolean {
-  return /^[ \t]*(?:#|$)/.test(source.slice(offset, lineEnd(source, offset)));
 }
 
 export function isBlankLine(source: string, start: number): boolean {

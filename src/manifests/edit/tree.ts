@@ -117,17 +117,7 @@ function childAt(node: ParsedNode | null, step: string | number): ParsedNode | n
   return items.find(({ key }) => isScalar(key) && key.source === step)?.value;
 }
 
-export function endsInBlockScalar(node: ParsedNode | null): boolean {
-  return lastBlockScalar(node) !== undefined;
-}
-
-/** True if the node ends in a block scalar with `+`: blank lines after it belong to it. */
-export function endsInKeptScalar(source: string, node: ParsedNode | null): boolean {
-  const last = lastBlockScalar(node);
-  return last !== undefined && /^[|>]\d?\+/.test(source.slice(last.range[0], last.range[0] + 3));
-}
-
-function lastBlockScalar(node: ParsedNode | null): ParsedNode | undefined {
+export function lastBlockScalar(node: ParsedNode | null): ParsedNode | undefined {
   if (isCollection(node)) {
     const last = node.flow === true ? undefined : children(node as ParsedNode).at(-1);
     return last === undefined ? undefined : lastBlockScalar(last);

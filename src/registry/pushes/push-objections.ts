@@ -15,8 +15,7 @@ import type { ObjectChange } from '../../catalog/index.ts';
 import { type Kind, secretKeys } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
-import { guardObjections } from '../writes/guards.ts';
-import type { PlannedChange, WriteParts } from '../writes/write-context.ts';
+import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
 
 export interface PushObjectionsOptions
   extends Pick<WriteParts, 'kinds' | 'store' | 'clock' | 'guards'> {
@@ -116,4 +115,9 @@ export class PushObjections {
 
 function kindOf({ kinds }: Pick<WriteParts, 'kinds'>, { key }: ObjectChange): Kind | undefined {
   return kinds.kinds.find(({ group, kind }) => group === key.group && kind === key.kind);
+}
+
+/** Every objection as one line, for a push. */
+function guardObjections(guards: readonly Guard[], change: PlannedChange): string[] {
+  return guards.flatMap((guard) => guard(change)?.message.replaceAll('\n', ' ') ?? []);
 }

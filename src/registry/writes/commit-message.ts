@@ -56,9 +56,3 @@ function trailer(name: string, value: string | undefined): string {
   const text = value?.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return text === undefined || text === '' ? '' : `${name}: ${text}`;
 }
-
-/** Inserts a paragraph after the subject; trailers stay last. */
-export function withParagraph(message: string, paragraph: string): string {
-  const [subject = '', ...rest] = message.split('\n\n');
-  return [subject, paragraph, ...rest].join('\n\n');
-}

@@ -19,7 +19,7 @@ import type {
   Place,
   TreeView,
 } from '../../catalog/index.ts';
-import { GitError, objectId, PathError, type Repository } from '../../git/index.ts';
+import { GitError, objectId, type Repository } from '../../git/index.ts';
 import {
   appendDocument,
   decodeUtf8,
@@ -32,7 +32,7 @@ import {
   removeDocument,
 } from '../../manifests/index.ts';
 import { SealingError, SOPS } from '../../sealing/index.ts';
-import { type FormerFile, formerDocument, withoutNamespace } from './former-document.ts';
+import { type FormerFile, formerDocument } from './former-document.ts';
 import type { OpenFile, Sealer } from './sealer.ts';
 
 /** The requested change of one object. */
@@ -291,15 +291,15 @@ function conflictIn(key: ObjectKey, file: FileEntry): StatusError {
   return conflictWithRepository(key, problem === undefined ? file.path : formatProblem(problem));
 }
 
-/** Error for the writer of an object if another part of the repository blocks the file. */
-export function asConflict(key: ObjectKey, error: unknown): unknown {
-  return error instanceof PathError ? conflictWithRepository(key, error.message) : error;
-}
-
-function conflictWithRepository(key: ObjectKey, why: string): StatusError {
+export function conflictWithRepository(key: ObjectKey, why: string): StatusError {
   return new StatusError(409, 'Conflict', `Cannot write ${describeKey(key)}: ${why}`, {
     name: key.name,
     group: key.group,
     kind: key.kind,
   });
+}
+
+function withoutNamespace({ metadata, ...manifest }: JsonObject): JsonObject {
+  const { namespace: _implied, ...rest } = metadata as JsonObject;
+  return { ...manifest, metadata: rest };
 }

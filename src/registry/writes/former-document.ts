@@ -1,5 +1,5 @@
 /** The bytes of an object in a past commit, for a manifest that restores it. */
-import { isRecord, type JsonObject, keyString, type ObjectKey } from '../../apimachinery/index.ts';
+import { isRecord, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { FileReader } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
 import { decodeUtf8, type FormerDocument, parseDocument } from '../../manifests/index.ts';
@@ -47,9 +47,4 @@ export async function formerDocument(
   // In the same folder the namespace stays implied.
   const saysNamespace = path !== newPath || (isRecord(metadata) && 'namespace' in metadata);
   return { text: decoded.text, index, saysNamespace };
-}
-
-export function withoutNamespace({ metadata, ...manifest }: JsonObject): JsonObject {
-  const { namespace: _implied, ...rest } = metadata as JsonObject;
-  return { ...manifest, metadata: rest };
 }

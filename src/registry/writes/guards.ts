@@ -11,11 +11,6 @@ export function applyGuards(guards: readonly Guard[], change: PlannedChange): vo
   }
 }
 
-/** Every objection as one line, for a push. */
-export function guardObjections(guards: readonly Guard[], change: PlannedChange): string[] {
-  return guards.flatMap((guard) => guard(change)?.message.replaceAll('\n', ' ') ?? []);
-}
-
 /** Throws 409 if the object is not the one that was authorized. */
 export function refuseAnother({ kind, name, rightOn }: Target, { object }: StoredObject): void {
   if (rightOn === undefined || rightOn === object.metadata.uid) return;

@@ -3,14 +3,14 @@
  * the catalog. Nothing of it is on disk or visible, and all of it can be undone.
  */
 import type { LRUCache } from 'lru-cache';
-import type { Clock } from '../../apimachinery/index.ts';
+import type { Clock, ObjectKey } from '../../apimachinery/index.ts';
 import type { FileReader } from '../../catalog/index.ts';
-import type { CommitBatch, Repository } from '../../git/index.ts';
+import { type CommitBatch, PathError, type Repository } from '../../git/index.ts';
 import type { Store } from '../../state/index.ts';
 import type { DesiredState, StagedWrite } from '../desired-state.ts';
 import { refuseWhileHeld } from '../pushes/prune-approvals.ts';
-import { COMMITTER, withParagraph } from './commit-message.ts';
-import { asConflict, editFile } from './file-edits.ts';
+import { COMMITTER } from './commit-message.ts';
+import { conflictWithRepository, editFile } from './file-edits.ts';
 import type { Sealer } from './sealer.ts';
 import type { Prepared, Write } from './write.ts';
 
@@ -77,12 +77,18 @@ export async function stage(
   return { write, commit: id, changes, undo, state: [], paths, deletion, fields, inState };
 }
 
-/** Newest step first. */
-export function undoAll(staged: readonly Staged[]): void {
-  for (const { undo } of staged.toReversed()) undo?.();
-}
-
 function keepsInState(prepared: Prepared): boolean {
   if (prepared.do === 'state') return prepared.durable === true;
   return prepared.do === 'commit' && prepared.deletion !== undefined;
+}
+
+/** Inserts a paragraph after the subject; trailers stay last. */
+function withParagraph(message: string, paragraph: string): string {
+  const [subject = '', ...rest] = message.split('\n\n');
+  return [subject, paragraph, ...rest].join('\n\n');
+}
+
+/** Error for the writer of an object if another part of the repository blocks the file. */
+function asConflict(key: ObjectKey, error: unknown): unknown {
+  return error instanceof PathError ? conflictWithRepository(key, error.message) : error;
 }

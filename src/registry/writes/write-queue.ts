@@ -12,7 +12,7 @@ import type { Mutex } from '../../concurrency/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
 import { type Group, InFlightCommits } from './in-flight-commits.ts';
-import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';
+import { type Staged, type StagingOptions, stage } from './staging.ts';
 import type { Write, Written } from './write.ts';
 
 interface QueuedWrite {
@@ -250,4 +250,9 @@ export class WriteQueue {
     }
     this.#waiting = [...again, ...this.#waiting];
   }
+}
+
+/** Newest step first. */
+function undoAll(staged: readonly Staged[]): void {
+  for (const { undo } of staged.toReversed()) undo?.();
 }
