@@ -1,6 +1,6 @@
 /** Flow collections that are written as JSON stay JSON. */
-import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
-import type { MapNode, SeqNode } from './slots.ts';
+import { isScalar, type ParsedNode } from 'yaml';
+import { isMapNode, isSeqNode, type MapNode, type SeqNode } from './slots.ts';
 
 /**
  * Undefined for block collections. A flow collection is JSON if every key and every string in it is
@@ -18,9 +18,9 @@ export function jsonStyle(
 
 /** Styles of all strings in a value. */
 function strings(node: ParsedNode | null): (string | undefined)[] {
-  if (isSeq(node)) return (node as SeqNode).items.flatMap(strings);
-  if (isMap(node)) {
-    return (node as MapNode).items.flatMap(({ key, value }) => [typeOf(key), ...strings(value)]);
+  if (isSeqNode(node)) return node.items.flatMap(strings);
+  if (isMapNode(node)) {
+    return node.items.flatMap(({ key, value }) => [typeOf(key), ...strings(value)]);
   }
   if (!isScalar(node)) return [];
   return node.type === 'PLAIN' && /^[-0-9tfn]/.test(node.source) ? [] : [node.type ?? undefined];

@@ -1,7 +1,7 @@
 /** Values that merge keys (`<<`) contribute to a map, with the new values of anchors. */
-import { isAlias, isMap, isSeq, type ParsedNode } from 'yaml';
+import { isAlias, isMap, type ParsedNode } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
-import type { SeqNode } from './slots.ts';
+import { isSeqNode } from './slots.ts';
 import { children, type EditTree } from './tree.ts';
 
 /** Maps of a `<<`, first wins; undefined if the new text does not determine them. */
@@ -10,7 +10,7 @@ export function mergeSources(
   node: ParsedNode | null,
   anchors: ReadonlyMap<string, JsonValue>,
 ): JsonObject[] | undefined {
-  const sources = isSeq(node) ? (node as SeqNode).items : [node];
+  const sources = isSeqNode(node) ? node.items : [node];
   const values = sources.flatMap((source) => sourceValue(tree, source, anchors));
   return values.every(isRecord) ? (values as JsonObject[]) : undefined;
 }

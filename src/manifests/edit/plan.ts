@@ -14,7 +14,15 @@ import { jsonStyle } from './json-style.ts';
 import { mergeSources } from './merge.ts';
 import { replaceValue } from './replace.ts';
 import { inStyleOf, type ScalarValue, tagFits } from './scalar.ts';
-import { type Entry, entriesOf, type MapNode, type SeqNode, type Slot } from './slots.ts';
+import {
+  type Entry,
+  entriesOf,
+  isMapNode,
+  isSeqNode,
+  type MapNode,
+  type SeqNode,
+  type Slot,
+} from './slots.ts';
 import type { Splice } from './splice.ts';
 import { children, type EditTree } from './tree.ts';
 
@@ -81,9 +89,8 @@ class Planner {
   #replace(slot: Slot, desired: JsonValue, context: Context, newAnchor?: string): void {
     const { owner } = context;
     const { node } = slot;
-    const isCollected = isMap(node) || isSeq(node);
-    const style = isCollected ? jsonStyle(node as MapNode | SeqNode, context.json) : context.json;
-    const json = style ?? false;
+    const isCollected = isMapNode(node) || isSeqNode(node);
+    const json = (isCollected ? jsonStyle(node, context.json) : context.json) ?? false;
     if (isImplicitPair(node)) {
       const [start, end] = node.range;
       this.splices.push({ start, end, text: flowText(desired, { json }), owner });

@@ -1,9 +1,9 @@
 /** Reorders the items of block lists: the lines of an item move with its comments. */
-import { isMap, isSeq, type ParsedNode } from 'yaml';
+import type { ParsedNode } from 'yaml';
 import { cloneJson, isRecord, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { commentStart } from './block.ts';
 import { isInOrder, matchItems } from './match.ts';
-import { entriesOf, isFlow, type MapNode, type SeqNode } from './slots.ts';
+import { entriesOf, isFlow, isMapNode, isSeqNode, type SeqNode } from './slots.ts';
 import { apply, inOrder, type Splice, startsLine } from './splice.ts';
 import { type EditTree, readTree } from './tree.ts';
 
@@ -48,21 +48,21 @@ function* movesIn(
   desired: JsonValue,
   path: readonly (string | number)[] = [],
 ): Generator<Move> {
-  if (isMap(node) && isRecord(desired)) {
-    for (const { key, value } of (node as MapNode).items) {
+  if (isMapNode(node) && isRecord(desired)) {
+    for (const { key, value } of node.items) {
       const name = 'source' in key ? key.source : undefined;
       if (value === null || name === undefined || !Object.hasOwn(desired, name)) continue;
       yield* movesIn(tree, value, desired[name] as JsonValue, [...path, name]);
     }
     return;
   }
-  if (!isSeq(node) || !Array.isArray(desired)) return;
-  const items = (node as SeqNode).items;
+  if (!isSeqNode(node) || !Array.isArray(desired)) return;
+  const { items } = node;
   const before = items.map((item) => tree.values.get(item) ?? null);
   const matches = matchItems(before, desired);
   if (!isInOrder(matches)) {
     const order = orderOf(before.length, matches);
-    const splice = permutation(tree, node as SeqNode, order);
+    const splice = permutation(tree, node, order);
     if (splice !== undefined) yield { splice, path, order };
     return;
   }

@@ -5,6 +5,7 @@
 import {
   type CST,
   isAlias,
+  isMap,
   isScalar,
   isSeq,
   type Pair,
@@ -51,6 +52,14 @@ export interface Entry {
 export type MapNode = YAMLMap.Parsed<ParsedNode, ParsedNode | null>;
 export type SeqNode = YAMLSeq.Parsed<ParsedNode>;
 
+export function isMapNode(node: unknown): node is MapNode {
+  return isMap(node);
+}
+
+export function isSeqNode(node: unknown): node is SeqNode {
+  return isSeq(node);
+}
+
 export function isFlow(node: MapNode | SeqNode): boolean {
   return node.flow === true;
 }
@@ -75,7 +84,7 @@ export function rootSlot(token: CST.Document | undefined, node: ParsedNode | nul
 }
 
 export function entriesOf(source: string, node: MapNode | SeqNode): Entry[] {
-  return isSeq(node) ? seqEntries(source, node as SeqNode) : mapEntries(source, node as MapNode);
+  return isSeqNode(node) ? seqEntries(source, node) : mapEntries(source, node);
 }
 
 function mapEntries(source: string, node: MapNode): Entry[] {

@@ -1,10 +1,10 @@
 /** A document to edit: its syntax tree, its values, its aliases and anchors. */
-import { isCollection, isMap, isScalar, isSeq, type ParsedNode, visit } from 'yaml';
+import { isCollection, isScalar, isSeq, type ParsedNode, visit } from 'yaml';
 import type { JsonValue } from '../../apimachinery/index.ts';
 import { compose, type Flaw } from '../compose.ts';
 import { evaluate } from '../evaluate.ts';
 import { type BlockStyle, DEFAULT_STYLE } from '../render.ts';
-import { type MapNode, rootSlot, type SeqNode, type Slot } from './slots.ts';
+import { isMapNode, isSeqNode, rootSlot, type Slot } from './slots.ts';
 import { column, lineBreak } from './splice.ts';
 
 export interface EditTree {
@@ -71,9 +71,9 @@ function parentsOf(contents: ParsedNode | null): ReadonlyMap<ParsedNode, ParsedN
 
 /** Values of a collection, without keys. */
 export function children(node: ParsedNode): ParsedNode[] {
-  if (isSeq(node)) return (node as SeqNode).items;
-  if (!isMap(node)) return [];
-  return (node as MapNode).items.flatMap(({ value }) => (value === null ? [] : [value]));
+  if (isSeqNode(node)) return node.items;
+  if (!isMapNode(node)) return [];
+  return node.items.flatMap(({ value }) => (value === null ? [] : [value]));
 }
 
 /** Indentation of the document, from its first map and its first list below a key. */
@@ -111,10 +111,9 @@ export function nodeAt(
 }
 
 function childAt(node: ParsedNode | null, step: string | number): ParsedNode | null | undefined {
-  if (isSeq(node)) return typeof step === 'number' ? (node as SeqNode).items[step] : undefined;
-  if (!isMap(node)) return undefined;
-  const { items } = node as MapNode;
-  return items.find(({ key }) => isScalar(key) && key.source === step)?.value;
+  if (isSeqNode(node)) return typeof step === 'number' ? node.items[step] : undefined;
+  if (!isMapNode(node)) return undefined;
+  return node.items.find(({ key }) => isScalar(key) && key.source === step)?.value;
 }
 
 export function lastBlockScalar(node: ParsedNode | null): ParsedNode | undefined {
