@@ -1,4 +1,4 @@
-/** Who signs in, and what clients are told of them: read from users and teams at every token. */
+/** Accounts of the provider and their claims, read from users and teams for every token. */
 import type { AccountClaims } from 'oidc-provider';
 
 export interface Person {
@@ -7,24 +7,24 @@ export interface Person {
   readonly uid: string;
   readonly displayName: string | undefined;
   readonly email: string | undefined;
-  /** Raising it on the User voids what was given out before. */
+  /** Raising it on the User voids all tokens that were issued before. */
   readonly tokenGeneration: number;
-  /** Of the identity, teams included. */
+  /** Groups of the identity, teams included. */
   readonly groups: readonly string[];
 }
 
-/** A person who signed in here, in the browser that asks. */
+/** Session of a person in the requesting browser. */
 export interface PersonSession {
   readonly person: string;
-  /** Name of the access key behind it. */
+  /** Name of the session's access key. */
   readonly key: string;
   /** Milliseconds since the epoch. */
   readonly signedInAt: number;
-  /** Whether the key behind it holds everything that the person may do. */
+  /** True if the key has all rights of the person. */
   readonly isWhole: boolean;
 }
 
-/** The claims that each scope stands for. */
+/** Claims of each scope. */
 export const CLAIMS = {
   openid: ['sub'],
   profile: ['name', 'preferred_username'],
@@ -33,8 +33,8 @@ export const CLAIMS = {
 };
 
 /**
- * Nobody verified the mail address, so that no claim says so. Groups of the system mean something
- * else in the clusters that clients may be.
+ * Claims of a person. Mail addresses are not verified, so no claim says so. System groups are left out,
+ * because they mean something else in clusters that are clients.
  */
 export function claimsOf({ name, displayName, email, groups }: Person): AccountClaims {
   return {

@@ -1,13 +1,12 @@
 /**
- * The session of the library follows the session that the person has with the platform: whoever is
- * signed in there is signed in here, and nobody else is. It only remembers which clients the browser
- * was at.
+ * The session of the library, which follows the session of the platform: the same person is signed in at
+ * both. It only records which clients the browser visited.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import type { PersonSession } from './account-claims.ts';
 
-/** Undefined for nobody who may sign in at clients. */
+/** Undefined: nobody who may sign in at clients. */
 export type UsableSession = (request: IncomingMessage) => PersonSession | undefined;
 
 export function followPlatform(provider: Provider, sessionOf: UsableSession): void {
@@ -17,7 +16,7 @@ export function followPlatform(provider: Provider, sessionOf: UsableSession): vo
     const session = await own(ctx);
     const current = sessionOf(ctx.req);
     if (session.accountId !== undefined && session.accountId !== current?.person) {
-      // Same uid: an authorization that is under way goes on, as whoever is signed in now.
+      // The uid stays, so that an authorization in progress continues as the current person.
       Object.assign(session, {
         accountId: undefined,
         loginTs: undefined,

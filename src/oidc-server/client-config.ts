@@ -1,4 +1,4 @@
-/** What the configuration says of the provider and of its clients. */
+/** Configuration of the provider and its clients. */
 import type { PlatformConfig } from '../config/index.ts';
 
 export type OidcConfig = NonNullable<PlatformConfig['oidc']>;

@@ -1,9 +1,9 @@
-/** The clients of the configuration as the provider sees them: read at each use, never kept. */
+/** Clients of the configuration, read at each use and never cached. */
 import type { ClientMetadata } from 'oidc-provider';
 import type { OidcClientConfig, OidcConfig } from './client-config.ts';
 import { allowsAfterLogout, allowsOrigin, allowsRedirect, isPublic } from './redirect-uris.ts';
 
-/** Needed by the library, and never asked: redirects are decided by `Clients`. */
+/** Required by the library and unused: `Clients` decides about redirects. */
 const NOWHERE = 'https://redirect.invalid/';
 
 export class Clients {
@@ -17,15 +17,15 @@ export class Clients {
     return this.#config().clients?.find(({ clientId }) => clientId === id);
   }
 
-  /** What people call it. */
+  /** Display name. */
   nameOf(id: string): string {
     return this.find(id)?.name || id;
   }
 
-  /** For the library; undefined for a client that nobody has. */
+  /** Metadata for the library; undefined: there is no such client. */
   metadata(id: string): ClientMetadata | undefined {
     const client = this.find(id);
-    // A variable of the environment may have turned out to hold something else than a secret.
+    // The environment variable may hold a value that is not a usable secret.
     if (client === undefined || client.clientSecret === '') return undefined;
     const { clientSecret } = client;
     return {
@@ -49,7 +49,7 @@ export class Clients {
     return this.#allows(id, uri, allowsAfterLogout);
   }
 
-  /** Whether pages of that origin may read answers: those of programs that run in a browser. */
+  /** True if pages of the origin, of clients that run in a browser, may read responses. */
   allowsOrigin(id: string, origin: string): boolean {
     const client = this.find(id);
     return client !== undefined && isPublic(client) && this.#allows(id, origin, allowsOrigin);

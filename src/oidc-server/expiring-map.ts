@@ -1,13 +1,13 @@
 /**
- * What is kept in memory for a while: bounded in number and bytes, since strangers can make entries.
- * Each entry is charged to who made it. The one who has the most makes room, by the oldest entry, so
- * that nobody pushes out what others made before he has more than they have.
+ * In-memory entries with an expiry. Number and bytes are limited, because strangers can create entries.
+ * Each entry is charged to its owner. The owner with the most entries is evicted first, oldest entry
+ * first, so that nobody can evict entries of an owner who has fewer.
  */
 import type { Clock } from '../apimachinery/index.ts';
 
 export interface ExpiringMapLimits {
   readonly entries: number;
-  /** Of the values as JSON. */
+  /** JSON bytes of the values. */
   readonly bytes: number;
 }
 
@@ -64,7 +64,7 @@ export class ExpiringMap<V> {
   set(key: string, value: V, { seconds, owner = '' }: Expiring): void {
     this.delete(key);
     const bytes = key.length + JSON.stringify(value).length;
-    // It would take the place of everything else.
+    // A single entry must not evict everything else.
     if (bytes > this.#limits.bytes) return;
     const until = this.#clock.now() + seconds * 1000;
     this.#entries.set(key, { value, bytes, owner, until });
@@ -98,7 +98,7 @@ export class ExpiringMap<V> {
     return this.#entries.size;
   }
 
-  /** Entries that are over go first. */
+  /** Removes expired entries first. */
   #makeRoom(): void {
     this.#deleteEnded();
     const { entries, bytes } = this.#limits;
@@ -106,7 +106,7 @@ export class ExpiringMap<V> {
     while (this.#bytes > bytes) this.#deleteOldestOf((owner) => owner.bytes);
   }
 
-  /** Those at the head each time, all of them at most once a second. */
+  /** Checks the oldest entries each time, and all entries at most once per second. */
   #deleteEnded(): void {
     const now = this.#clock.now();
     const isFull = this.#entries.size > this.#limits.entries || this.#bytes > this.#limits.bytes;
@@ -118,7 +118,7 @@ export class ExpiringMap<V> {
     }
   }
 
-  /** Of the owner who has the most; of several the newest, who may not push out the others. */
+  /** Entry of the owner with the most entries; the newest owner if several have the same number. */
   #deleteOldestOf(share: (owner: Owner) => number): void {
     let most: Owner | undefined;
     for (const owner of this.#owners.values()) {

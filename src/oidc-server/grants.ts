@@ -1,6 +1,6 @@
 /**
- * What a person let a client have. A grant lives as long as the process, unless the client got a
- * refresh token: then it is the key of that login, and can be told from it after a restart.
+ * Grants of persons to clients. A grant lives as long as the process, unless the client got a refresh
+ * token: then it belongs to the key of that login, and is restored from it after a restart.
  */
 import type { AdapterPayload } from 'oidc-provider';
 import type { Person } from './account-claims.ts';
@@ -8,11 +8,11 @@ import type { ExpiringMap } from './expiring-map.ts';
 import type { Login } from './persisted-login.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
-/** What a grant was given by, and what goes when it goes. */
+/** The person of a grant, and the logins that end with it. */
 interface Bond {
   readonly uid: string;
   readonly tokenGeneration: number;
-  /** Names of keys of logins that began with the grant. */
+  /** Names of the keys of logins that began with the grant. */
   readonly logins: Set<string>;
 }
 
@@ -24,7 +24,7 @@ export interface GrantsOptions {
 
 const OF_LOGIN = 'login:';
 
-/** The grant that a login is by itself. */
+/** Grant id of a persisted login. */
 export function grantIdOf({ name }: Login): string {
   return `${OF_LOGIN}${name}`;
 }
@@ -37,7 +37,7 @@ export class Grants {
     this.#options = options;
   }
 
-  /** Undefined as well for a person who is gone, disabled, another one of the same name, or who voided it. */
+  /** Undefined also if the person is gone, disabled, replaced by another of the name, or voided the grant. */
   find(id: string): AdapterPayload | undefined {
     if (id.startsWith(OF_LOGIN)) {
       const login = this.#options.refreshTokens.login(id.slice(OF_LOGIN.length));
@@ -51,7 +51,7 @@ export class Grants {
     return isSame ? grant : undefined;
   }
 
-  /** Ties a grant to the person as they are now. */
+  /** Ties a grant to the current version of the person. */
   keep(id: string, grant: AdapterPayload, seconds: number): void {
     const person = this.#options.person(grant.accountId ?? '');
     if (person === undefined) return;
@@ -61,14 +61,14 @@ export class Grants {
     this.#bonds.set(id, { uid, tokenGeneration, logins });
   }
 
-  /** From now on the login ends with the grant. False: the grant has ended already. */
+  /** Ends the login together with the grant. False: the grant has ended already. */
   link(id: string, login: string): boolean {
     if (this.find(id) === undefined) return false;
     this.#bonds.get(id)?.logins.add(login);
     return true;
   }
 
-  /** Ends every login of the grant, and the grant. */
+  /** Ends the grant and all of its logins. */
   async end(id: string): Promise<void> {
     const logins = id.startsWith(OF_LOGIN)
       ? [id.slice(OF_LOGIN.length)]
@@ -81,7 +81,7 @@ export class Grants {
     this.#bonds.clear();
   }
 
-  /** For a grant that is no longer kept. */
+  /** Call when a grant is evicted. */
   forget(id: string): void {
     this.#bonds.delete(id);
   }

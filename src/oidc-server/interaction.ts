@@ -1,7 +1,6 @@
 /**
- * The step in which a person has to do something: sign in, or sign in again. That happens on the
- * pages of the platform, which lead back here; nothing else is asked, since an administrator chose
- * the clients.
+ * The interaction step of an authorization: sign-in, or a new sign-in, on the pages of the platform, which
+ * redirect back here. No approval is asked, because an administrator configured the clients.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { decodeJwt } from 'jose';
@@ -13,19 +12,19 @@ import type { ExpiringMap } from './expiring-map.ts';
 export interface InteractionParts {
   readonly provider: Provider;
   readonly clients: Clients;
-  /** Whoever is signed in, with a key that may be used here or not. */
+  /** The current person, whether or not the key may be used here. */
   readonly sessionOf: (request: IncomingMessage) => PersonSession | undefined;
-  /** What the sign-in page is told to come back to; `again`: although somebody is signed in. */
+  /** Sign-in page that returns to a path; `again`: also for a person who is signed in. */
   readonly signInUrl: (returnTo: string, again: boolean) => string;
-  /** Where this step is, with the path of the base URL. */
+  /** Path of this step, with the path of the base URL. */
   readonly path: string;
-  /** Step → the key that the browser had when it came to a step that asks for another. */
+  /** Step → key that the browser had when it reached a step that requires another one. */
   readonly hadKeys: ExpiringMap<string>;
-  /** Network address that the request came from. */
+  /** Network address of the request. */
   readonly network: string;
 }
 
-/** Throws an error of the library for a step that nobody is at. */
+/** Throws an error of the library if no browser is at this step. */
 export async function answerInteraction(
   { provider, clients, sessionOf, signInUrl, path, hadKeys, network }: InteractionParts,
   request: IncomingMessage,
@@ -45,13 +44,13 @@ export async function answerInteraction(
     return redirect(response, signInUrl(path, session !== undefined));
   }
   if (!session.isWhole) return await finish(DENIED);
-  // They signed in as somebody else than the client asked for, and the library looks but once.
+  // Another person signed in than the client asked for, and the library checks only once.
   if (![undefined, session.person].includes(askedFor(step))) return await finish(ANOTHER);
   const ts = Math.floor(session.signedInAt / 1000);
   return await finish({ login: { accountId: session.person, remember: false, ts } });
 }
 
-/** The client was changed while somebody signed in: there is nowhere to send them back to. */
+/** The client changed during the sign-in, so that its redirect URI is no longer valid. */
 export class RedirectGoneError extends Error {}
 
 const DENIED: InteractionResults = {
@@ -70,12 +69,12 @@ interface Step {
   readonly prompt: { readonly name: string; readonly reasons: readonly string[] };
 }
 
-/** Reasons for which the sign-in that there is does not do. */
+/** Reasons for which the current sign-in does not suffice. */
 const AGAIN = ['login_prompt', 'id_token_hint', 'max_age'];
-/** A step lasts no longer. */
+/** Longest duration of a step. */
 export const STEP_SECONDS = 600;
 
-/** Times of keys have whole seconds: that it is another key tells that somebody signed in since. */
+/** Key times have whole seconds; a different key shows that the person signed in since. */
 function hasSignedIn(
   { hadKeys, network }: Pick<InteractionParts, 'hadKeys' | 'network'>,
   { uid, iat, prompt }: Step,

@@ -1,4 +1,4 @@
-/** The library that speaks the protocol, loaded when the configuration first wants it. */
+/** Loads the protocol library when the configuration first enables the provider. */
 import type { Configuration, errors, interactionPolicy, Provider } from 'oidc-provider';
 
 export interface Library {
@@ -9,7 +9,7 @@ export interface Library {
 
 export type ProviderConfiguration = Configuration;
 
-/** It says on the console that it was not tried with this release of Node; our tests did that. */
+/** Suppresses its console warning about this release of Node, which our tests cover. */
 export async function loadLibrary(): Promise<Library> {
   const { warn } = console;
   console.warn = (...words: unknown[]) => {

@@ -1,7 +1,6 @@
 /**
- * The platform as an OpenID provider for clients of the configuration (spec section 2.8.8, `oidc`).
- * Nothing of it is loaded before the configuration wants it, and every change of the configuration
- * acts on the next request.
+ * The platform as an OpenID provider for configured clients (spec section 2.8.8, `oidc`). It is loaded
+ * when the configuration enables it, and every change of the configuration acts on the next request.
  */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,52 +18,52 @@ import { allowForm, buildProvider, newCookieKey } from './provider.ts';
 import { RefreshTokens, type RefreshTokensOptions } from './refresh-tokens.ts';
 import { Storage } from './storage.ts';
 
-/** Where it is, below the base URL. */
+/** Path below the base URL. */
 const OIDC_PATH = '/oidc';
 
-/** What signs ID tokens. */
+/** Keys that sign ID tokens. */
 export interface ProviderKeys {
-  /** Changes whenever the keys do. */
+  /** Changes with the keys. */
   readonly version: string;
-  /** Private keys of both algorithms; of each the one that signs comes first. */
+  /** Private keys of both algorithms; the current one of each comes first. */
   readonly jwks: readonly JWK[];
 }
 
 export interface OidcServerOptions {
   readonly config: PlatformConfigSource;
-  /** With scheme, without a slash at the end; asked at every request. */
+  /** With scheme, without a trailing slash; read at every request. */
   readonly baseUrl: () => string;
   readonly clock: Clock;
-  /** Opened when the provider is first wanted, and asked at every request. */
+  /** Opened on first use, and read at every request. */
   readonly keys: () => Promise<() => ProviderKeys>;
   readonly signWith: 'RS256' | 'ES256';
-  /** Undefined for nobody, and for who is disabled. */
+  /** Undefined for an unknown or disabled person. */
   readonly person: (name: string) => Person | undefined;
   readonly sessionOf: (request: IncomingMessage) => PersonSession | undefined;
-  /** Ends the session of the browser, and says so to it. */
+  /** Ends the session of the browser, and clears its cookie. */
   readonly endSession: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-  /** The sign-in page; it leads back to the path it is given. `again`: it must ask for credentials. */
+  /** Sign-in page that returns to a path. `again`: it must ask for credentials. */
   readonly signInUrl: (returnTo: string, again: boolean) => string;
   readonly refreshTokens: Omit<RefreshTokensOptions, 'clock' | 'person' | 'requestId'>;
-  /** Where writes are reviewed, a login cannot wait for its key. */
+  /** True if a review delays writes, so that a login cannot get its key at once. */
   readonly writesAreReviewed: boolean;
   onError(error: unknown): void;
-  /** A request of a client that was not answered as it wanted; `problem` is for operators alone. */
+  /** Called when a request of a client is refused; `problem` is only for operators. */
   onRefused(of: Handled & { readonly problem: string; readonly requestId: string }): void;
 }
 
-/** Who a request was about, as far as it got; for the audit log. */
+/** Facts about a request for the audit log, as far as they are known. */
 export interface Handled {
   readonly client?: string;
   readonly person?: string;
 }
 
 export interface OidcRequest {
-  /** How log and audit call it. */
+  /** Request id in log and audit. */
   readonly id: string;
   /** Path and query below the issuer: `/token`. */
   readonly path: string;
-  /** Network that it came from. */
+  /** Network of the client. */
   readonly network: string;
 }
 
@@ -100,12 +99,12 @@ export class OidcServer {
     });
   }
 
-  /** False: there is no such provider, whatever the path. */
+  /** False: the provider is not configured. */
   get isOn(): boolean {
     return this.#options.config.current.oidc?.enabled === true;
   }
 
-  /** Answers; rejects only where the socket is to blame. */
+  /** Answers the request. Rejects only for errors of the socket. */
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
@@ -136,7 +135,7 @@ export class OidcServer {
     return this.#options.config.current.oidc ?? {};
   }
 
-  /** Once; after a failure (a key that cannot be read) the next request tries again. */
+  /** Loads the library once. After a failure, such as an unreadable key, the next request tries again. */
   #run(): Promise<Running> {
     this.#running ??= this.#load().catch((error: unknown) => {
       this.#running = undefined;
@@ -168,7 +167,7 @@ export class OidcServer {
     return { library, clients, refreshTokens, storage, cookieKey, keys: await keys() };
   }
 
-  /** Made anew when its keys or its name change; what it handed out is elsewhere. */
+  /** Creates the provider anew when its keys or its issuer change; issued tokens are stored elsewhere. */
   #provider(running: Running): Built {
     const { version: keys, jwks } = running.keys();
     const { href: issuer } = this.#issuer;
@@ -197,7 +196,7 @@ export class OidcServer {
     });
     const events: EventEmitter = provider;
     events.on('server_error', (_ctx, error) => onError(error));
-    // Of its framework, which would write to the console.
+    // Keep the web framework of the library from writing to the console.
     events.on('error', onError);
     for (const event of REFUSALS) events.on(event, (ctx, error) => this.#refused(ctx, error));
     this.#built = { version, provider, answer: provider.callback() };
@@ -234,7 +233,7 @@ export class OidcServer {
     await answerInteraction(parts, request, response);
   }
 
-  /** Whatever the request says of host and scheme: addresses in answers are those of the issuer. */
+  /** Pins host and scheme, so that addresses in responses are those of the issuer, whatever the request says. */
   #pinAddress(request: IncomingMessage, path: string): void {
     const { host, protocol, pathname } = this.#issuer;
     const { headers } = request;

@@ -1,13 +1,13 @@
-/** The few pages that the provider shows itself. Nothing that came with a request is repeated in them. */
+/** The few pages that the provider renders itself. They repeat nothing of a request. */
 
-/** For pages without scripts; where a form leads is not limited, since it is redirected on. */
+/** Policy for pages without scripts; form targets are not limited, because they redirect. */
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The one script there is submits a form; the library adds its hash to `script-src`. */
+/** The only script submits a form; the library adds its hash to `script-src`. */
 export const FORM_POLICY = `${PAGE_POLICY}; script-src`;
 
-/** `reference` is how the operator finds the request in log and audit. */
+/** `reference`: id of the request in log and audit. */
 export function errorPage(error: string, reference: string): string {
   const why = EXPLANATIONS[error] ?? 'The request could not be answered.';
   return page(

@@ -1,9 +1,9 @@
 /**
- * A login of a person at a client, as the access key that it is kept in.
+ * A login of a person at a client, persisted as an access key.
  *
- * The first characters of a token are the same for all tokens of a login. The name of its key is a
- * hash of them: who can read names and hashes can neither make a token nor pass for a former one,
- * and no former token has to be remembered to be recognised.
+ * All tokens of a login begin with the same characters. The name of its key is a hash of these: a reader
+ * of names and hashes can neither make a token nor present a former one, and former tokens are recognised
+ * without being stored.
  */
 import { createHash } from 'node:crypto';
 import { isRecord, type KubeObject } from '../apimachinery/index.ts';
@@ -12,16 +12,16 @@ import type { Person } from './account-claims.ts';
 
 export const TOKEN_TYPE = 'OIDCRefreshToken';
 export const PREFIX = `${accessKeyPrefix(TOKEN_TYPE)}_`;
-/** 95 bits that name the login; 131 are left for the secret. */
+/** 95 bits that identify the login; 131 are left for the secret. */
 const COMMON_LENGTH = 16;
 
 const SIGNED_IN_AT = 'gitplane.dev/oidc-signed-in-at';
 const USER_UID = 'gitplane.dev/oidc-user-uid';
 const GENERATION = 'gitplane.dev/oidc-token-generation';
-/** Annotations of a key that say whose login it is, and until when. */
+/** Annotations of a key with the person, client and end of the login. */
 export const LOGIN_ANNOTATIONS = [SIGNED_IN_AT, USER_UID, GENERATION] as const;
 
-/** A login that goes on, as its key tells. */
+/** A login as read from its key. */
 export interface Login {
   /** Name of the access key. */
   readonly name: string;
@@ -33,26 +33,26 @@ export interface Login {
   /** Unix times in seconds. */
   readonly signedInAt: number | undefined;
   readonly issuedAt: number;
-  /** Undefined: when somebody ends it. */
+  /** Undefined: it does not end by itself. */
   readonly expiresAt: number | undefined;
 }
 
 export interface NewLogin extends Omit<Login, 'name' | 'user' | 'issuedAt' | 'expiresAt'> {
   readonly person: Person;
-  /** What people call the client. */
+  /** Display name of the client. */
   readonly clientName: string;
-  /** 0: until somebody ends it. */
+  /** 0: it does not end by itself. */
   readonly ttlSeconds: number;
 }
 
 const NAME = /^oidc-[0-9a-f]{32}$/;
 
-/** Whether a key of that name may be a login. */
+/** True if a key of that name may be a login. */
 export function isPersistedLogin(name: string): boolean {
   return NAME.test(name);
 }
 
-/** A new token; with `former` one of the same login. */
+/** Generates a token; with `former`, one of the same login. */
 export function mintToken(former?: string): string {
   const prefix = PREFIX.slice(0, -1);
   return former === undefined ? mintAccessKey(prefix) : mintAccessKey(prefix, commonPart(former));
@@ -62,7 +62,7 @@ function commonPart(token: string): string {
   return token.slice(PREFIX.length, PREFIX.length + COMMON_LENGTH);
 }
 
-/** Name of the key of the login that a token belongs to. */
+/** Name of the key of a token's login. */
 export function nameOf(token: string): string {
   const hash = createHash('sha256').update(`gitplane.dev/oidc-login\0${commonPart(token)}`);
   return `oidc-${hash.digest('hex').slice(0, 32)}`;
@@ -96,7 +96,7 @@ export function specOf(key: string, login: NewLogin): object {
 export function readLogin(name: string, { metadata, spec = {} }: KubeObject): Login | undefined {
   const { oidcProvider, user, type, scope, ttl } = spec;
   if (type !== TOKEN_TYPE || typeof user !== 'string' || !isRecord(oidcProvider)) return undefined;
-  // What a scope would forbid, an identity token cannot.
+  // An ID token cannot express the limits of a scope.
   if (scope !== undefined) return undefined;
   const { clientId, nonce, redirectUri, scopes } = oidcProvider;
   if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return undefined;
@@ -115,7 +115,7 @@ export function readLogin(name: string, { metadata, spec = {} }: KubeObject): Lo
   };
 }
 
-/** A user of the same name may be another one, and may have voided what was given out before. */
+/** A user of the same name may be another one, or may have voided its tokens. */
 export function isOf({ metadata }: KubeObject, { uid, tokenGeneration }: Person): boolean {
   const annotations = metadata.annotations ?? {};
   const generation = Number(annotations[GENERATION] ?? Number.NaN);

@@ -1,4 +1,4 @@
-/** The library, set up as this platform wants it. */
+/** Configuration of the protocol library for this platform. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Account, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
@@ -17,16 +17,16 @@ export interface ProviderParts {
   readonly clients: Clients;
   readonly storage: Storage;
   readonly refreshTokens: RefreshTokens;
-  /** Private keys; of each algorithm the one that signs comes first. */
+  /** Private keys; the current one of each algorithm comes first. */
   readonly keys: readonly JWK[];
   readonly signWith: 'RS256' | 'ES256';
   /** Signs the cookies. */
   readonly cookieKey: string;
   readonly person: (name: string) => Person | undefined;
   readonly sessionOf: UsableSession;
-  /** How log and audit call a request. */
+  /** Request id in log and audit. */
   readonly referenceOf: (request: IncomingMessage) => string;
-  /** False: nobody gets refresh tokens. */
+  /** False: no refresh tokens are issued. */
   readonly offersRefresh: () => boolean;
 }
 
@@ -40,9 +40,9 @@ const TTL = {
   Session: 12 * HOUR,
 };
 
-/** A nonce is kept in git beside the login. */
+/** Limit of a nonce, because it is stored in git with the login. */
 const LONGEST_NONCE = 512;
-/** Steps in which somebody signs in are kept in memory, and anybody can begin one. */
+/** Limit of an interaction, because interactions are in memory and anyone can begin one. */
 const LONGEST_REQUEST = 8192;
 
 export function newCookieKey(): string {
@@ -52,7 +52,7 @@ export function newCookieKey(): string {
 export function buildProvider(parts: ProviderParts): Provider {
   const { library, issuer, clients } = parts;
   const provider = new library.Provider(issuer, configurationOf(parts));
-  // Addresses are told by `pinAddress`, not by whoever asks.
+  // `pinAddress` sets the addresses, not the headers of the client.
   provider.proxy = true;
   followPlatform(provider, parts.sessionOf);
   useRefreshTokens(provider, parts);
@@ -68,7 +68,7 @@ export function buildProvider(parts: ProviderParts): Provider {
   return provider;
 }
 
-/** Tokens that take the place of others are told by them. */
+/** Takes the texts of refresh tokens from `RefreshTokens`, which recognises former tokens of a login. */
 function useRefreshTokens(provider: Provider, { library, refreshTokens }: ProviderParts): void {
   const prototype = provider.RefreshToken.prototype as unknown as { generateTokenId(): string };
   prototype.generateTokenId = () => {
@@ -91,7 +91,7 @@ function configurationOf(parts: ProviderParts): ProviderConfiguration {
     subjectTypes: ['public'],
     scopes: ['openid', 'offline_access'],
     claims: CLAIMS,
-    // Clients read the ID token, and many never ask for more.
+    // Clients read the ID token, and many never call UserInfo.
     conformIdTokenClaims: false,
     allowOmittingSingleRegisteredRedirectUri: false,
     routes: {
@@ -119,7 +119,7 @@ function configurationOf(parts: ProviderParts): ProviderConfiguration {
   };
 }
 
-/** The library asks; what ends a login is its key. */
+/** Lifetime for the library; the key of the login determines the real end. */
 function refreshTtl(ctx: KoaContextWithOIDC): number {
   return ctx?.oidc.entities.RotatedRefreshToken?.remainingTTL ?? LONGEST_SECONDS;
 }
@@ -139,7 +139,7 @@ function featuresOf(): ProviderConfiguration {
       revocation: { enabled: true, allowedPolicy: own },
       introspection: {
         enabled: true,
-        // Anybody can say that they are a public client.
+        // Anyone can claim to be a public client.
         allowedPolicy: (ctx, client, token) =>
           client.clientAuthMethod !== 'none' && own(ctx, client, token),
       },
@@ -181,14 +181,14 @@ function showPage(ctx: KoaContextWithOIDC, body: string): void {
   ctx.body = body;
 }
 
-/** For a page of the library that has a script, which adds its hash. */
+/** Policy of a page of the library with a script, whose hash the library adds. */
 export function allowForm(ctx: { set(name: string, value: string): void }): void {
   ctx.set('content-security-policy', FORM_POLICY);
 }
 
 /**
- * The library wants the person to agree each time (OpenID Connect Core, section 11); here an
- * administrator agreed, by putting the client into the configuration.
+ * The library asks the person for approval each time (OpenID Connect Core, section 11). Here the
+ * administrator approved the client by configuring it.
  */
 function keepOfflineAccess(ctx: KoaContextWithOIDC, offersRefresh: boolean): void {
   const { params, client, body } = ctx.oidc;
@@ -215,7 +215,7 @@ interface Issued {
   readonly redirectUri?: string | undefined;
 }
 
-/** Undefined for nobody, and where the redirect of a code was taken away since. */
+/** Undefined: the account is gone, or the redirect URI of the code was removed since. */
 function findAccount(
   { person: find, clients }: ProviderParts,
   name: string,
@@ -228,7 +228,7 @@ function findAccount(
   return { accountId: name, claims: () => claimsOf(person) };
 }
 
-/** An administrator agreed for everybody. */
+/** Grants everything, because the administrator approved for all persons. */
 async function grantFor(
   { clients, library }: ProviderParts,
   ctx: KoaContextWithOIDC,

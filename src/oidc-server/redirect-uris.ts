@@ -1,7 +1,6 @@
 /**
- * Where clients may send people back to (spec section 2.8.8). A URI that is not the same text as
- * one of the configuration is only ever compared part by part, and only when it is written the way
- * that every reader of URLs understands alike.
+ * Redirect URIs of clients (spec section 2.8.8). A URI that is not identical to a configured one is
+ * compared part by part, and only if all URL parsers read it in the same way.
  */
 import type { OidcClientConfig } from './client-config.ts';
 
@@ -13,13 +12,13 @@ export function allowsRedirect(client: OidcClientConfig, uri: string, wildcards:
   const url = plainUrl(uri);
   if (url === undefined) return false;
   if (isPublic(client) && isLoopback(url)) {
-    // RFC 8252, section 7.3: programs listen on whatever port they get.
+    // RFC 8252, section 7.3: native programs listen on any port.
     return redirectURIs.length === 0 || redirectURIs.some((own) => isSameButPort(own, url));
   }
   return wildcards && redirectURIs.some((own) => own.includes('*') && fits(own, url));
 }
 
-/** A page of the client itself: signing out leads to nowhere else. */
+/** True if a sign-out may redirect to the URI: it must be a page of the client. */
 export function allowsAfterLogout(
   client: OidcClientConfig,
   uri: string,
@@ -30,7 +29,7 @@ export function allowsAfterLogout(
   return allowsOrigin(client, url.origin, wildcards);
 }
 
-/** Whether pages of that origin are the client's, as far as its redirect URIs tell. */
+/** True if pages of the origin belong to the client, judged by its redirect URIs. */
 export function allowsOrigin(
   client: OidcClientConfig,
   origin: string,
@@ -54,8 +53,8 @@ export function isPublic({ clientSecret }: OidcClientConfig): boolean {
 }
 
 /**
- * Undefined for what some reader of URLs could read otherwise: user names, fragments, dots in the
- * path, escapes of what separates parts, backslashes, control characters, upper case in the host.
+ * Undefined if URL parsers could disagree: user names, fragments, dots in the path, escapes of separators,
+ * backslashes, control characters, upper case in the host.
  */
 function plainUrl(uri: string): URL | undefined {
   if (!URL.canParse(uri)) return undefined;
@@ -83,7 +82,7 @@ function hasQueryOf(own: string, url: URL): boolean {
   return new URL(own).search === url.search;
 }
 
-/** `*` is one label of the host or one segment of the path; everything else is itself. */
+/** `*` matches one label of the host or one segment of the path. */
 function fits(pattern: string, url: URL): boolean {
   const match = /^(https?:)\/\/([^/?]+)([^?]*)(\?.*)?$/.exec(pattern);
   if (match === null) return false;

@@ -1,7 +1,7 @@
 /**
- * Refresh tokens: each login of a person at a client is one access key of type OIDCRefreshToken in
- * git, and the token that works is the one whose hash it holds. A token that is used is replaced,
- * and whoever shows a former one ends the login.
+ * Refresh tokens. Each login of a person at a client is an access key of type OIDCRefreshToken in git,
+ * with the hash of the valid token. Each use replaces the token; a former token that is shown again ends
+ * the login.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Clock, StatusError } from '../apimachinery/index.ts';
@@ -22,9 +22,9 @@ import {
   specOf,
 } from './persisted-login.ts';
 
-/** How long a client that never saw the answer may ask again (two at once, a line that broke). */
+/** Grace time for a client that lost the response, or sent two requests at once. */
 const GRACE_MS = 10_000;
-/** Of one person at one client; the oldest makes room. */
+/** Limit per person and client; the oldest login is evicted. */
 const MOST_LOGINS = 20;
 
 export interface RefreshTokensOptions {
@@ -32,13 +32,13 @@ export interface RefreshTokensOptions {
   readonly store: Pick<Store, 'get' | 'list'>;
   readonly registry: Pick<ObjectRegistry, 'create' | 'update' | 'delete'>;
   readonly clock: Clock;
-  /** Undefined for nobody, and for who may not sign in. */
+  /** Undefined for an unknown person, and for one who may not sign in. */
   readonly person: (name: string) => Person | undefined;
-  /** Whether a key of that name is enabled and has not ended. */
+  /** True if the key is enabled and has not ended. */
   readonly keyWorks: (name: string) => boolean;
-  /** Who the commits are by. */
+  /** Author of the commits. */
   readonly writer: WriteOptions['user'];
-  /** Id of the request that is being answered. */
+  /** Id of the current request. */
   readonly requestId: () => string | undefined;
 }
 
@@ -49,16 +49,16 @@ interface Successor {
 
 export class RefreshTokens {
   readonly #options: RefreshTokensOptions;
-  /** Former token → the one that took its place. In memory only, and for seconds. */
+  /** Former token → its successor. In memory only, for the grace time. */
   readonly #successors = new Map<string, Successor>();
-  /** The same, looked at from the new one. */
+  /** Successor → former token. */
   readonly #replaced = new Map<string, string>();
 
   constructor(options: RefreshTokensOptions) {
     this.#options = options;
   }
 
-  /** Name of the key of the login that a token belongs to. */
+  /** Name of the key of a token's login. */
   nameOf(token: string): string {
     return nameOf(token);
   }
@@ -67,7 +67,7 @@ export class RefreshTokens {
     return mintToken();
   }
 
-  /** The token that is to take the place of another; the same for who asks again at once. */
+  /** Successor of a token; the same one during the grace time. */
   successorOf(token: string): string {
     this.#forgetOld();
     const known = this.#successors.get(token);
@@ -79,7 +79,7 @@ export class RefreshTokens {
     return made;
   }
 
-  /** `isFormer`: another one has taken its place, and who shows it should not have it. */
+  /** `isFormer`: the token was replaced, so its use is suspicious. */
   find(token: string): { readonly login: Login; readonly isFormer: boolean } | undefined {
     if (!token.startsWith(PREFIX) || !hasValidChecksum(token)) return undefined;
     const login = this.login(nameOf(token));
@@ -89,7 +89,7 @@ export class RefreshTokens {
     return { login, isFormer };
   }
 
-  /** Undefined where the key, its time or its owner is gone, or the owner wants none of it. */
+  /** Undefined if the key has ended, or its owner is gone or has voided it. */
   login(name: string): Login | undefined {
     const stored = this.#stored(name);
     if (stored === undefined || stored.terminating || !this.#options.keyWorks(name)) {
@@ -101,7 +101,7 @@ export class RefreshTokens {
     return login !== undefined && person !== undefined && isOf(object, person) ? login : undefined;
   }
 
-  /** Keeps a login that begins with `token`; resolves with the name of its key. */
+  /** Persists a login that begins with `token`; resolves with the name of its key. */
   async begin(token: string, login: NewLogin): Promise<string> {
     const { kind, registry } = this.#options;
     const { person, clientId } = login;
@@ -114,7 +114,7 @@ export class RefreshTokens {
     return name;
   }
 
-  /** Puts `next` in the place of the token that it is the successor of. False: somebody was first. */
+  /** Replaces a token by its successor `next`. False: another request was first. */
   async replace(next: string): Promise<boolean> {
     const { kind, registry } = this.#options;
     const former = this.#replaced.get(next) ?? '';
@@ -134,7 +134,7 @@ export class RefreshTokens {
     }
   }
 
-  /** Ends the login of a token, or of the key of that name. */
+  /** Ends the login of a token, or of a key. */
   async end(of: { readonly token: string } | { readonly name: string }): Promise<void> {
     const { kind, registry } = this.#options;
     const name = 'name' in of ? of.name : nameOf(of.token);
@@ -153,7 +153,7 @@ export class RefreshTokens {
     const own = store
       .list({ group: kind.group, kind: kind.kind })
       .items.filter(({ key, terminating }) => isPersistedLogin(key.name) && !terminating)
-      // Bytes are searched much faster than objects are parsed, and there may be many.
+      // Searching bytes is much faster than parsing objects, and there may be many.
       .filter((stored) => stored.json().includes(mark))
       .map(({ key, object }) => readLogin(key.name, object))
       .filter((login) => login?.user === user && login.clientId === clientId)

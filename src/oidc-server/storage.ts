@@ -1,7 +1,6 @@
 /**
- * Where the provider keeps what it hands out. Refresh tokens are access keys in git, and clients are
- * in the configuration; everything else is in memory, and people who sign in while the process ends
- * begin again.
+ * Storage of the provider. Refresh tokens are access keys in git, and clients are in the configuration;
+ * everything else is in memory, so that a sign-in in progress starts again after a restart.
  */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 import type { Clock } from '../apimachinery/index.ts';
@@ -12,9 +11,9 @@ import { Grants, grantIdOf } from './grants.ts';
 import type { Login } from './persisted-login.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
-/** What of the request that is answered matters to what is kept. */
+/** Facts about the current request that affect what is stored. */
 export interface TokenRequest {
-  /** Where the code that a refresh token follows from was sent. */
+  /** Redirect URI of the code that a refresh token follows from. */
   readonly redirectUri: string | undefined;
   /** Network address of the request; entries of strangers are charged to it. */
   readonly network: string;
@@ -26,15 +25,15 @@ export interface StorageOptions {
   readonly person: (name: string) => Person | undefined;
   readonly clock: Clock;
   readonly request: () => TokenRequest;
-  /** Seconds that a new refresh token lives; 0: until somebody ends it. */
+  /** Lifetime of a new refresh token in seconds; 0: it does not end by itself. */
   readonly refreshTtl: () => number;
-  /** The error of the library for a token that is none any more. */
+  /** Error of the library for an invalid token. */
   readonly refusal: (message: string) => Error;
 }
 
 const MIB = 1024 * 1024;
 
-/** Strangers make interactions, and sessions while they sign in. */
+/** Kinds that strangers create: interactions, and sessions during a sign-in. */
 const LIMITS: Readonly<Record<string, ExpiringMapLimits>> = {
   Interaction: { entries: 10_000, bytes: 32 * MIB },
   Session: { entries: 50_000, bytes: 32 * MIB },
@@ -43,7 +42,7 @@ const LIMITS: Readonly<Record<string, ExpiringMapLimits>> = {
   AccessToken: { entries: 100_000, bytes: 64 * MIB },
 };
 
-/** A token that is said to live for ever does so for ten years, as far as the library is told. */
+/** Ten years, which the library is told for a token without an end. */
 export const LONGEST_SECONDS = 10 * 365 * 86_400;
 
 export class Storage {
@@ -52,7 +51,7 @@ export class Storage {
   readonly #maps = new Map<string, ExpiringMap<AdapterPayload>>();
   /** Uid of a session → its id. */
   readonly #sessions = new Map<string, string>();
-  /** Id of a grant → what was handed out for it, by kind. */
+  /** Grant id → the entries issued for it, by kind. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
 
   constructor(options: StorageOptions) {
@@ -67,14 +66,14 @@ export class Storage {
     this.grants = new Grants({ ...options, kept: this.#map('Grant') });
   }
 
-  /** For the library: one adapter a kind. */
+  /** For the library: one adapter per kind. */
   readonly factory: AdapterFactory = (kind) => {
     if (kind === 'Client') return this.#clients();
     if (kind === 'RefreshToken') return this.#refreshTokens();
     return kind === 'Grant' ? this.#grants() : this.#inMemory(kind);
   };
 
-  /** Everything that is in memory. */
+  /** All in-memory entries. */
   clear(): void {
     for (const map of this.#maps.values()) map.clear();
     this.grants.clear();
@@ -97,7 +96,7 @@ export class Storage {
     };
   }
 
-  /** A person once it is known who it is; a network of nobody has the name of no person. */
+  /** Owner of an entry: the person if known, else the network, which no person's name equals. */
   #ownerOf({ accountId, session }: AdapterPayload): string {
     const person = accountId ?? session?.accountId;
     return person === undefined ? `network ${this.#options.request().network}` : person;
@@ -131,7 +130,7 @@ export class Storage {
     };
   }
 
-  /** A redirect that was taken away from the client keeps nothing that came by it. */
+  /** Removes entries that were issued for a redirect URI which the client no longer has. */
   #isStillAllowed({ clientId, redirectUri }: Login): boolean {
     return this.#options.clients.allowsRedirect(clientId, redirectUri);
   }
@@ -172,13 +171,13 @@ export class Storage {
     const clientName = this.#options.clients.nameOf(clientId);
     const login = { person, clientId, clientName, scope, nonce, redirectUri, signedInAt: authTime };
     const name = await refreshTokens.begin(token, { ...login, ttlSeconds: refreshTtl() });
-    // Somebody showed the code again, or the person was shut out, while the key was written.
+    // The code was used again, or the person was disabled, while the key was written.
     if (this.grants.link(grantId, name)) return;
     await refreshTokens.end({ name });
     throw refusal('the login is over');
   }
 
-  /** Decided in one go: of two requests with the same code, at most one gets tokens that work. */
+  /** Runs without a yield: of two requests with the same code, at most one gets valid tokens. */
   async #consume(kind: string, id: string): Promise<void> {
     const payload = this.#map(kind).get(id);
     const isUsed = payload?.consumed !== undefined;
@@ -218,10 +217,10 @@ export class Storage {
   }
 }
 
-/** Kinds that go when their grant goes. */
+/** Kinds that are removed with their grant. */
 const HANDED_OUT = new Set(['AuthorizationCode', 'AccessToken']);
 
-/** When the person signed in is told with every ID token, as with the first. */
+/** Every ID token has the time of the sign-in, not only the first. */
 const TELL_WHEN = { id_token: { auth_time: { essential: true } } };
 
 const NOTHING: Adapter = {

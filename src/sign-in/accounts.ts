@@ -1,29 +1,29 @@
 /**
- * What signing in needs of the platform: users, teams and keys. Who may be let in is decided in this
- * folder; how it is written down is not.
+ * Accounts of the platform, as sign-in uses them: users, teams and keys. This folder decides who may sign
+ * in; an implementation of `Accounts` writes the objects.
  */
 import type { JsonObject } from '../apimachinery/index.ts';
 import type { ProvidedIdentity } from './connector.ts';
 
-/** An identity that may come in, as the platform takes it: prefixed, filtered, in one form. */
+/** An admitted identity: prefixed, filtered, normalised. */
 export interface AdmittedIdentity {
   readonly connector: string;
-  /** With the connector, what users are found by; the provider's own bytes. */
+  /** Identifies the user together with the connector; unchanged from the provider. */
   readonly userId: string;
   readonly username: string;
   readonly preferredUsername?: string;
   readonly email?: string;
   readonly emailVerified: boolean;
-  /** Those that are saved: none reserved, none twice, in order. */
+  /** Groups to save: none reserved, no duplicates, sorted. */
   readonly groups: readonly string[];
   readonly extraClaims: JsonObject;
-  /** What a User object for it is called, before it is made a name of an object. */
+  /** Wanted name of the User object, before it is converted to an object name. */
   readonly accountName: string;
-  /** As the connector said it, for the next refresh. */
+  /** Identity as the connector returned it, for the next refresh. */
   readonly provided: ProvidedIdentity;
 }
 
-/** A key that acts as a user, with the text that is shown once. */
+/** A key that acts as a user, with its text, which is shown once. */
 export interface LoginKey {
   readonly name: string;
   readonly key: string;
@@ -34,45 +34,45 @@ export interface LoginKey {
 export interface NewLoginKey {
   /** Name of the User. */
   readonly user: string;
-  /** For whoever lists keys: `Browser, signed in with oidc`. */
+  /** Shown in lists of keys: `Browser, signed in with oidc`. */
   readonly displayName: string;
   readonly description?: string | undefined;
-  /** Absent: nobody else vouches for the user, as with a password. */
+  /** Absent for a password, which no provider vouches for. */
   readonly identity?: AdmittedIdentity | undefined;
-  /** Who asked, for the commits that it takes. */
+  /** Id of the request, for the commits. */
   readonly requestId?: string | undefined;
 }
 
 export interface Accounts {
   /**
-   * Finds or makes the user of an identity, takes over its groups, makes teams for groups that have
-   * none, all as far as the configuration lets it, and returns the name of the User. Throws
-   * SignInError: 403 for who may not come in, 503 while nothing can be written.
+   * Finds or creates the user of an identity, updates its groups, and creates teams for groups without one,
+   * as far as the configuration allows it. Returns the name of the User. Throws SignInError: 403 if the
+   * identity may not sign in, 503 if the write fails.
    */
   enter(identity: AdmittedIdentity, requestId?: string): Promise<string>;
   /** Makes a login key. Throws SignInError 403 for a user that is disabled or gone. */
   mint(key: NewLoginKey): Promise<LoginKey>;
-  /** Deletes a login key by its name; of any other key, and of one that is gone, nothing. */
+  /** Deletes a login key. Does nothing for any other key, or for one that is gone. */
   revoke(name: string): Promise<void>;
-  /** Whether a key was made by signing in: it is then all that its user is. */
+  /** True for a login key without a scope, which has all rights of its user. */
   isLogin(keyName: string): boolean;
-  /** What a login key was made from; undefined for keys without. */
+  /** Identity that a login key was made from; undefined for other keys. */
   identityOf(keyName: string): PersistedIdentity | undefined;
-  /** When the provider was last asked about the identity of a key; undefined for keys without. */
+  /** Time of the last refresh of a key's identity; undefined for keys without one. */
   refreshedAt(keyName: string): number | undefined;
   /**
-   * The key to ask the provider about when a key is used: itself, or the newest login of its user
-   * where it is a key that people made for themselves. Undefined: there is none.
+   * The key whose identity is refreshed when a key is used: the key itself, or the newest login of its user
+   * if a user made the key. Undefined: there is none.
    */
   identityToRefresh(keyName: string): (PersistedIdentity & { readonly name: string }) | undefined;
-  /** Saves what the connector needs for the next refresh. */
+  /** Persists the data that the connector needs for the next refresh. */
   keep(keyName: string, provided: ProvidedIdentity): Promise<void>;
   /**
-   * Takes over what the provider says now; with `isNews` for the user as well. Throws SignInError, as
-   * `enter` does, and makes no user.
+   * Writes a refreshed identity to the key; with `isNews` to the user as well. Throws SignInError, as `enter`
+   * does, and creates no user.
    */
   refresh(keyName: string, identity: AdmittedIdentity, isNews: boolean): Promise<void>;
-  /** The provider does not vouch for the identity any more: deletes the key and the groups. */
+  /** Deletes key and groups after the provider stopped vouching for the identity. */
   end(keyName: string): Promise<void>;
 }
 

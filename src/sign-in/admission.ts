@@ -1,6 +1,6 @@
 /**
- * From what a provider says to what the platform takes (reference: identity, section 1.0): prefixes,
- * filters, reserved names. Pure; what a connector allows or denies it has decided before.
+ * Converts an identity of a provider to one of the platform (reference: identity, section 1.0): prefixes,
+ * filters, reserved names. Pure. Rules of the connector's own block were applied before.
  */
 import type { JsonObject } from '../apimachinery/index.ts';
 import { isReservedGroup } from '../auth/index.ts';
@@ -12,13 +12,13 @@ export interface AdmissionRules {
   /** Id of the connector. */
   readonly connector: string;
   readonly prefixes?: NamePrefixes | undefined;
-  /** Which groups are kept; absent: all. */
+  /** Filter of groups; absent: all. */
   readonly keepsGroup?: ((group: string) => boolean) | undefined;
 }
 
 export interface Admission {
   readonly identity: AdmittedIdentity;
-  /** Groups that were left out for what they are, not by a filter. */
+  /** Groups that were dropped as reserved or invalid, not by a filter. */
   readonly refusedGroups: number;
 }
 
@@ -27,7 +27,7 @@ const LONGEST_EMAIL = 320;
 const MOST_GROUPS = 500;
 const CONTROL = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
 
-/** Throws SignInError for who cannot be told apart from the platform itself. */
+/** Throws SignInError for an identity that could be confused with the platform itself. */
 export function admit(provided: ProvidedIdentity, rules: AdmissionRules): Admission {
   const { username: namePrefix = '', groups: groupPrefix = '' } = rules.prefixes ?? {};
   const userId = oneLine(provided.userId, 'user id');
@@ -72,12 +72,12 @@ function keptGroups(
       !isReservedGroup(group),
   );
   const wanted = sound.filter(keeps);
-  // In order, so that the same groups are left out at every login.
+  // Sorted, so that every login drops the same groups.
   const kept = wanted.slice(0, MOST_GROUPS);
   return { kept, refused: named.length - sound.length + (wanted.length - kept.length) };
 }
 
-/** An id is compared byte by byte, so it is not brought into another form. */
+/** An id is compared byte by byte, so it is not normalised. */
 function oneLine(text: string, what: string): string {
   if (text !== '' && text.length <= LONGEST_NAME && !CONTROL.test(text)) return text;
   throw new SignInError(`the provider gave a ${what} that is empty, too long or no plain text`, {
@@ -90,7 +90,7 @@ function named(text: string, what: string): string {
   return oneLine(text.normalize('NFC').trim(), what);
 }
 
-/** What is not there, and what cannot be used, is left out. */
+/** Skips absent and unusable values. */
 function optional(text: string | undefined, longest = LONGEST_NAME): string | undefined {
   const plain = text?.normalize('NFC').trim() ?? '';
   return plain === '' || plain.length > longest || CONTROL.test(plain) ? undefined : plain;
@@ -105,7 +105,7 @@ function refuseReserved(name: string): void {
 }
 
 const MOST_CLAIM_BYTES = 16 * 1024;
-/** What says who issued the token, for whom and until when is no property of a user. */
+/** Protocol claims (issuer, audience, times), which are not properties of a user. */
 const OF_THE_TOKEN = new Set([
   'iss',
   'aud',
@@ -118,7 +118,7 @@ const OF_THE_TOKEN = new Set([
   'groups',
 ]);
 
-/** Claims together above the limit are left out from where they pass it. */
+/** Drops the claims beyond the size limit. */
 function cappedClaims(claims: JsonObject): JsonObject {
   let left = MOST_CLAIM_BYTES;
   const kept: JsonObject = {};

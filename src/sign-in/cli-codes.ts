@@ -1,14 +1,14 @@
 /**
- * One-time codes that a browser takes to a program on the same computer, which gets its access key
- * for one (RFC 8252). Who sees a code cannot use it: the program proves by its verifier that it
- * began the sign-in (PKCE, RFC 7636). They live in memory: after a restart people begin again.
+ * One-time codes that a browser takes to a program on the same computer, which exchanges a code for an
+ * access key (RFC 8252). A stolen code is useless: the program proves with its verifier that it began the
+ * sign-in (PKCE, RFC 7636). Codes are in memory, so that a sign-in starts again after a restart.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../apimachinery/index.ts';
 
 const LIFE_MS = 60_000;
 const MOST_CODES = 10_000;
-/** Of one user: their oldest code makes room, so that nobody takes the codes of all. */
+/** Limit per user; the oldest code of the user is evicted, so that nobody can exhaust the codes of others. */
 const MOST_OF_ONE_USER = 20;
 
 interface Issued<Grant> {
@@ -18,18 +18,18 @@ interface Issued<Grant> {
   readonly endsAt: number;
 }
 
-/** `Grant`: what the code stands for, such as who agreed to what. */
+/** `Grant`: the data behind a code, such as the approving user. */
 export class CliCodes<Grant> {
   readonly #clock: Clock;
   readonly #codes = new Map<string, Issued<Grant>>();
-  /** Codes of each user, the oldest first. */
+  /** Codes per user, oldest first. */
   readonly #byUser = new Map<string, Set<string>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Undefined: there are too many codes that nobody fetched a key for. */
+  /** Undefined: too many codes have not been exchanged yet. */
   issue(
     grant: Grant,
     of: { readonly user: string; readonly challenge: string },
@@ -45,7 +45,7 @@ export class CliCodes<Grant> {
     return code;
   }
 
-  /** Works once, and a wrong verifier uses the code up. */
+  /** Works once; a wrong verifier also consumes the code. */
   redeem(code: string, verifier: string): Grant | undefined {
     const issued = this.#codes.get(code);
     this.#forget(code);

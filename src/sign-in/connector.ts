@@ -1,12 +1,12 @@
 /**
- * What every way to sign in through somebody else is made of (spec 2.8.1–2.8.7): a connector sends
- * the browser to its provider and, when it comes back, says who it was. It knows nothing of users,
- * teams and keys, keeps nothing between the two steps, and reads the configuration it was made with.
+ * Interface of connectors, which sign users in through an identity provider (spec 2.8.1–2.8.7). A
+ * connector sends the browser to its provider, and returns the identity when the browser comes back. It
+ * knows no users, teams or keys, stores nothing between both steps, and has an immutable configuration.
  */
 import type { JsonObject } from '../apimachinery/index.ts';
 import type { ProviderHttp, ProviderTrust } from './provider-http.ts';
 
-/** One attempt to sign in, from the click to the callback; single use, and bound to one browser. */
+/** One sign-in attempt, from the click to the callback; single use, bound to one browser. */
 export interface LoginTransaction {
   /** 256 random bits: `state` of OAuth, RelayState of SAML. */
   readonly state: string;
@@ -15,13 +15,13 @@ export interface LoginTransaction {
   readonly nonce: string;
   /** PKCE, RFC 7636: between 43 and 128 characters. */
   readonly codeVerifier: string;
-  /** Where the provider sends the browser back to. */
+  /** Redirect URI of the attempt. */
   readonly redirectUri: string;
   /** Unix time in ms. */
   readonly startedAt: number;
 }
 
-/** How the browser gets to the provider. */
+/** Redirect of the browser to the provider. */
 export type SendOff =
   | { readonly kind: 'redirect'; readonly url: string }
   /** A form that submits itself. */
@@ -31,45 +31,45 @@ export type SendOff =
       readonly fields: Readonly<Record<string, string>>;
     };
 
-/** What the browser brought back. */
+/** Callback of the browser. */
 export interface Callback {
-  /** With its query. */
+  /** Path with query. */
   readonly url: URL;
   /** Fields of a posted form; empty for GET. */
   readonly form: URLSearchParams;
 }
 
-/** Who the provider says it was: its own words, before prefixes, filters and reserved names (spec 2.6). */
+/** Identity as the provider states it, before prefixes, filters and reserved names (spec 2.6). */
 export interface ProvidedIdentity {
-  /** Never changes and is never given to somebody else: users are found by it. */
+  /** Permanent and never reassigned: users are found by it. */
   readonly userId: string;
   readonly username: string;
   readonly preferredUsername?: string;
-  /** What the User object is to be called, where the configuration names a claim for it. */
+  /** Wanted name of the User object, from a configured claim. */
   readonly accountName?: string;
   readonly email?: string;
   readonly emailVerified: boolean;
-  /** Nobody checked that the provider said it, since the configuration says so; log and audit tell. */
+  /** True if the configuration turns verification off; log and audit report it. */
   readonly isUnchecked?: true;
   readonly groups: readonly string[];
   readonly extraClaims: JsonObject;
-  /** What a refresh needs (tokens of the provider); sealed at rest, and in no answer, log or event. */
+  /** Data for a refresh (tokens of the provider); encrypted at rest, and in no response, log or event. */
   readonly connectorData?: JsonObject;
 }
 
 /**
- * Keeps the data of an identity at once, in the place of what it had. Tokens that may be used once
- * are replaced while a refresh goes on, and the rest of it can fail: the old ones are void by then.
+ * Persists the data of an identity at once. Single-use tokens are replaced during a refresh, which may
+ * fail later: the old tokens are void by then.
  */
 export type KeepConnectorData = (connectorData: JsonObject) => Promise<void>;
 
 export interface Connector {
   readonly id: string;
-  /** `oidc`, `providerA` … as `/auth/info` says it. */
+  /** Type in `/auth/info`: `oidc`, `providerA` … */
   readonly type: string;
-  /** The method of the callback; the other one is refused. */
+  /** Method of the callback; others are refused. */
   readonly callbackMethod: 'GET' | 'POST';
-  /** Put in front of names by whoever lets the identity in; the connector judges without them. */
+  /** Prefixes that admission adds; the connector applies its own rules without them. */
   readonly prefixes?: NamePrefixes;
   /** Throws SignInError. */
   begin(transaction: LoginTransaction, signal: AbortSignal): Promise<SendOff>;
@@ -80,43 +80,43 @@ export interface Connector {
     signal: AbortSignal,
   ): Promise<ProvidedIdentity>;
   /**
-   * Asks the provider again. Throws SignInError: `isFinal` when access is over, else it is tried
-   * later. Absent: this provider cannot be asked, the identity holds until the key ends.
+   * Asks the provider again. Throws SignInError: `isFinal` when access has ended, otherwise it is retried.
+   * Absent: the provider cannot be asked, and the identity is valid until the key ends.
    */
   refresh?(
     known: ProvidedIdentity,
     signal: AbortSignal,
     keep: KeepConnectorData,
   ): Promise<ProvidedIdentity>;
-  /** Where the browser signs out at the provider; undefined when that is nowhere. */
+  /** Sign-out page of the provider; undefined: it has none. */
   logoutUrl?(known: ProvidedIdentity | undefined): Promise<string | undefined>;
   /** Releases connections and threads. */
   close?(): Promise<void>;
 }
 
-/** Texts in front of what a provider says, so that its names cannot be taken for others. */
+/** Prefixes for names of a provider, which separate them from other names. */
 export interface NamePrefixes {
   readonly username: string;
   readonly groups: string;
 }
 
-/** A provider that nobody is sent to: people bring a token of theirs (providerE). */
+/** A provider without a redirect: users present a token of theirs (providerE). */
 export interface TokenConnector extends Pick<Connector, 'id' | 'type' | 'refresh' | 'close'> {
   readonly callbackMethod: 'none';
   readonly prefixes?: NamePrefixes;
-  /** Asks the provider whose token it is, and forgets it. Throws SignInError. */
+  /** Asks the provider for the user of a token, which is then dropped. Throws SignInError. */
   verify(token: string, signal: AbortSignal): Promise<ProvidedIdentity>;
 }
 
 export type AnyConnector = Connector | TokenConnector;
 
-/** What connectors are built with. */
+/** Context of connectors. */
 export interface ConnectorContext {
-  /** With scheme, without a slash at the end; callbacks are `{baseUrl}/auth/{id}/callback`. */
+  /** With scheme, without a trailing slash; callbacks are `{baseUrl}/auth/{id}/callback`. */
   readonly baseUrl: string;
   readonly clock: { now(): number };
-  /** What an operator should know of a connector; never a secret. */
+  /** Warns the operator about a connector; never with a secret. */
   warn(message: string): void;
-  /** How providers are reached, if not as `providerHttp` does. Tests lead it to servers of their own. */
+  /** HTTP client for providers instead of `providerHttp`, for tests. */
   readonly http?: (trust?: ProviderTrust) => ProviderHttp;
 }

@@ -17,12 +17,12 @@ function isHttps(baseUrl: string): boolean {
   return baseUrl.startsWith('https:');
 }
 
-/** The first value of a cookie; undefined: it is not there. */
+/** First value of a cookie; undefined: it is absent. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   return header === undefined ? undefined : parseCookie(header, { decode: String })[name];
 }
 
-/** `Set-Cookie`; an absent value takes the cookie back. Without an age it goes with the browser. */
+/** `Set-Cookie`; an absent value clears the cookie. Without an age, it ends with the browser session. */
 export function setCookie(
   use: CookieUse,
   of: {
@@ -44,8 +44,8 @@ export function setCookie(
 }
 
 /**
- * What a page of ours sends in the header `x-csrf-token` with each change: it follows from the key
- * of the session, which no other site and no script can read.
+ * CSRF token that our pages send in `x-csrf-token` with each change. It is derived from the session key,
+ * which no other site and no script can read.
  */
 export function csrfToken(sessionKey: string): string {
   return createHmac('sha256', sessionKey).update('gitplane csrf token').digest('base64url');
@@ -58,7 +58,7 @@ export function isCsrfToken(sessionKey: string, given: unknown): boolean {
   return timingSafeEqual(wanted, shown);
 }
 
-/** Whether a page of ours sent a request with the cookie of a session, and can prove it. */
+/** True if one of our pages sent a request with a session cookie and its CSRF token. */
 export function isOwnRequest(
   headers: IncomingHttpHeaders,
   sessionKey: string,
@@ -69,13 +69,13 @@ export function isOwnRequest(
 }
 
 /**
- * Whether a request comes from a page of ours, by what browsers say and no page can change.
- * Undefined: nothing says so, as with programs that are no browsers.
+ * Tells if a request comes from one of our pages, by headers that browsers set and pages cannot change.
+ * Undefined: no such header, as from programs.
  */
 export function isSameOrigin(headers: IncomingHttpHeaders, ownOrigin: string): boolean | undefined {
   const site = headers['sec-fetch-site'];
   const { origin, host } = headers;
-  // A page that sends no referrer sends `Origin: null` with its forms.
+  // A page without a referrer sends `Origin: null` with its forms.
   if (site !== undefined) return site === 'same-origin';
   if (origin === undefined) return undefined;
   return origin === ownOrigin || (typeof origin === 'string' && hostOf(origin) === host);

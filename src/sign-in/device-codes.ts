@@ -10,23 +10,23 @@ import type { Clock } from '../apimachinery/index.ts';
 import { networkOf } from '../auth/index.ts';
 
 const LIFE_MS = 10 * 60_000;
-/** Seconds between two polls, and what each poll that comes too soon adds. */
+/** Seconds between two polls, and the increase after each early poll. */
 const INTERVAL = 5;
-/** Clocks and networks are not exact. */
+/** Tolerance for clocks and networks. */
 const TOLERANCE_MS = 500;
 const MOST_PENDING = 5_000;
 const MOST_OF_ONE_SOURCE = 20;
-/** No vowels, so no words; nothing that is read as another one (RFC 8628, section 6.1). */
+/** No vowels, so that no words appear; no ambiguous characters (RFC 8628, section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LETTERS_OF_CODE = 8;
 
-/** What the person who is asked to agree is shown. */
+/** Facts that the approving person sees. */
 export interface DeviceRequest {
-  /** Address that the program asked from. */
+  /** Address of the program. */
   readonly source: string;
-  /** What it calls itself. */
+  /** Name of the program, by its own claim. */
   readonly client: string;
-  /** The name it gave to its computer. */
+  /** Name of its computer, by its own claim. */
   readonly device: string;
 }
 
@@ -40,7 +40,7 @@ export interface BegunSignIn {
 }
 
 export type Polled<Grant> =
-  /** The words of RFC 8628, section 3.5. */
+  /** Error codes of RFC 8628, section 3.5. */
   | { readonly error: 'authorization_pending' | 'slow_down' | 'access_denied' | 'expired_token' }
   | { readonly grant: Grant; readonly request: DeviceRequest };
 
@@ -54,12 +54,12 @@ interface Pending<Grant> {
   decision: { readonly grant: Grant } | 'denied' | undefined;
 }
 
-/** `Grant`: who agreed, as the key will be made for them. */
+/** `Grant`: the approving user, for whom the key is made. */
 export class DeviceCodes<Grant> {
   readonly #clock: Clock;
-  /** Oldest first; all live equally long. */
+  /** Oldest first; all have the same lifetime. */
   readonly #byDevice = new Map<string, Pending<Grant>>();
-  /** Those that nobody decided. */
+  /** Undecided sign-ins. */
   readonly #byUser = new Map<string, Pending<Grant>>();
   readonly #bySource = new Map<string, number>();
 
@@ -67,7 +67,7 @@ export class DeviceCodes<Grant> {
     this.#clock = clock;
   }
 
-  /** Undefined: there are too many, of this source or at all. */
+  /** Undefined: too many, from this source or in total. */
   begin(request: DeviceRequest): BegunSignIn | undefined {
     const now = this.#clock.now();
     this.#forgetEnded(now);
@@ -91,12 +91,12 @@ export class DeviceCodes<Grant> {
     return { deviceCode, userCode: shown, expiresIn: LIFE_MS / 1000, interval: INTERVAL };
   }
 
-  /** What somebody who typed a user code is asked; undefined: it counts no more, or never did. */
+  /** Facts about a typed user code; undefined: it is unknown or has expired. */
   requestOf(userCode: string): DeviceRequest | undefined {
     return this.#undecided(userCode)?.request;
   }
 
-  /** False when the code counts no more: somebody else decided, or it came too late. */
+  /** False: the code was decided already, or has expired. */
   decide(userCode: string, decision: { readonly grant: Grant } | 'denied'): boolean {
     const pending = this.#undecided(userCode);
     if (pending === undefined) return false;
@@ -105,7 +105,7 @@ export class DeviceCodes<Grant> {
     return true;
   }
 
-  /** A grant is given once. */
+  /** Returns a grant once. */
   poll(deviceCode: string): Polled<Grant> {
     const now = this.#clock.now();
     const pending = this.#byDevice.get(deviceCode);
@@ -148,7 +148,7 @@ export class DeviceCodes<Grant> {
   #forget({ deviceCode, userCode, request }: Pending<Grant>): void {
     const source = networkOf(request.source);
     this.#byDevice.delete(deviceCode);
-    // Once it was decided, its user code may be another's.
+    // After the decision, the user code may be reused.
     if (this.#byUser.get(userCode)?.deviceCode === deviceCode) this.#byUser.delete(userCode);
     const left = (this.#bySource.get(source) ?? 1) - 1;
     if (left > 0) this.#bySource.set(source, left);
@@ -156,7 +156,7 @@ export class DeviceCodes<Grant> {
   }
 }
 
-/** As people type it: in any case, with anything between the letters. */
+/** Accepts any case, and any characters between the letters. */
 function normalUserCode(typed: string): string {
   return typed
     .slice(0, 64)

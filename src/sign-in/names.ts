@@ -1,12 +1,12 @@
-/** Names of objects that are made for who signs in. */
+/** Names of objects that sign-in creates. */
 import { createHash } from 'node:crypto';
 import type { AdmittedIdentity } from './accounts.ts';
 
 const LONGEST = 63;
-/** 128 bits: a user who chooses what a provider says of them could find a pair for fewer. */
+/** 128 bits: a user who controls claims could find a collision of a shorter hash. */
 const HASH_LENGTH = 32;
 
-/** What a User may be called, the better name first; the second is of this identity alone. */
+/** Candidate names of a User, best first; the second is unique to the identity. */
 export function accountNames(
   of: Pick<AdmittedIdentity, 'accountName' | 'connector' | 'userId'>,
 ): string[] {
@@ -14,12 +14,12 @@ export function accountNames(
   return [label, withHash(label, JSON.stringify([of.connector, of.userId]))];
 }
 
-/** Always with a hash: two groups never come to one name. */
+/** Always with a hash, so that two groups never get the same name. */
 export function teamNameOf(group: string): string {
   return withHash(dnsLabel(group) || 'group', group);
 }
 
-/** Empty where nothing of the text can be in a name. */
+/** Empty: no part of the text is allowed in a name. */
 export function dnsLabel(text: string): string {
   return text
     .normalize('NFKD')

@@ -1,7 +1,7 @@
 /**
- * Signing in with a password. Names and addresses that fail too often wait, whoever asks next: a
- * right password is refused as well meanwhile, or waiting would tell which one is right. Unknown
- * users, users without a password and wrong passwords look the same, and take as long.
+ * Sign-in with a password. A name or address with too many failures must wait, and during that time even
+ * the right password is refused, since the wait would otherwise reveal it. Unknown users, users without a
+ * password and wrong passwords have the same result after the same time.
  */
 import type { Clock } from '../apimachinery/index.ts';
 import {
@@ -24,12 +24,12 @@ export interface PasswordLoginOptions {
 export interface PasswordAttempt {
   readonly username: string;
   readonly password: string;
-  /** Where it comes from. */
+  /** Network address of the request. */
   readonly address: string;
   readonly requestId: string;
 }
 
-/** One that failed so often waits a minute for each further try. */
+/** After the burst, one attempt per minute. */
 const PER_USER = { burst: 8, perSecond: 1 / 60 };
 const PER_ADDRESS = { burst: 20, perSecond: 1 / 5 };
 const LONGEST_NAME = 253;
@@ -46,7 +46,7 @@ export class PasswordLogin {
     this.#byAddress = new FailedLogins(options.clock, PER_ADDRESS);
   }
 
-  /** Throws SignInError: 401 for a wrong one, 403 where nobody may, 429 for who has to wait. */
+  /** Throws SignInError: 401 for a wrong password, 403 if passwords are disabled, 429 for too many failures. */
   async signIn(attempt: PasswordAttempt): Promise<LoginKey> {
     if (this.#options.config.current.auth.password?.disabled === true) {
       throw new SignInError('signing in with a password is disabled', {
@@ -56,7 +56,7 @@ export class PasswordLogin {
     }
     const { address, requestId } = attempt;
     const username = attempt.username.slice(0, LONGEST_NAME);
-    // An address that has to wait counts for no name: it would make others wait.
+    // An address that must wait does not count against names: it could lock out others.
     const user = await this.#byAddress.attempt(address, tooManyAttempts, () =>
       this.#byUser.attempt(username, tooManyAttempts, () =>
         this.#userOf(username, attempt.password),
@@ -74,7 +74,7 @@ export class PasswordLogin {
     const user = directory.user(username);
     const isRight = await this.#check(password, user?.passwordHash);
     if (user === undefined || !isRight) throw wrong();
-    // Checking takes a while: a password that was changed meanwhile ends this sign-in as well.
+    // Checking takes time: a password that changed meanwhile fails as well.
     if (directory.user(username)?.passwordHash !== user.passwordHash) throw wrong();
     return user.name;
   }

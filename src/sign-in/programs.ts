@@ -1,15 +1,15 @@
-/** Keys for programs that people sign in: what they agreed to, until the program fetches its key. */
+/** Keys for programs: the approvals of users, until the program fetches its key. */
 import type { Clock } from '../apimachinery/index.ts';
 import { CliCodes } from './cli-codes.ts';
 import { DeviceCodes } from './device-codes.ts';
 
 /**
- * Who agreed, by the text of their own login key: it has to work still when the program comes, so
- * that whoever signs out meanwhile, or is shut out, leaves nothing behind.
+ * Approval by a user, with the text of the user's login key. That key must still be valid when the program
+ * fetches its key, so that a sign-out or a disabled user voids the approval.
  */
 export interface Agreed {
   readonly key: string;
-  /** What the new key is called in lists. */
+  /** Name of the new key in lists. */
   readonly displayName: string;
 }
 
@@ -25,7 +25,7 @@ export class Programs {
 
 const LONGEST = 100;
 
-/** What a program says of itself, as people can be shown it: one line, and short. */
+/** Text of a program about itself, made safe to show: one line, and short. */
 export function shownText(text: string | undefined): string {
   const line = (text ?? '').replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   if (line === '') return 'not told';

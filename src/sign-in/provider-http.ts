@@ -1,6 +1,6 @@
 /**
- * HTTP to identity providers: no redirects, a deadline, a limit on every answer, no address that is
- * refused, and the trust that the connector is configured with.
+ * HTTP to identity providers: no redirects, a deadline, a size limit, refused addresses, and the configured
+ * trust.
  */
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
@@ -17,19 +17,19 @@ import {
 import { SignInError } from './sign-in-error.ts';
 
 export interface ProviderTrust {
-  /** PEM, beside the roots of the system. */
+  /** PEM certificates beside the system roots. */
   readonly ca?: string;
-  /** No certificate is looked at. */
+  /** Skip certificate verification. */
   readonly isInsecure?: boolean;
   /**
-   * URL that the operator gave. Other hosts are what its discovery document names, and are not on the
-   * loopback unless it is. Absent: the operator gave every host.
+   * URL that the operator configured. Other hosts come from its discovery document, and may be on the
+   * loopback only if this one is. Absent: the operator configured every host.
    */
   readonly issuer?: string | undefined;
 }
 
 export interface ProviderHttp {
-  /** As `fetch`; throws SignInError 502 for what cannot be reached, 504 after the deadline. */
+  /** Like `fetch`; throws SignInError 502 for an unreachable provider, 504 after the deadline. */
   readonly fetch: typeof globalThis.fetch;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface ProviderHttp {
 const DEADLINE_MS = 10_000;
 const MOST_BYTES = 1024 * 1024;
 
-/** The PEM certificates of a file, read at every call. Throws SignInError. */
+/** PEM certificates of a file, read at every call. Throws SignInError. */
 export function readCertificates(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -81,7 +81,7 @@ export function providerHttp(
         dispatcher: agent,
         signal,
       });
-      // Read here, so that limit and deadline hold for the body and not for its head alone.
+      // The body is read here, so that limit and deadline also hold for it.
       const body = [101, 204, 205, 304].includes(response.status)
         ? null
         : await bodyOf(response.body, mostBytes);
@@ -102,7 +102,7 @@ function givenHosts(issuer: string | undefined): (hostname: string) => boolean {
   return isLoopback(hostname) ? () => true : (host) => host === hostname;
 }
 
-/** The limit of the connection is one of bytes on the wire; a packed answer may hold a thousand times that. */
+/** The limit of the connection counts compressed bytes; a body may be a thousand times larger. */
 async function bodyOf(
   stream: AsyncIterable<Uint8Array> | null,
   mostBytes: number,

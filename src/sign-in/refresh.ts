@@ -1,7 +1,7 @@
 /**
- * Asks providers again who people are, while their keys are in use: in the background, once for each
- * key at a time, and never all at once. What the provider takes back is gone within the hour; what it
- * cannot say now keeps for a day (reference: identity, section 3.7).
+ * Refreshes identities while their keys are in use: in the background, once per key at a time, with a
+ * limit on all. An identity that the provider revokes ends within the hour; while the provider cannot
+ * answer, it stays valid for a day (reference: identity, section 3.7).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffAfter } from '../concurrency/index.ts';
@@ -14,7 +14,7 @@ export interface RefreshOptions {
   readonly signIn: Pick<SignIn, 'admit' | 'connectors'>;
   readonly accounts: Accounts;
   readonly clock: { now(): number };
-  /** Log lines; never a secret. */
+  /** Reports events for the log; never a secret. */
   readonly tell: (event: RefreshEvent) => void;
   /** Between 0 and 1; random when absent. */
   readonly jitter?: () => number;
@@ -23,16 +23,16 @@ export interface RefreshOptions {
 export interface RefreshEvent {
   readonly accessKey: string;
   readonly outcome: 'refreshed' | 'ended' | 'later';
-  /** Why not. */
+  /** Reason of the failure. */
   readonly reason?: string;
   readonly problem?: string;
 }
 
-/** When a key is looked at next, and how it went before. */
+/** Next check of a key, and the results so far. */
 interface Course {
   at: number;
   failures: number;
-  /** Since when the provider says nothing; undefined: it said something last time. */
+  /** Begin of the current outage of the provider; undefined: the last request was answered. */
   failingSince: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export class IdentityRefresher {
   readonly #options: RefreshOptions;
   readonly #courses = new Map<string, Course>();
   readonly #running = new Set<Promise<void>>();
-  /** Tokens that a provider is being asked with: keys of programs have those of another key. */
+  /** Tokens in use by a refresh: keys of programs share those of another key. */
   readonly #asked = new Set<string>();
   readonly #closing = new AbortController();
 
@@ -57,7 +57,7 @@ export class IdentityRefresher {
     this.#options = options;
   }
 
-  /** Called at every use of a key, by its name; returns at once. */
+  /** Call at every use of a key; returns at once. */
   used(key: string): void {
     const now = this.#options.clock.now();
     const course = this.#courses.get(key) ?? this.#begin(key, now);
@@ -66,20 +66,20 @@ export class IdentityRefresher {
       course.at = now + this.#jittered(BUSY_MS);
       return;
     }
-    // Nobody else begins while this is under way.
+    // No second refresh of the key starts meanwhile.
     course.at = Number.POSITIVE_INFINITY;
     const running = this.#refresh(key, course).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no refresh is in progress. */
   async idle(): Promise<void> {
     await Promise.all(this.#running);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    // A provider that does not answer holds nobody up: what it says is asked for again.
+    // A slow provider blocks no caller: the refresh is retried later.
     const patience = new AbortController();
     const late = delay(CLOSE_WITHIN_MS, undefined, { signal: patience.signal }).catch(
       () => undefined,
@@ -91,7 +91,7 @@ export class IdentityRefresher {
   #begin(key: string, now: number): Course {
     if (this.#courses.size >= MOST_COURSES) this.#courses.clear();
     const last = this.#options.accounts.refreshedAt(key);
-    // A key that has no identity is looked at now and then: the user of it may have another that has.
+    // A key without an identity is checked now and then: its user may have another key with one.
     const at = (last ?? now) + this.#next();
     const course: Course = { at, failures: 0, failingSince: undefined };
     this.#courses.set(key, course);
@@ -109,7 +109,7 @@ export class IdentityRefresher {
     const { name, ...kept } = refreshed;
     const last = accounts.refreshedAt(name);
     if (last !== undefined && clock.now() - last < EVERY_MS) {
-      // Another key with the same tokens was used before.
+      // A key that shares the tokens was refreshed before.
       course.at = last + this.#next();
       return;
     }
@@ -151,7 +151,7 @@ export class IdentityRefresher {
   async #ask(name: string, { connector: id, provided }: PersistedIdentity): Promise<void> {
     const { signIn, accounts } = this.#options;
     const use = await signIn.connectors.use(id).catch((error: unknown) => {
-      // Whoever took the connector away may put it back.
+      // The connector may be configured again.
       throw asTransient(error);
     });
     try {
@@ -166,10 +166,10 @@ export class IdentityRefresher {
           code: 403,
         });
       }
-      // First of all what only we have: the old tokens may be void.
+      // Persist the new tokens first: the old ones may be void.
       if (now.connectorData !== undefined) await keep(now.connectorData);
       const identity = signIn.admit(connector, now);
-      // Handed back as they were known, groups are those of this login, and maybe older than others.
+      // Groups that were not refreshed are those of this login, and may be older than those of another.
       await accounts.refresh(name, identity, now.groups !== provided.groups);
     } finally {
       use.release();

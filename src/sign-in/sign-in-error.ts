@@ -1,12 +1,12 @@
-/** Why somebody was not let in. Browsers see `shown`; the reason is for log and audit. */
+/** Refusal of a sign-in. Browsers see `shown`; the reason is for log and audit. */
 export class SignInError extends Error {
-  /** A word for metrics and audit: `state-mismatch`, `not-a-member` … */
+  /** Code for metrics and audit: `state-mismatch`, `not-a-member` … */
   readonly reason: string;
-  /** 400 for a broken request, 403 for somebody who may not, 502–504 for a provider's fault. */
+  /** 400 for a broken request, 403 for a refused user, 502–504 for a fault of the provider. */
   readonly code: number;
-  /** For a refresh: access is over, not merely unknown. */
+  /** For a refresh: access has ended, and is not merely unknown. */
   readonly isFinal: boolean;
-  /** When it may be tried again, in seconds. */
+  /** Seconds until a retry. */
   readonly retryAfterSeconds: number | undefined;
   readonly #shown: string | undefined;
 
@@ -30,7 +30,7 @@ export class SignInError extends Error {
     this.#shown = of.shown;
   }
 
-  /** Nothing that came from outside is repeated to a browser. */
+  /** Text for browsers, which repeats nothing from outside. */
   get shown(): string {
     if (this.#shown !== undefined) return this.#shown;
     if (this.code === 401) return 'The user name or the password is wrong.';
@@ -43,7 +43,7 @@ export class SignInError extends Error {
   }
 }
 
-/** `retryAfterSeconds`: when it may be tried again. */
+/** `retryAfterSeconds`: seconds until a retry. */
 export function tooManyAttempts(
   retryAfterSeconds: number,
   message = 'too many attempts to sign in',

@@ -1,6 +1,6 @@
 /**
- * Signing in through a provider, from the click to the key: attempts, connectors and admission put
- * together. Knows nothing of HTTP but what a browser brought.
+ * Sign-in through a provider, from the click to the key: attempts, connectors and admission. It knows
+ * nothing of HTTP but the values from the browser.
  */
 import { type LinearRegExp, linearRegExp } from '../apimachinery/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
@@ -20,13 +20,13 @@ export interface SignInOptions {
   readonly connectors: ConnectorSet;
   readonly accounts: Accounts;
   readonly clock: { now(): number };
-  /** With scheme, without a slash at the end. */
+  /** With scheme, without a trailing slash. */
   readonly baseUrl: () => string;
   readonly warn: (connector: string, message: string) => void;
   readonly passwords: PasswordLogin;
 }
 
-/** Somebody who was let in. */
+/** An admitted user. */
 export interface SignedIn {
   readonly login: LoginKey;
   readonly identity: AdmittedIdentity;
@@ -34,7 +34,7 @@ export interface SignedIn {
 }
 
 export class SignIn {
-  /** Programs that people sign in, which have no browser of their own. */
+  /** Sign-ins of programs without a browser. */
   readonly programs: Programs;
   readonly #options: SignInOptions;
   readonly #pending: LoginTransactions;
@@ -64,7 +64,7 @@ export class SignIn {
     return this.#options.connectors;
   }
 
-  /** `browser`: what its cookie holds. Returns the `state` of the attempt as well. Throws SignInError. */
+  /** `browser`: id from its cookie. Also returns the `state` of the attempt. Throws SignInError. */
   async begin(
     id: string,
     of: { browser: string; signal: AbortSignal },
@@ -77,8 +77,8 @@ export class SignIn {
   }
 
   /**
-   * A callback that came with the cookies of the browser: by GET, or by the form of `post`.
-   * `cookie`, `returnTo`: what the browser kept. Throws SignInError.
+   * A callback with the cookies of the browser: by GET, or by the form of `post`. `cookie`, `returnTo`: values
+   * of the browser. Throws SignInError.
    */
   async complete(
     id: string,
@@ -100,22 +100,22 @@ export class SignIn {
   }
 
   /**
-   * A callback by POST, which comes from another site and so without our cookies. Returns the form
-   * that the browser posts to `complete`, with them: the server holds nothing meanwhile. Throws
+   * A callback by POST, which comes from another site and therefore without our cookies. Returns a form that
+   * the browser posts to `complete` with its cookies; the server stores nothing meanwhile. Throws
    * SignInError.
    */
   async post(id: string, callback: Callback): Promise<Readonly<Record<string, string>>> {
     return await this.#with(id, async (use) => {
-      // Nothing of the body is looked at before this: anybody can post.
+      // Nothing of the body is used before this check: anyone can post.
       const pending = this.#find(id, use, stateOf(callback, 'POST'));
-      // An attempt that somebody brings by the wrong way is over.
+      // An attempt that returns by the wrong method is consumed.
       if (use.connector.callbackMethod !== 'POST') this.#pending.use(pending);
       refuseMethod(use.connector, 'POST');
       return Object.fromEntries(callback.form);
     });
   }
 
-  /** For providers that give people tokens to show. Throws SignInError. */
+  /** For providers whose users show a token. Throws SignInError. */
   async verify(
     id: string,
     of: { token: string; requestId: string; signal: AbortSignal },
@@ -128,8 +128,8 @@ export class SignIn {
   }
 
   /**
-   * Another login key for whoever has the login key `keyName`, vouched for by the same provider.
-   * Throws SignInError: 403 for a key that is none of a login, and for who may not come in now.
+   * Creates another login key for the holder of the login key `keyName`, with the same identity. Throws
+   * SignInError 403 if the key is not a login key, or the user may no longer sign in.
    */
   async keyFor(
     keyName: string | undefined,
@@ -151,20 +151,20 @@ export class SignIn {
     return await accounts.mint({ ...of, identity });
   }
 
-  /** Where the browser signs out at the provider; undefined: nowhere. Never rejects. */
+  /** Sign-out page of the provider; undefined: it has none. Never rejects. */
   async logoutUrl(id: string, known: ProvidedIdentity | undefined): Promise<string | undefined> {
     try {
       return await this.#with(id, async ({ connector }) => {
         return 'logoutUrl' in connector ? await connector.logoutUrl?.(known) : undefined;
       });
     } catch (error) {
-      // Our own session has ended already, which must not look as if it had not.
+      // The session of the platform has ended already, which must not appear as a failure.
       if (error instanceof SignInError) return undefined;
       throw error;
     }
   }
 
-  /** What the platform takes of an identity, by the configuration of now. Throws SignInError. */
+  /** Admits an identity by the current configuration. Throws SignInError. */
   admit(connector: AnyConnector, provided: ProvidedIdentity): AdmittedIdentity {
     const { id, prefixes } = connector;
     const keepsGroup = this.#groupsFilter();
@@ -200,7 +200,7 @@ export class SignIn {
     if (pending.generation !== generation) {
       throw new SignInError('the connector changed meanwhile', { reason: 'connector-changed' });
     }
-    // The URL that the provider was told, whatever a proxy made of it on the way.
+    // The registered URL, whatever a proxy made of it.
     const url = new URL(pending.redirectUri);
     url.search = callback.url.search;
     const provided = await asked(connector).complete(pending, { ...callback, url }, signal);
@@ -230,7 +230,7 @@ export class SignIn {
     }
   }
 
-  /** Compiled once for each configuration. */
+  /** Compiled once per configuration. */
   #groupsFilter(): ((group: string) => boolean) | undefined {
     const of = this.#options.config.current.auth.groupsFilters ?? [];
     if (this.#filters.of !== of) this.#filters = { of, compiled: of.map(linearRegExp) };

@@ -1,14 +1,13 @@
 /**
- * Attempts to sign in that are under way: ten minutes, once, in the browser that began them. Strangers
- * begin them, so the server holds nothing of an attempt: `state` carries what has to be known of it
- * under a MAC, and the other secrets are derived from `state`. The key lives as long as the process:
- * after a restart people begin again.
+ * Sign-in attempts: valid for ten minutes, once, in the browser that began them. Strangers begin them, so
+ * the server stores nothing per attempt: `state` carries the data under a MAC, and the other secrets are
+ * derived from `state`. The key lives as long as the process: after a restart, sign-ins start again.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { CountingSlots } from '../auth/index.ts';
 import type { LoginTransaction } from './connector.ts';
 
-/** One way through a provider, as it is configured now. */
+/** A connector as currently configured. */
 export interface LoginRoute {
   /** Id of the connector. */
   readonly connector: string;
@@ -17,15 +16,15 @@ export interface LoginRoute {
 }
 
 export interface PendingLogin extends LoginTransaction {
-  /** Of the connector when the attempt began. */
+  /** Generation of the connector when the attempt began. */
   readonly generation: number;
-  /** Keyed hash of the cookie of the browser. */
+  /** Keyed hash of the browser's cookie. */
   readonly browser: Buffer;
 }
 
 const LIFE_MS = 10 * 60_000;
 
-/** Bytes of `state`, in this order: 80 characters, as many as SAML lets a RelayState have. */
+/** Bytes of `state` in this order: 80 characters, the limit of a SAML RelayState. */
 const RANDOM_BYTES = 18;
 const TIME_BYTES = 6;
 const GENERATION_BYTES = 4;
@@ -34,7 +33,7 @@ const MAC_BYTES = 16;
 const BODY_BYTES = RANDOM_BYTES + TIME_BYTES + GENERATION_BYTES + BROWSER_BYTES;
 const STATE = /^[\w-]{80}$/;
 
-/** An attempt is used once in its life; the slots hold 200,000 at a time before they refuse new ones. */
+/** Used attempts; the slots hold 200,000 at a time, and then new attempts are refused. */
 const ONCE = { burst: 1, perSecond: 1000 / LIFE_MS };
 const SLOTS_OF_USED = 2 ** 18;
 
@@ -47,7 +46,7 @@ export class LoginTransactions {
     this.#clock = clock;
   }
 
-  /** `browser`: what its cookie holds. */
+  /** `browser`: id from its cookie. */
   begin(route: LoginRoute, browser: string): PendingLogin {
     const random = randomBytes(RANDOM_BYTES);
     const facts = Buffer.alloc(TIME_BYTES + GENERATION_BYTES);
@@ -58,12 +57,12 @@ export class LoginTransactions {
     return this.#pending(state, body, route);
   }
 
-  /** Undefined for one that is unknown, used or too old, or that another connector began. */
+  /** Undefined: unknown, used, expired, or begun by another connector. */
   find(state: string, route: LoginRoute): PendingLogin | undefined {
     if (!STATE.test(state)) return undefined;
     const bytes = Buffer.from(state, 'base64url');
     const [body, mac] = [bytes.subarray(0, BODY_BYTES), bytes.subarray(BODY_BYTES)];
-    // The last character has bits to spare, which must not make a second text of one attempt.
+    // The last character has spare bits, which must not give an attempt a second text.
     if (mac.length !== MAC_BYTES || bytes.toString('base64url') !== state) return undefined;
     if (!timingSafeEqual(mac, this.#mac(body, route))) return undefined;
     const pending = this.#pending(state, body, route);
@@ -73,7 +72,7 @@ export class LoginTransactions {
     return isLive ? pending : undefined;
   }
 
-  /** False when it was used before. */
+  /** False: it was used before. */
   use({ state }: PendingLogin): boolean {
     return this.#used.take(state, this.#clock.now()) === 0;
   }
@@ -97,7 +96,7 @@ export class LoginTransactions {
     };
   }
 
-  /** The generation is in the body: who began before a change of the connector is told so. */
+  /** The generation is in the body, so that an attempt from before a change of the connector is reported as such. */
   #mac(body: Buffer, { connector, redirectUri }: LoginRoute): Buffer {
     const route = JSON.stringify([connector, redirectUri, body.toString('base64url')]);
     return this.#hash('state', route).subarray(0, MAC_BYTES);

@@ -1,4 +1,4 @@
-/** What browsers bring and take: the session, and what ties attempts to sign in to one of them. */
+/** Browser sessions, and cookies that tie sign-in attempts to a browser. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../apimachinery/index.ts';
 import type { PlatformConfig } from '../../config/index.ts';
@@ -15,10 +15,10 @@ import {
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Whoever uses the browser. */
+/** Session of a browser. */
 export interface BrowserSession {
   readonly user: User;
-  /** The text of the login key. */
+  /** Text of the login key. */
   readonly key: string;
 }
 
@@ -30,7 +30,7 @@ export function cookieOf(
   return readCookie(request.headers.cookie, cookieName(use, deps.signIn.baseUrl));
 }
 
-/** By its cookie alone; undefined: nobody is signed in there. */
+/** Session of the cookie; undefined: the browser is not signed in. */
 export function browserSession(
   deps: ServerDependencies,
   request: Pick<FastifyRequest, 'headers'>,
@@ -42,7 +42,7 @@ export function browserSession(
     : undefined;
 }
 
-/** Another site may send people here, and neither sign them in nor out. Throws SignInError. */
+/** Another site may link here, but must neither sign a person in nor out. Throws SignInError. */
 export function refuseOtherSites(
   deps: Pick<ServerDependencies, 'signIn'>,
   request: FastifyRequest,
@@ -56,7 +56,7 @@ export function refuseOtherSites(
 
 const BROWSER_ID = /^[\w-]{43}$/;
 
-/** What ties an attempt to the browser; a new one where it has none. */
+/** Id that ties an attempt to the browser; created if the browser has none. */
 export function browserId(deps: ServerDependencies, request: FastifyRequest): string {
   const known = cookieOf(deps, request, 'login');
   return known !== undefined && BROWSER_ID.test(known) ? known : random();
@@ -64,14 +64,14 @@ export function browserId(deps: ServerDependencies, request: FastifyRequest): st
 
 const ATTEMPT_SECONDS = 15 * 60;
 
-/** Attempts of one browser at the same time that each have a page of their own to return to. */
+/** Concurrent attempts of one browser that each have a page to return to. */
 const RETURN_SLOTS = 4;
-/** Cookies of all slots together stay far below what a request may have of headers. */
+/** Keeps the cookies of all slots far below the size limit of request headers. */
 const LONGEST_RETURN = 1024;
-/** Characters of `state` that name an attempt. */
+/** Characters of `state` that identify an attempt. */
 const ATTEMPT_NAME = 16;
 
-/** The browser keeps what the server holds nothing of: its id, and the page to return to. */
+/** State that only the browser holds: its id, and the page to return to. */
 export function keepAttempt(
   deps: ServerDependencies,
   reply: FastifyReply,
@@ -88,7 +88,7 @@ export function keepAttempt(
   ]);
 }
 
-/** Undefined: the browser kept none for that attempt. Not checked: anybody may write a cookie. */
+/** Undefined: the browser has none for the attempt. Unverified: anyone may write a cookie. */
 export function keptReturnTo(
   deps: ServerDependencies,
   request: FastifyRequest,
@@ -103,7 +103,7 @@ function returnCookie(state: string): CookieUse {
   return `return-${state.charCodeAt(0) % RETURN_SLOTS}`;
 }
 
-/** Cookies that the attempts of a browser left, once one of them succeeded. */
+/** Clears the cookies of all attempts after one of them succeeded. */
 function forgottenAttempts(request: FastifyRequest, baseUrl: string): string[] {
   const uses = Array.from({ length: RETURN_SLOTS }, (_, slot): CookieUse => `return-${slot}`);
   const isKept = (use: CookieUse): boolean =>
@@ -112,8 +112,8 @@ function forgottenAttempts(request: FastifyRequest, baseUrl: string): string[] {
 }
 
 /**
- * The browser has the key from now on, for as long as it can live. The one that it had it forgets,
- * and nobody else is to find that.
+ * Gives the key to the browser, for as long as the key can live. The former key of the browser is revoked,
+ * so that nobody can find it.
  */
 export async function beginSession(
   { deps, request, reply }: Pick<Exchange, 'deps' | 'request' | 'reply'>,
@@ -131,7 +131,7 @@ export function endSession(deps: ServerDependencies, reply: FastifyReply): void 
   void reply.header('set-cookie', setCookie('session', { baseUrl: deps.signIn.baseUrl }));
 }
 
-/** Undefined: no limit, and the cookie goes with the browser. */
+/** Undefined: no limit; the cookie ends with the browser session. */
 function longestLife(auth: PlatformConfig['auth']): number | undefined {
   const limits = [auth.loginAccessKeyTTLSeconds, auth.accessKeyMaxTTLSeconds ?? 0];
   const least = Math.min(...limits.filter((seconds) => seconds > 0));

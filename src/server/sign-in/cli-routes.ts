@@ -1,6 +1,6 @@
 /**
- * `/auth/cli`: a program on the computer of the browser asks for a key (RFC 8252). Somebody who is
- * signed in agrees, the browser takes a one-time code to the program, and the program exchanges it.
+ * `/auth/cli`: a program on the computer of the browser asks for a key (RFC 8252). The signed-in person
+ * approves, the browser takes a one-time code to the program, and the program exchanges the code.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isChallenge, SignInError, shownText, tooManyAttempts } from '../../sign-in/index.ts';
@@ -115,7 +115,7 @@ async function redeem(exchange: Exchange): Promise<FastifyReply> {
   return await keyAnswer(exchange, agreed);
 }
 
-/** Throws SignInError: nobody is sent anywhere with a request that is not right. */
+/** Throws SignInError: an invalid request redirects nowhere. */
 function cliRequest(fields: URLSearchParams): CliRequest {
   const text = (name: string): string => fields.get(name) ?? '';
   const [redirectUri, state, challenge] = [
@@ -138,7 +138,7 @@ function cliRequest(fields: URLSearchParams): CliRequest {
   return { redirectUri, state, challenge, device, client };
 }
 
-/** The computer of the browser, by address: a name could be anybody's (RFC 8252, section 8.3). */
+/** Loopback by address, because a host name could resolve anywhere (RFC 8252, section 8.3). */
 function isLoopback(text: string): boolean {
   const port = Number(/^http:\/\/127\.0\.0\.1:([1-9]\d{0,4})\/callback$/.exec(text)?.[1]);
   return port >= 1024 && port <= 65_535;

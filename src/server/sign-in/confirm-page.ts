@@ -1,14 +1,14 @@
-/** Pages on which a person who signed in agrees that a program gets a key of theirs. */
+/** Pages on which a signed-in person approves a key for a program. */
 import { type Html, html } from './html.ts';
 import { hidden } from './login-page.ts';
 import { type Notice, noticeBox } from './page.ts';
 
 export interface ConfirmPage {
   readonly user: string;
-  /** What the program says about itself: shown, and not believed. */
+  /** Claims of the program about itself: shown, not trusted. */
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly warning: string;
-  /** Where the decision goes, with the fields that say what it is about. */
+  /** Target of the decision, with its form fields. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string | undefined>>;
   readonly csrf: Html;
@@ -44,7 +44,7 @@ ${of.csrf}<div class="field code"><label for="user_code">Code that the program s
 </form>`;
 }
 
-/** The end of a way: what happened, and what to do now. */
+/** Final page: the result, and the next step. */
 export function messageBody(of: { title: string; text: string; notice?: Notice }): Html {
   return html`<h1>${of.title}</h1>
 <p class="lead">${of.text}</p>

@@ -1,6 +1,6 @@
 /**
- * `/device` and `/auth/device`: a program without a browser asks for a key (RFC 8628). It shows a
- * code, somebody types it into any browser in which they are signed in, sees who asks, and agrees.
+ * `/device` and `/auth/device`: a program without a browser asks for a key (RFC 8628). It shows a code; a
+ * signed-in person types it into any browser, sees the request, and approves.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { FailedLogins } from '../../auth/index.ts';
@@ -21,9 +21,9 @@ import { loginFirst } from './login-route.ts';
 
 const MOST_BYTES = 16 * 1024;
 const ROUTE = { config: { ownAccess: true }, bodyLimit: MOST_BYTES, onRequest: limitSlowBody };
-/** Sign-ins that one address may begin at once, and then one every ten seconds. */
+/** Sign-ins that one address may begin at once, then one every ten seconds. */
 const BEGIN_RATE = { burst: 20, perSecond: 0.1 };
-/** User codes that one person may try at once, and then one every three seconds. */
+/** User codes that one person may try at once, then one every three seconds. */
 const CODE_RATE = { burst: 20, perSecond: 1 / 3 };
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -80,14 +80,14 @@ async function poll(exchange: Exchange): Promise<FastifyReply> {
     throw new SignInError('another type of grant', { reason: 'unsupported_grant_type' });
   }
   const polled = deps.signIn.programs.devices.poll(fields.get('device_code') ?? '');
-  // Programs ask again and again: that is nobody being refused.
+  // A pending poll is not a refusal.
   if ('error' in polled) return json(reply, 400, polled);
   const sent = await keyAnswer(exchange, polled.grant);
   deps.logger.info({ ...exchange.facts, requestId: request.id }, 'Signed in');
   return sent;
 }
 
-/** No link has a code in it, or opening what somebody sent would be half of agreeing. */
+/** Links have no code in them: opening a link from an attacker must not be half of an approval. */
 async function page(exchange: Exchange): Promise<FastifyReply> {
   const { deps, request, facts } = exchange;
   const session = browserSession(deps, request);
@@ -137,14 +137,14 @@ async function codePage(
   });
 }
 
-/** First with the code that was typed, then with what was chosen on the page that follows. */
+/** First with the typed code, then with the decision on the next page. */
 async function decide(exchange: Exchange, tried: FailedLogins): Promise<FastifyReply> {
   const { deps, facts } = exchange;
   const { session, form } = ownForm(exchange);
   const { devices } = deps.signIn.programs;
   const code = form.get('user_code') ?? '';
   facts['user'] = session.user.name;
-  // Codes are few enough to be tried: who errs too often waits, and learns nothing meanwhile.
+  // Codes are short enough to be guessed, so failures are rate-limited and tell nothing.
   const wait = tried.wait(session.user.name);
   if (wait > 0) throw tooManyAttempts(wait);
   const asked = devices.requestOf(code);

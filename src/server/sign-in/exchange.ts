@@ -1,6 +1,6 @@
 /**
- * One request below `/auth`: headers, the record of who came in and who did not, and answers that
- * tell a stranger nothing. Sign-in pages of others use it as well.
+ * A request below `/auth`: headers, audit of successes and refusals, and responses that tell a stranger
+ * nothing. Sign-in pages of other modules use it as well.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StatusError, type StatusReason } from '../../apimachinery/index.ts';
@@ -17,21 +17,21 @@ export interface Exchange {
   readonly deps: ServerDependencies;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Aborted when the caller is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** What log and audit say of it beside: `connector`, `user`. Never a secret. */
+  /** Further fields for log and audit: `connector`, `user`. Never a secret. */
   readonly facts: Record<string, string>;
 }
 
-/** What is answered when something is refused; `reference` is the id of the request. */
+/** Response to a refusal; `reference` is the id of the request. */
 export type Refusal = (
   exchange: Exchange,
   of: { readonly error: SignInError; readonly reference: string },
 ) => FastifyReply | Promise<FastifyReply>;
 
 /**
- * Runs a route. It is recorded whatever comes of it; with `signsIn`, it is a line in the log as
- * well, with the reason where it was refused.
+ * Runs a route and audits its result. With `signsIn`, the result is also logged, with the reason of a
+ * refusal.
  */
 export function signInRoute(
   deps: ServerDependencies,
@@ -67,10 +67,10 @@ export function signInRoute(
   };
 }
 
-/** What strangers can make happen as often as they like, and what pages ask without being signed in. */
+/** Requests that strangers can repeat at will, and those of pages without a session: not audited. */
 const QUIET = ['no-connector', 'not-signed-in', 'too-many'];
 
-/** For routes with a body: a slow one is cut off, before any of it is read. */
+/** Limits for routes with a body: a slow one is cut off before any of it is parsed. */
 export async function limitSlowBody(request: FastifyRequest): Promise<void> {
   limitBody(request.raw);
 }
@@ -82,7 +82,7 @@ const asPage: Refusal = (exchange, { error, reference }) => {
 
 const REFUSED = 'Signing in did not work';
 
-/** Nothing that came from outside is in it. */
+/** Contains nothing from outside. */
 function refusedBody(of: { readonly shown: string; readonly reference: string }): Html {
   return html`<h1>${REFUSED}</h1>
 <p class="notice alert" role="alert">${of.shown}</p>
@@ -90,7 +90,7 @@ function refusedBody(of: { readonly shown: string; readonly reference: string })
 <div class="choices"><a class="button primary" href="/login">Back to sign in</a></div>`;
 }
 
-/** For programs. */
+/** Refusal for programs. */
 export const asStatus: Refusal = ({ reply }, { error, reference }) => {
   const { code, shown } = error;
   const retry = error.retryAfterSeconds;
@@ -106,7 +106,7 @@ function reasonOf(code: number): StatusReason {
   return code >= 500 ? 'ServiceUnavailable' : 'BadRequest';
 }
 
-/** A fault of ours is told in the log, with its stack, and to nobody else. */
+/** Internal errors are logged with their stack, and not shown to the client. */
 function asRefusal({ deps, request }: Exchange, error: unknown): SignInError {
   if (error instanceof SignInError) return error;
   if (error instanceof StatusError) {

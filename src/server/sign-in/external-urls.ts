@@ -1,19 +1,19 @@
 /**
- * What the pages may load from elsewhere (`uiSettings.externalURLs`), as sources of a content
- * security policy. What a page names is judged by the same words before it is named, so that
- * nothing is asked of the browser that its policy forbids.
+ * External resources of the pages (`uiSettings.externalURLs`), as sources of a content security policy.
+ * The same check decides which URLs a page may contain, so that the browser is never asked for a URL that
+ * its policy forbids.
  */
 import type { UISettingsConfig } from '../../config/index.ts';
 
 export interface ExternalUrls {
-  /** Where anything else may come from; `https:` when nothing is blocked. */
+  /** Sources of everything else; `https:` when nothing is blocked. */
   readonly sources: readonly string[];
   mayLoad(url: string): boolean;
 }
 
 export function externalUrls(settings: UISettingsConfig['externalURLs']): ExternalUrls {
   if (settings?.block !== true) return { sources: ['https:'], mayLoad: () => true };
-  // Names of modules stand for parts of other user interfaces.
+  // Module names refer to parts of other user interfaces.
   const allowed = (settings.allow ?? []).flatMap((text) => allowedUrl(text) ?? []);
   return {
     sources: allowed.map(({ source }) => source),
@@ -21,12 +21,12 @@ export function externalUrls(settings: UISettingsConfig['externalURLs']): Extern
   };
 }
 
-/** A path of this host, or data in the page itself. */
+/** A path of this host, or a data URL. */
 export function isOwn(url: string): boolean {
   return url.startsWith('/') || url.startsWith('data:');
 }
 
-/** A URL as a source expression: neither query nor fragment, and nothing that ends the expression. */
+/** A URL as a source expression: without query, fragment, or anything that ends the expression. */
 export function sourceOf(url: string): string {
   if (isOwn(url)) return "'self'";
   const { origin, pathname } = new URL(url);
@@ -46,7 +46,7 @@ function allowedUrl(text: string): AllowedUrl | undefined {
   const { protocol, hostname, port, pathname } = new URL(address);
   const source = sourceOf(address).replace('://', `://${any}`);
   return {
-    // A path that is only a slash would match nothing but itself.
+    // As a source, the path `/` would match only itself.
     source: pathname === '/' ? source.slice(0, -1) : source,
     matches: (url) =>
       (url.protocol === protocol || (protocol === 'http:' && url.protocol === 'https:')) &&

@@ -1,6 +1,6 @@
 /**
- * Forms of the sign-in page, which programs may post as JSON: browsers get a session and go on,
- * programs get a key.
+ * Responses to forms of the sign-in page, which programs may also post as JSON: a browser gets a session
+ * and a redirect, a program gets a key.
  */
 import type { FastifyReply } from 'fastify';
 import { type LoginKey, safeReturnTo } from '../../sign-in/index.ts';
@@ -9,7 +9,7 @@ import { beginSession } from './browser.ts';
 import { asStatus, type Exchange, type Refusal } from './exchange.ts';
 import { readFields } from './forms.ts';
 
-/** `returnTo` as the form has it. */
+/** `returnTo` as in the form, unchecked. */
 export async function respondToLogin(
   exchange: Exchange,
   { login, returnTo }: { login: LoginKey; returnTo: string | undefined },
@@ -29,7 +29,7 @@ function isForm({ request }: Pick<Exchange, 'request'>): boolean {
   return mediaTypeOf(request.headers['content-type']) !== 'application/json';
 }
 
-/** A form goes back to the page that it came from, which has words for the reason. */
+/** Redirects a form to its page, which shows the reason. */
 export const redirectToForm: Refusal = (exchange, of) => {
   if (!isForm(exchange)) return asStatus(exchange, of);
   const query = new URLSearchParams({ error: of.error.reason, reference: of.reference });

@@ -1,4 +1,4 @@
-/** Bodies of the routes below `/auth`: forms and JSON, read by these routes alone. */
+/** Bodies of the routes below `/auth`: forms and JSON. */
 import type { FastifyRequest } from 'fastify';
 import { isRecord } from '../../apimachinery/index.ts';
 import { SignInError } from '../../sign-in/index.ts';
@@ -7,7 +7,7 @@ import { mediaTypeOf } from '../input/body.ts';
 const MOST_FIELDS = 32;
 const MEDIA_FORM = 'application/x-www-form-urlencoded';
 
-/** Throws SignInError for what is no form, and for one that names a field twice. */
+/** Throws SignInError for a body that is not a form, or has a field twice. */
 export function readForm(request: FastifyRequest): URLSearchParams {
   if (mediaTypeOf(request.headers['content-type']) !== MEDIA_FORM) throw unreadable(415);
   const form = new URLSearchParams(textOf(request));
@@ -16,7 +16,7 @@ export function readForm(request: FastifyRequest): URLSearchParams {
   return form;
 }
 
-/** Texts of a form or of a JSON object. Throws SignInError for anything else. */
+/** Text fields of a form or of a JSON object. Throws SignInError for anything else. */
 export function readFields(request: FastifyRequest): ReadonlyMap<string, string> {
   if (mediaTypeOf(request.headers['content-type']) !== 'application/json') {
     return new Map(readForm(request));

@@ -1,11 +1,11 @@
 /**
- * Headers of every answer below `/auth`: nothing of it is kept, framed or told to others. The
- * configuration adds its own, and may replace these; those of the protocol it cannot name.
+ * Headers of every response below `/auth`, which must not be cached, framed or leaked as a referrer. The
+ * configuration may add and replace headers, but not those of the protocol.
  */
 import type { FastifyReply } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 
-/** Nothing is loaded, nothing runs, and forms lead nowhere. */
+/** Policy that allows no resources, scripts or forms. */
 export const STRICT_CSP =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -20,7 +20,7 @@ export function signInHeaders(deps: Pick<ServerDependencies, 'config'>, reply: F
   configuredHeaders(deps, reply);
 }
 
-/** Those of the configuration alone: `auth.customHttpHeaders`. */
+/** Only the headers of `auth.customHttpHeaders`. */
 export function configuredHeaders(
   { config }: Pick<ServerDependencies, 'config'>,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-/** Pages as answers: in the look of the configuration, with the policy that goes with it. */
+/** Responses with a page, in the configured theme and with its content security policy. */
 import type { FastifyReply } from 'fastify';
 import type { UISettingsConfig } from '../../config/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -6,7 +6,7 @@ import { type PageContent, renderPage } from './page.ts';
 import { type UiTheme, uiThemeOf } from './ui-theme.ts';
 
 const NO_SETTINGS: UISettingsConfig = {};
-/** Worked out once for each configuration; a configuration never changes, it is replaced. */
+/** Computed once per configuration, which is immutable. */
 const themes = new WeakMap<UISettingsConfig, Promise<UiTheme>>();
 
 function currentTheme({ config }: Pick<ServerDependencies, 'config'>): Promise<UiTheme> {
@@ -18,11 +18,11 @@ function currentTheme({ config }: Pick<ServerDependencies, 'config'>): Promise<U
 
 export interface PageResponse extends Omit<PageContent, 'name'> {
   readonly code?: number;
-  /** Where its forms may lead beside this host, redirects included. */
+  /** Form targets beside this host, redirects included. */
   readonly formTargets?: readonly string[];
 }
 
-/** Where a page is answered. */
+/** Context of a response with a page. */
 interface PageContext {
   readonly deps: Pick<ServerDependencies, 'config'>;
   readonly reply: FastifyReply;
@@ -35,7 +35,7 @@ export async function sendPage(
   const { auth, platformHost: name } = deps.config.current;
   const look = await currentTheme(deps);
   const { code = 200, formTargets = [], isSignIn = false } = page;
-  // Who names a policy of their own has it, here as everywhere.
+  // A configured policy replaces this one, as for all responses.
   if (!hasOwnPolicy(auth.customHttpHeaders)) {
     const policy = look.policy({ scripts: isSignIn, formTargets });
     void reply.header('content-security-policy', policy);

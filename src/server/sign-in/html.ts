@@ -1,4 +1,4 @@
-/** HTML from templates: whatever is put in is text, unless it is HTML already. */
+/** HTML templates: values are escaped unless they are HTML already. */
 
 export interface Html {
   readonly html: string;
@@ -11,7 +11,7 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
   return { html: written.join('') };
 }
 
-/** For what was sanitised before. */
+/** For HTML that was sanitised before. */
 export function trustedHtml(text: string): Html {
   return { html: text };
 }

@@ -1,4 +1,4 @@
-/** What both ways of signing in a program have in common: the form of who agrees, and the key. */
+/** Approval of a key for a program, shared by both flows: form check and response. */
 import type { FastifyReply } from 'fastify';
 import { rfc3339 } from '../../apimachinery/index.ts';
 import { type Agreed, csrfToken, isCsrfToken, SignInError } from '../../sign-in/index.ts';
@@ -12,7 +12,7 @@ export function csrfField(session: BrowserSession): Html {
   return hidden({ csrf: csrfToken(session.key) });
 }
 
-/** A form of a page of ours, by who is signed in. Throws SignInError. */
+/** Fields of a form that a signed-in person posted from our page. Throws SignInError. */
 export function ownForm(exchange: Exchange): { session: BrowserSession; form: URLSearchParams } {
   const { deps, request } = exchange;
   refuseOtherSites(deps, request);
@@ -28,7 +28,7 @@ export function ownForm(exchange: Exchange): { session: BrowserSession; form: UR
   return { session, form };
 }
 
-/** Makes the key of who agreed and answers with it. Throws SignInError. */
+/** Creates the key of the approving person and responds with it. Throws SignInError. */
 export async function keyAnswer(exchange: Exchange, agreed: Agreed): Promise<FastifyReply> {
   const { deps, request, reply, facts } = exchange;
   const holder = deps.authenticate(agreed.key);
@@ -50,7 +50,7 @@ export async function keyAnswer(exchange: Exchange, agreed: Agreed): Promise<Fas
   });
 }
 
-/** When a key ends, as programs are told; nothing for one that does not. */
+/** End of a key for programs; empty for a key without an end. */
 export function expiration(end: number | undefined): { expirationTimestamp?: string } {
   return end === undefined || !Number.isFinite(end) ? {} : { expirationTimestamp: rfc3339(end) };
 }

@@ -1,12 +1,12 @@
-/** `uiSettings.legalTemplate` as a page may show it: text with links, and nothing that acts. */
+/** Sanitises `uiSettings.legalTemplate`: text with links, nothing active. */
 import type { IOptions } from 'sanitize-html';
 import { type Html, trustedHtml } from './html.ts';
 
 const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
 
 /**
- * No classes, ids and styles, which could make it look like a part of the page around it, no images
- * and no frames. The page has headings of its own above it: all others are one step below.
+ * No classes, ids or styles, which could imitate the page around it, and no images or frames. The page has
+ * a heading above, so all headings move one level down.
  */
 const RULES: IOptions = {
   allowedTags: [
@@ -29,7 +29,7 @@ const RULES: IOptions = {
   },
 };
 
-/** The library is loaded with the first text that needs it. */
+/** Loads the library with the first text. */
 export async function legalText(template: string): Promise<Html> {
   const { default: sanitize } = await import('sanitize-html');
   return trustedHtml(sanitize(template, RULES));

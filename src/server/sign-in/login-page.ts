@@ -1,14 +1,14 @@
-/** `/login`: the ways to sign in, or who is signed in. */
+/** `/login`: the ways to sign in, or the signed-in person. */
 import type { SignInInfo } from '../../config/index.ts';
 import { type Html, html } from './html.ts';
 import { type Notice, noticeBox } from './page.ts';
 
 export interface LoginPage {
   readonly methods: SignInInfo['methods'];
-  /** A path of this host to go to afterwards, checked; undefined: none. */
+  /** Path of this host to go to after the sign-in, checked; undefined: none. */
   readonly returnTo: string | undefined;
   readonly notice: Notice | undefined;
-  /** Where people sign in to; undefined: it has no name. */
+  /** Name of the platform; undefined: it has none. */
   readonly host: string | undefined;
 }
 
@@ -31,7 +31,7 @@ use <code>gitplane login --access-key</code>.</p>`;
 
 function ssoList({ methods: { sso, password }, returnTo }: LoginPage): Html {
   const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo })}`;
-  // One way alone is the one to take.
+  // A single way is the primary one.
   const style = sso.length === 1 && !password.enabled ? 'button primary' : 'button';
   return html`<ul class="methods">
 ${sso.map(
@@ -70,7 +70,7 @@ ${form}</details>
 
 export interface SignedInPage {
   readonly user: string;
-  /** Fields of the form that signs out. */
+  /** Fields of the sign-out form. */
   readonly csrf: Html;
   readonly logoutEndpoint: string;
   readonly baseUrl: string;
@@ -89,7 +89,7 @@ ${csrf}<button class="button">Sign out</button>
 </form>`;
 }
 
-/** Hidden fields of a form; those without a value are left out. */
+/** Hidden fields of a form, without those that have no value. */
 export function hidden(fields: Readonly<Record<string, string | undefined>>): Html {
   const inputs = Object.entries(fields).map(([name, value]) =>
     value === undefined ? html`` : html`<input type="hidden" name="${name}" value="${value}">\n`,

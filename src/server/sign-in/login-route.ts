@@ -1,4 +1,4 @@
-/** `GET /login`: where people sign in, see that they are, and sign out. */
+/** `GET /login`: sign in, see the current session, sign out. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { signInInfo } from '../../config/index.ts';
 import { csrfToken, safeReturnTo } from '../../sign-in/index.ts';
@@ -18,7 +18,7 @@ export function registerLogin(app: FastifyInstance, deps: ServerDependencies): v
   });
 }
 
-/** Where somebody who has to sign in first is sent, and from where they come back. */
+/** Redirect to the sign-in page, which returns to the request. */
 export function loginFirst(exchange: Exchange): FastifyReply {
   const returnTo = safeReturnTo(exchange.request.url);
   return exchange.reply.redirect(`${LOGIN_PAGE}?${new URLSearchParams({ returnTo })}`, 303);
@@ -28,10 +28,10 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
   const { deps, request, reply, facts } = exchange;
   const query = new URLSearchParams(request.url.split('?')[1]);
   const wanted = safeReturnTo(query.get('returnTo'));
-  // Without a place of their own to go to, people see here that it worked.
+  // Without a target, the page confirms the sign-in.
   const returnTo = wanted === '/' ? LOGIN_PAGE : wanted;
   const notice = noticeOf(query);
-  // Some want to know that it is still them.
+  // Some targets require a fresh sign-in.
   const isAgain = query.get('prompt') === 'login';
   const session = isAgain ? undefined : browserSession(deps, request);
   if (session !== undefined) {
@@ -47,7 +47,7 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
         baseUrl: deps.signIn.baseUrl,
         notice,
       }),
-      // From here to wherever the provider signs people out.
+      // The form leads from here to the sign-out page of the provider.
       formTargets: ['https:', 'http:'],
     });
   }
@@ -60,7 +60,7 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
   });
 }
 
-/** Words for the reasons that others send people here with; whatever else they send is not shown. */
+/** Messages for the reasons in the query; other values are not shown. */
 const REASONS: Readonly<Record<string, string>> = {
   'wrong-password': 'The user name or the password is wrong.',
   'too-many': 'Too many attempts. Wait a while, and try again.',

@@ -1,13 +1,13 @@
-/** What all pages around signing in have: head, brand, one card, legal text. No page needs JavaScript. */
+/** Frame of all sign-in pages: head, brand, one card, legal text. No page needs JavaScript. */
 import { type Html, html, trustedHtml } from './html.ts';
 import type { UiTheme } from './ui-theme.ts';
 
 export interface PageContent {
   readonly title: string;
   readonly body: Html;
-  /** What the pages are of, when there is no logo that says it. */
+  /** Name of the platform, when no logo shows it. */
   readonly name?: string | undefined;
-  /** Legal text and scripts of the operator are for who signs in, not for who agrees to a device. */
+  /** Adds legal text and scripts of the operator: for sign-in pages, not for approvals. */
   readonly isSignIn?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface Notice {
   readonly text: string;
 }
 
-/** Read out when the page opens. */
+/** Announced by screen readers when the page opens. */
 export function noticeBox(notice: Notice | undefined): Html {
   if (notice === undefined) return html``;
   const role = notice.tone === 'alert' ? 'alert' : 'status';

@@ -1,4 +1,4 @@
-/** Forms that post themselves to a provider. Seen for a moment, so that they are of nobody's design. */
+/** Self-submitting forms to a provider. They are visible only for a moment, so they have no theme. */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { SendOff } from '../../sign-in/index.ts';
@@ -28,7 +28,7 @@ export function sendPage(
   reply: FastifyReply,
   of: { readonly code: number; readonly html: string; readonly csp: string },
 ): FastifyReply {
-  // What the configuration says in its place stays.
+  // A configured policy stays.
   if (reply.getHeader(CSP) === STRICT_CSP) void reply.header(CSP, of.csp);
   return reply.code(of.code).header('content-type', 'text/html; charset=utf-8').send(of.html);
 }
@@ -40,7 +40,7 @@ const digest = (text: string): string =>
 
 const COMMON_CSP = `default-src 'none'; style-src ${digest(STYLE)}; base-uri 'none'; frame-ancestors 'none'`;
 
-/** Browsers follow the redirects of a form only where the policy names them, so none is excluded. */
+/** Browsers follow redirects of a form only to hosts in the policy, so all are allowed. */
 export const POSTING_CSP = `${COMMON_CSP}; script-src ${digest(SUBMIT)}; form-action https: http:`;
 
 function page(title: string, body: string): string {

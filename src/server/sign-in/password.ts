@@ -1,6 +1,6 @@
 /**
- * `POST /auth/password/login`: a form of the sign-in page, which begins a session of the browser, or
- * JSON of a program, which is answered with the key.
+ * `POST /auth/password/login`: a form of the sign-in page, which begins a browser session, or JSON of a
+ * program, which gets the key.
  */
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';

@@ -1,6 +1,6 @@
 /**
- * `POST /auth/providerE/login {token}`: for a provider that gives people tokens to show. The token is
- * used to ask the provider whose it is, and kept nowhere.
+ * `POST /auth/providerE/login {token}`: for a provider whose users show a token. The token is used to ask
+ * the provider for its user, and not stored.
  */
 import type { FastifyInstance } from 'fastify';
 import { FailedLogins } from '../../auth/index.ts';
@@ -13,7 +13,7 @@ import { readFields } from './forms.ts';
 
 const ID = 'providerE';
 const MOST_BYTES = 16 * 1024;
-/** Tokens of one address that the provider is asked about in vain; each is a request to it. */
+/** Limit of failed tokens per address, because each one is a request to the provider. */
 const RATE = { burst: 20, perSecond: 1 / 5 };
 
 export function registerProviderToken(app: FastifyInstance, deps: ServerDependencies): void {

@@ -1,6 +1,6 @@
 /**
- * `/auth/<connector>/…`: to a provider and back. Strangers come here, so that nothing of a request
- * is answered with, and nothing of it is looked at before the attempt that it belongs to is known.
+ * `/auth/<connector>/…`: to a provider and back. These routes are public: responses repeat nothing of a
+ * request, and its content is not used before its attempt is known.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FailedLogins } from '../../auth/index.ts';
@@ -26,9 +26,9 @@ import { registerPassword } from './password.ts';
 import { registerProviderToken } from './provider-token.ts';
 import { registerSession } from './session.ts';
 
-/** Attempts that one address may begin at once, and then one a second. */
+/** Attempts that one address may begin at once, then one per second. */
 const BEGIN_RATE = { burst: 60, perSecond: 1 };
-/** A SAML response in base64 has room in it. */
+/** Large enough for a SAML response in base64. */
 const MOST_FORM_BYTES = 384 * 1024;
 
 export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): void {
@@ -73,7 +73,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
         const { request, reply } = exchange;
         const id = idOf(request);
         const fields = await deps.signIn.post(id, callbackOf(exchange, readForm(request)));
-        // The cookie that proves the browser comes with requests from our own pages only.
+        // The cookie that identifies the browser comes only with requests from our own pages.
         return follow(reply, { kind: 'post', url: `/auth/${id}/finish`, fields });
       },
     }),
@@ -135,7 +135,7 @@ function callbackOf({ deps, request }: Exchange, form: URLSearchParams): Callbac
   return { url: new URL(request.url, deps.signIn.baseUrl), form };
 }
 
-/** Cookie of the browser for the attempt that `state` belongs to. */
+/** Cookie of the browser for the attempt of `state`. */
 function ofBrowser({ deps, request }: Exchange, state: string | null) {
   return {
     cookie: cookieOf(deps, request, 'login'),
@@ -143,7 +143,7 @@ function ofBrowser({ deps, request }: Exchange, state: string | null) {
   };
 }
 
-/** The browser gets its key, and goes where it wanted to. */
+/** Gives the browser its key, and redirects to its page. */
 async function welcome(
   exchange: Exchange,
   of: ReturnType<typeof ofBrowser> & { method: 'GET' | 'POST'; form: URLSearchParams },
@@ -164,7 +164,7 @@ async function welcome(
   return reply.redirect(returnTo, 303);
 }
 
-/** First here, where it counts, and then at the provider. */
+/** Ends the session here first, and then at the provider. */
 async function signOut(exchange: Exchange): Promise<FastifyReply> {
   const { deps, request, reply, facts } = exchange;
   refuseOtherSites(deps, request);

@@ -1,7 +1,6 @@
 /**
- * `GET /auth/session`: who uses the browser, and what its pages send with changes. `POST
- * /auth/token {key}`: whether a key works, and whose it is. `POST /auth/revoke {key}`: the end of a key
- * that was made by signing in.
+ * `GET /auth/session`: the session of the browser, and the CSRF token for changes. `POST /auth/token
+ * {key}`: validity and holder of a key. `POST /auth/revoke {key}`: ends a login key.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { User } from '../../apimachinery/index.ts';
@@ -53,7 +52,7 @@ export function registerSession(app: FastifyInstance, deps: ServerDependencies):
       signsIn: false,
       refuse: asStatus,
       work: async ({ request, reply, facts }) => {
-        // Whoever has a key may end it.
+        // The holder of a key may end it.
         const found = deps.authenticate(readFields(request).get('key') ?? '');
         if ('message' in found) throw refused(deps, request);
         const { name, accessKey } = found.user;

@@ -1,7 +1,7 @@
 /**
- * The style sheet of the pages. Colors of the configuration are registered properties, so that one
- * that a browser does not know leaves its default; text on them is black or white, whichever has the
- * higher contrast: at L* = 49.44 both have 4.6 : 1.
+ * Style sheet of the pages. Configured colors are registered properties, so that an unsupported color
+ * falls back to its default. Text on them is black or white, whichever has the higher contrast: at
+ * L* = 49.44 both have 4.6 : 1.
  */
 
 export interface Colors {

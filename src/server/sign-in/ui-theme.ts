@@ -1,7 +1,7 @@
 /**
- * How the pages look (`uiSettings`, spec section 2.8.10). Everything here was checked when the
- * configuration was; it is checked once more, because a page that asks for passwords is the wrong
- * place to find out that a rule has a hole. What does not pass is left out.
+ * Theme of the pages (`uiSettings`, spec section 2.8.10). The configuration was validated before; it is
+ * checked again here, because a page that asks for passwords must not depend on a single check. Invalid
+ * parts are left out.
  */
 import { createHash } from 'node:crypto';
 import type { UISettingsConfig } from '../../config/index.ts';
@@ -12,7 +12,7 @@ import { legalText } from './legal-text.ts';
 import { stylesheet } from './stylesheet.ts';
 
 export interface UiTheme {
-  /** Absent: the mark of gitplane. */
+  /** Absent: the gitplane logo. */
   readonly logo: string | undefined;
   /** For narrow windows; absent: the same as `logo`. */
   readonly smallLogo: string | undefined;
@@ -27,9 +27,9 @@ export interface UiTheme {
 }
 
 export interface PolicyNeeds {
-  /** Whether the page loads `customJavaScript`. */
+  /** True if the page loads `customJavaScript`. */
   readonly scripts: boolean;
-  /** Where its forms may lead beside this host, redirects included. */
+  /** Form targets beside this host, redirects included. */
   readonly formTargets?: readonly string[];
 }
 
@@ -84,7 +84,7 @@ interface PolicyParts extends Pick<UiTheme, 'style' | 'customCss' | 'customJavaS
   readonly others: readonly string[];
 }
 
-/** Styles and scripts come from the very files that are configured, and from nowhere else. */
+/** Styles and scripts load only from the configured files. */
 function policyOf(parts: PolicyParts): UiTheme['policy'] {
   const { style, images, customCss, customJavaScript, others } = parts;
   const hash = createHash('sha256').update(style).digest('base64');

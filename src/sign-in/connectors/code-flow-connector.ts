@@ -1,4 +1,4 @@
-/** Providers of OAuth that say who somebody is at an API, to whoever has a token of theirs. */
+/** OAuth providers that return the identity from an API, for an access token. */
 import type { Connector, ProvidedIdentity } from '../connector.ts';
 import type { CodeFlow } from './code-flow.ts';
 import { withProviderTimeout } from './provider-timeout.ts';

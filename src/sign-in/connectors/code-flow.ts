@@ -1,6 +1,6 @@
 /**
- * The authorization code flow of OAuth 2 with PKCE (RFC 6749, 7636, 9207), on openid-client. ID
- * tokens are handed on unread: providers differ in who issues them, and their connectors verify them.
+ * The authorization code flow of OAuth 2 with PKCE (RFC 6749, 7636, 9207), on openid-client. ID tokens are
+ * returned unverified: issuers differ between providers, so each connector verifies its own.
  */
 import type { Configuration } from 'openid-client';
 import { isRecord } from '../../apimachinery/index.ts';
@@ -11,7 +11,7 @@ import { readAnswer } from './provider-responses.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface CodeFlowOptions {
-  /** What `iss` of a callback has to be where the provider sends one; undefined: it varies. */
+  /** Expected `iss` of a callback, if the provider sends one; undefined: it varies. */
   readonly issuer: string | undefined;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
@@ -24,14 +24,14 @@ export interface CodeFlowOptions {
 }
 
 export interface CodeFlow {
-  /** Where the browser goes; `further` are parameters of the provider. */
+  /** URL for the browser; `further` are parameters of the provider. */
   authorizationUrl(
     transaction: LoginTransaction,
     further?: Readonly<Record<string, string>>,
   ): Promise<string>;
   /** Throws SignInError. */
   exchange(transaction: LoginTransaction, callback: Callback, signal: AbortSignal): Promise<Tokens>;
-  /** Throws SignInError, final when the grant is over. */
+  /** Throws SignInError, final when the grant has ended. */
   renew(refreshToken: string, signal: AbortSignal): Promise<Tokens>;
 }
 
@@ -92,7 +92,7 @@ function configurationOf(client: OpenidClient, options: CodeFlowOptions): Config
   return config;
 }
 
-/** As the provider was told, with what it sent: the daemon may be reached by another name. */
+/** Redirect URI as registered, with the received query: the request may use another host name. */
 function callbackUrl(
   { issuer }: CodeFlowOptions,
   { redirectUri }: LoginTransaction,
@@ -104,7 +104,7 @@ function callbackUrl(
   return url;
 }
 
-/** What RFC 6749 (section 5.1) says of an answer. */
+/** Checks a token response (RFC 6749, section 5.1). */
 interface Granted {
   readonly access_token: string;
   readonly refresh_token?: string;
@@ -151,7 +151,7 @@ async function withGrant(
   };
 }
 
-/** Refusals that say nothing of the person: ours to mend, or over in a while. */
+/** Errors that say nothing about the user: misconfiguration or temporary failure. */
 const NOT_THE_PERSON = new Set([
   'incorrect_client_credentials',
   'invalid_client',
@@ -165,7 +165,7 @@ const NOT_THE_PERSON = new Set([
   'unsupported_grant_type',
 ]);
 
-/** Errors of the library hold whole answers, tokens included: nothing of them is handed on but a word. */
+/** Errors of the library contain whole responses, tokens included: only the error code is passed on. */
 function grantProblem(error: unknown, origin: string, isAsked: boolean): SignInError {
   const known = causesOf(error).find((cause) => cause instanceof SignInError);
   if (known !== undefined) return known;
@@ -192,7 +192,7 @@ function grantProblem(error: unknown, origin: string, isAsked: boolean): SignInE
   });
 }
 
-/** `error` of RFC 6749, from the callback, from an error, or from an answer that only looks well. */
+/** `error` of RFC 6749, from the callback, an error, or a response with status 200. */
 function errorWord(error: unknown): string | undefined {
   for (const cause of causesOf(error)) {
     const candidates = [cause, isRecord(cause) ? cause['body'] : undefined];

@@ -1,6 +1,6 @@
 /**
- * The connectors of the configuration in force. A change of one block replaces one connector; what
- * cannot be built now is tried again in the background, and nobody else waits for it.
+ * Connectors of the configuration in force. A changed block replaces its connector. A connector that cannot
+ * be built is retried in the background, and does not delay others.
  */
 
 import type { PlatformConfig, PlatformConfigSource } from '../../config/index.ts';
@@ -12,24 +12,24 @@ import { type BlockName, type ConnectorFactories, FACTORIES } from './factories.
 export interface ConnectorSetOptions {
   readonly config: PlatformConfigSource;
   readonly clock: { now(): number };
-  /** Base URL for a configuration: callbacks are below it. */
+  /** Base URL of a configuration, for callbacks. */
   baseUrl(config: PlatformConfig): string;
-  /** What an operator should know of a connector; never a secret. */
+  /** Warns the operator about a connector; never with a secret. */
   warn(id: string, message: string): void;
-  /** Ours when absent. */
+  /** Absent: the built-in connectors. */
   readonly factories?: ConnectorFactories;
-  /** Between tries to build one; the default when absent. */
+  /** Retry interval; absent: the default. */
   readonly retryMs?: (tries: number) => number;
 }
 
 export interface ConnectorState {
   readonly id: string;
   readonly type: BlockName;
-  /** Why it does not work now; undefined: it does, or is being built. */
+  /** Reason why it does not work; undefined: it works, or is being built. */
   readonly problem: string | undefined;
 }
 
-/** A block with what it becomes. */
+/** A block with its connector. */
 interface Wanted {
   readonly id: string;
   readonly type: BlockName;
@@ -57,14 +57,14 @@ export class ConnectorSet {
     this.#options = options;
   }
 
-  /** To be called when it is known where the platform is reached. */
+  /** Call when the base URL of the platform is known. */
   start(): void {
     const { config } = this.#options;
     this.#follow(config.current);
     this.#stop = config.subscribe((now) => this.#follow(now));
   }
 
-  /** Whether the configuration has a connector of that id. */
+  /** True if the configuration has the connector. */
   has(id: string): boolean {
     return this.#slots.has(id);
   }
@@ -78,8 +78,8 @@ export class ConnectorSet {
   }
 
   /**
-   * Waits for one that is being built. Throws SignInError: 404 for an id that nobody configured,
-   * 503 while it cannot be built. Whoever has it releases it.
+   * Returns a connector, waiting while it is built. Throws SignInError: 404 if it is not configured, 503
+   * while it cannot be built. The caller must release it.
    */
   async use(id: string): Promise<ConnectorUse> {
     const slot = this.#slots.get(id);
@@ -133,7 +133,7 @@ export class ConnectorSet {
     });
   }
 
-  /** What is under way ends with it; nothing new begins. */
+  /** Aborts work in progress, and starts nothing new. */
   #retire(slot: ConnectorSlot): void {
     const closing = slot.close().finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);

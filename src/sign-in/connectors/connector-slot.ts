@@ -1,14 +1,14 @@
-/** One connector from its first try to be built until nobody uses it any more. */
+/** Life of one connector, from the first attempt to build it until its last user has released it. */
 import { backoffAfter } from '../../concurrency/index.ts';
 import type { AnyConnector } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 
-/** A connector while something is done with it. */
+/** A connector in use. */
 export interface ConnectorUse {
   readonly connector: AnyConnector;
-  /** Another one after each change of its block: what began with one is not ended with another. */
+  /** Differs after each change of the block: an attempt must end with the connector that began it. */
   readonly generation: number;
-  /** Where its provider sends browsers back to. */
+  /** Redirect URI at the provider. */
   readonly redirectUri: string;
   release(): void;
 }
@@ -16,7 +16,7 @@ export interface ConnectorUse {
 export interface SlotOptions {
   readonly id: string;
   readonly type: string;
-  /** What it is built from, as one text. */
+  /** Serialised configuration of the connector. */
   readonly madeFrom: string;
   readonly generation: number;
   readonly redirectUri: string;
@@ -28,15 +28,15 @@ export interface SlotOptions {
 export interface ConnectorSlot extends Pick<SlotOptions, 'id' | 'type' | 'madeFrom'> {
   readonly problem: string | undefined;
   use(): Promise<ConnectorUse>;
-  /** Resolves when what used it has ended and it is closed. Never rejects. */
+  /** Resolves when all users have released the connector and it is closed. Never rejects. */
   close(): Promise<void>;
 }
 
 const BACKOFF = { firstMs: 5_000, lastMs: 5 * 60_000 };
-/** Whoever clicked does not wait longer for one that is being built. */
-const PATIENCE_MS = 8_000;
+/** Time limit for a sign-in to wait for a connector that is being built. */
+const BUILD_TIMEOUT_MS = 8_000;
 
-/** Begins to build it at once. */
+/** Builds the connector at once. */
 export function openSlot(options: SlotOptions): ConnectorSlot {
   return new Slot(options);
 }
@@ -105,7 +105,7 @@ class Slot implements ConnectorSlot {
     if (this.#building === undefined) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, PATIENCE_MS);
+      timer = setTimeout(resolve, BUILD_TIMEOUT_MS);
     });
     await Promise.race([this.#building, late]);
     clearTimeout(timer);
@@ -127,7 +127,7 @@ class Slot implements ConnectorSlot {
       this.#problem = undefined;
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      // Once for each way to fail, not for each try.
+      // Log each kind of failure once, not each attempt.
       if (problem !== this.#problem) warn(`cannot be used: ${problem}`);
       this.#problem = problem;
       if (this.#closed) return;

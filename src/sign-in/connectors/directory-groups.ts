@@ -30,7 +30,7 @@ export interface DirectoryOptions {
   readonly clock: { now(): number };
 }
 
-/** Addresses of the groups that an address is directly in. Throws SignInError, never final: it is not about the person. */
+/** Addresses of the direct groups of an address. Throws SignInError, never final: failures are not about the user. */
 export type DirectoryGroups = (email: string, signal: AbortSignal) => Promise<string[]>;
 
 export function directoryGroups(options: DirectoryOptions): DirectoryGroups {
@@ -56,7 +56,7 @@ async function groupsOf(email: string, api: ReturnType<typeof jsonApi>): Promise
     return next && `${place}&pageToken=${encodeURIComponent(next)}`;
   };
   const first = await api.get(place);
-  // An address that the directory does not know is in none of its groups.
+  // An address unknown to the directory has no groups.
   if (first.status === 404) return [];
   if (first.status === 401 || first.status === 403) {
     throw refused(
@@ -64,7 +64,7 @@ async function groupsOf(email: string, api: ReturnType<typeof jsonApi>): Promise
     );
   }
   for await (const page of pagesFrom(api, first, nextOf)) {
-    // Without groups there is no list.
+    // The list is absent without groups.
     if (recordOf(page)['groups'] === undefined) continue;
     groups.push(...recordsOf(page, 'groups').flatMap((group) => textOf(group['email']) ?? []));
   }
@@ -131,7 +131,7 @@ function accountIn(path: string): ServiceAccount {
   return { email, key, header: kid === undefined ? {} : { kid } };
 }
 
-/** Errors of the parser quote what they read, so none is handed on. */
+/** Errors of the parser quote their input, so they are not passed on. */
 function jsonIn(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));

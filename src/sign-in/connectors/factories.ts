@@ -1,6 +1,6 @@
 /**
- * How the blocks of the configuration become connectors: one line a block. Each loads its module,
- * and with it the library that it needs, when a configuration has the block.
+ * Factories of connectors, one per block of the configuration. Each loads its module, with the library
+ * that it needs, only if a configuration has the block.
  */
 import type { AuthConfig } from '../../config/index.ts';
 import type { AnyConnector, ConnectorContext } from '../connector.ts';
@@ -17,8 +17,8 @@ export interface ConnectorBlocks
 export type BlockName = keyof ConnectorBlocks;
 
 /**
- * Rejects when the connector cannot be built now, such as while discovery does not answer: it is
- * tried again in the background, until the configuration changes.
+ * Rejects when the connector cannot be built, such as while discovery fails: it is retried in the
+ * background until the configuration changes.
  */
 export type ConnectorFactory<Block> = (
   id: string,

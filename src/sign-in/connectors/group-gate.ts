@@ -1,7 +1,7 @@
-/** Who gets in for a group. */
+/** Admission by group membership. */
 import { SignInError } from '../sign-in-error.ts';
 
-/** Those of the groups that are listed. An empty list lets everybody in; otherwise throws SignInError for none. */
+/** Groups that are in the list; an empty list admits everyone. Throws SignInError if none is. */
 export function listedGroups(groups: readonly string[], listed: readonly string[]): string[] {
   const wanted = new Set(listed);
   const found = groups.filter((group) => wanted.has(group));

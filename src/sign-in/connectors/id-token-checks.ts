@@ -1,11 +1,11 @@
-/** Checks that the libraries leave out for an ID token whose signature was verified (OpenID Connect Core, 3.1.3). */
+/** Checks of a verified ID token that the libraries omit (OpenID Connect Core, 3.1.3). */
 import { createHash } from 'node:crypto';
 import { decodeProtectedHeader, type JWTPayload } from 'jose';
 
-/** Keys of a provider are fetched again after this: one that it withdrew verifies nothing for longer. */
+/** Cache time of a provider's keys: a withdrawn key verifies nothing after it. */
 export const KEYS_LIVE_MS = 60_000;
 
-/** Difference between the clock of the provider and ours. */
+/** Tolerated difference between the clocks of the provider and this machine. */
 const LEEWAY_SECONDS = 60;
 
 /** `alg` of a signature → its hash; Ed25519 uses SHA-512 within. */
@@ -15,7 +15,7 @@ const HASHES: readonly (readonly [RegExp, string])[] = [
   [/512$|^Ed/, 'sha512'],
 ];
 
-/** Undefined when nothing is wrong. Never repeats a claim. */
+/** Problem of the claims, which repeats none of them; undefined: there is none. */
 export function idTokenProblem(
   { iat, at_hash: atHash }: JWTPayload,
   of: {

@@ -1,6 +1,6 @@
 /**
- * ID tokens (OpenID Connect Core, 3.1.3.7) of providers whose issuer openid-client cannot be told
- * beforehand. The signature is always verified, whatever way the token came.
+ * ID tokens (OpenID Connect Core, 3.1.3.7) of providers whose issuer openid-client cannot be configured
+ * with. The signature is always verified, also for a token from the token endpoint.
  */
 import { createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
 import type { ProviderHttp } from '../provider-http.ts';
@@ -9,11 +9,11 @@ import { idTokenProblem, KEYS_LIVE_MS } from './id-token-checks.ts';
 
 export interface IdTokenRules {
   readonly clientId: string;
-  /** Whether the token may have been issued by whom it says. */
+  /** True if the token may come from its issuer. */
   isIssuer(claims: JWTPayload): boolean;
   /** Undefined: none is expected, as after a refresh. */
   readonly nonce?: string | undefined;
-  /** That came with the token. */
+  /** Access token that came with the ID token. */
   readonly accessToken: string;
   /** Unix time in ms. */
   readonly now: number;
@@ -23,7 +23,7 @@ export type IdTokenReader = (token: string, rules: IdTokenRules) => Promise<JWTP
 
 const SKEW_SECONDS = 30;
 
-/** Keys are fetched at the first token, after a minute, and again for a key that is not known. */
+/** Keys are fetched at the first token, after a minute, and for an unknown key. */
 export function idTokenReader(jwksUrl: string, http: ProviderHttp): IdTokenReader {
   const open = () =>
     createRemoteJWKSet(new URL(jwksUrl), {
@@ -63,7 +63,7 @@ function bad(why: string): SignInError {
   });
 }
 
-/** Errors of the library may show claims; their codes do not. */
+/** Errors of the library may contain claims; their codes do not. */
 function codeOf(error: unknown): string {
   const code = (error as { code?: unknown }).code;
   return typeof code === 'string' ? code : 'it cannot be read';

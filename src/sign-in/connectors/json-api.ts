@@ -1,25 +1,25 @@
 /**
- * The API of a provider, asked with a bearer token. The token goes to the origin of the API and
- * nowhere else: not after a redirect, and not to a next page that the answer says is elsewhere.
+ * JSON API of a provider with a bearer token. The token is sent only to the origin of the API: not after a
+ * redirect, and not to a next page on another origin.
  */
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { busy, type ProviderAnswer, readAnswer } from './provider-responses.ts';
 
 export interface JsonApi {
-  /** `place`: below the base, beginning with `/`, or a whole URL of the same origin. */
+  /** `place`: path below the base, or a whole URL of the same origin. */
   get(place: string): Promise<ProviderAnswer>;
   post(place: string, body: unknown): Promise<ProviderAnswer>;
 }
 
 export interface JsonApiOptions {
   readonly http: ProviderHttp;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly base: string;
   readonly token: string;
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether an answer asks for fewer requests; 429 always does. */
+  /** True if a response asks for fewer requests; 429 always does. */
   readonly isBusy?: (answer: ProviderAnswer) => boolean;
 }
 
@@ -62,10 +62,10 @@ function placeIn(base: string, place: string): string {
   });
 }
 
-/** Far more than anybody's groups take; a provider that goes on for ever is stopped. */
+/** Limit of pages, far above any real list; stops a provider that returns pages endlessly. */
 const MOST_PAGES = 100;
 
-/** An answer and those after it; `nextOf` finds the link, relative ones included. */
+/** A response and its next pages; `nextOf` finds the link, which may be relative. */
 export async function* pagesFrom(
   api: JsonApi,
   first: ProviderAnswer | Promise<ProviderAnswer>,

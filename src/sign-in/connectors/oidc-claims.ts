@@ -1,4 +1,4 @@
-/** From the claims of a provider to an identity (spec section 2.8.2). Pure. */
+/** Converts the claims of a provider to an identity (spec section 2.8.2). Pure. */
 import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
 import type { OIDCConfig } from '../../config/index.ts';
 import type { ProvidedIdentity } from '../connector.ts';
@@ -17,7 +17,7 @@ type ClaimRules = Pick<
   | 'groups'
 >;
 
-/** What says who issued the token, for whom and until when; UserInfo never says it. */
+/** Protocol claims of the token, which UserInfo must not override. */
 const OF_THE_TOKEN = ['iss', 'aud', 'sub', 'exp', 'iat', 'nbf', 'nonce', 'azp', 'auth_time', 'acr'];
 
 /** The claims of the ID token, with those of UserInfo over them. */
@@ -27,7 +27,7 @@ export function mergedClaims(idToken: Claims, userInfo: Claims): Claims {
   return Object.fromEntries([...Object.entries(idToken), ...further, ...own]);
 }
 
-/** Throws SignInError 403 for who does not get in, and where a claim that counts is not there. */
+/** Throws SignInError 403 for an identity that is not admitted, or without a required claim. */
 export function identityOf(
   claims: Claims,
   rules: ClaimRules,
@@ -55,8 +55,8 @@ export function identityOf(
 }
 
 /**
- * The operator chose the claim, and `email_verified` vouches for it, unless the provider says it of the
- * claim itself: `mail_verified` of `mail`.
+ * `email_verified` counts for the configured claim, unless the provider states it for the claim itself, as
+ * `mail_verified` for `mail`.
  */
 function isVerified(claims: Claims, name: string): boolean {
   const own = `${name}_verified`;
@@ -67,7 +67,7 @@ function own(claims: Claims, name: string | undefined): string | undefined {
   return name === undefined || name === '' ? undefined : text(claims[name]);
 }
 
-/** A mail address can be given to somebody else, so it is an id only where it was verified. */
+/** A mail address can be reassigned, so it is an id only if it was verified. */
 function userIdOf(claims: Claims, { usernameClaim }: ClaimRules): string {
   const name = usernameClaim || 'sub';
   const userId = text(claims[name]);
@@ -78,7 +78,7 @@ function userIdOf(claims: Claims, { usernameClaim }: ClaimRules): string {
   return userId;
 }
 
-/** Another name in its place would be one that the operator did not choose. */
+/** No fallback: the operator chose this claim, and not another name. */
 function accountNameOf(
   claims: Claims,
   { platformUsernameClaim: name }: ClaimRules,
@@ -94,7 +94,7 @@ function groupsOf(claims: Claims, rules: ClaimRules, warn: (message: string) => 
   const value = claims[name];
   if (value === undefined || value === null) {
     const sources = claims['_claim_names'];
-    // The token says where else to ask; it does not say whom we may ask.
+    // The token names a URL to ask; following it would let a token choose the target of requests.
     if (isRecord(sources) && name in sources) {
       warn(`${name} is left out of the token, which has too many groups; none of them count`);
     }
@@ -111,7 +111,7 @@ function groupName(value: unknown): string | undefined {
   return isRecord(value) && typeof value['name'] === 'string' ? value['name'] : undefined;
 }
 
-/** Plain values and lists of them: nothing that could be taken for a part of the platform. */
+/** Scalars and lists of them; nothing that could be taken for a part of the platform. */
 function extraClaims(claims: Claims, allowed: readonly string[]): JsonObject {
   const kept = allowed.flatMap((name): [string, JsonValue][] => {
     const value = claims[name];

@@ -1,4 +1,4 @@
-/** A client of an OpenID provider, as its discovery document and the configuration make it. */
+/** Client of an OpenID provider, from its discovery document and the configuration. */
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import type { OIDCConfig } from '../../config/index.ts';
 import { isLoopback, refuseAddress } from '../../outbound/index.ts';
@@ -9,20 +9,20 @@ export type OidcLibrary = typeof import('openid-client');
 
 const TIMEOUT_SECONDS = 10;
 
-/** Signatures that a provider alone can make: `none` is no signature, and HMAC takes our own secret. */
+/** Signatures that only the provider can make: `none` is unsigned, and HMAC uses the client secret. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 const DEFAULT_ALGORITHM = 'RS256';
 
-/** Of a URL that the parser wrote. Plain HTTP is taken nowhere else. */
+/** True for a normalised loopback URL: the only place where plain HTTP is accepted. */
 const PLAIN_LOOPBACK = /^http:\/\/(127(\.\d+){3}|\[::1\]|localhost)(:\d+)?(\/|$)/;
 
-/** The client of now: its keys are those that the provider published in the last minute. */
+/** The current client, with keys that are at most a minute old. */
 export type CurrentClient = () => Configuration;
 
-/** Asks the provider for its metadata. Rejects when it cannot be asked, or is none to be trusted. */
+/** Fetches the metadata of the provider. Rejects if it is unreachable or untrusted. */
 export async function discover(
   library: OidcLibrary,
   block: OIDCConfig,
@@ -36,7 +36,7 @@ export async function discover(
     });
   }
   const ask: CustomFetch = async (url, options) => await of.fetch(url, options as RequestInit);
-  // Nobody is between us and ourselves.
+  // No network lies between this host and itself.
   const isInsecure = isPlainLoopback(issuerUrl);
   const found = await library.discovery(new URL(issuerUrl), clientId, undefined, library.None(), {
     timeout: TIMEOUT_SECONDS,
@@ -55,7 +55,7 @@ export async function discover(
     own[library.customFetch] = ask;
     own.timeout = TIMEOUT_SECONDS;
     if (isInsecure) library.allowInsecureRequests(own);
-    // Without it the library trusts TLS, and reads what anybody signed.
+    // Without it, the library trusts TLS and accepts unsigned tokens.
     library.enableNonRepudiationChecks(own);
     return own;
   };
@@ -63,7 +63,7 @@ export async function discover(
   let madeAt = of.clock.now();
   return () => {
     const now = of.clock.now();
-    // The library holds keys for five minutes, each client its own.
+    // The library caches keys for five minutes per client.
     if (Math.abs(now - madeAt) >= KEYS_LIVE_MS) [current, madeAt] = [make(), now];
     return current;
   };
@@ -77,7 +77,7 @@ function isOnLoopback(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }
 
-/** Members of a discovery document that requests and browsers go to, with secrets. */
+/** Endpoints of a discovery document that receive secrets. */
 const ENDPOINTS = [
   'authorization_endpoint',
   'token_endpoint',
@@ -87,9 +87,8 @@ const ENDPOINTS = [
 ];
 
 /**
- * HTTPS, or plain HTTP on the loopback where the issuer is plain HTTP on the loopback as well. Only
- * an issuer on the loopback names it at all: a document from elsewhere must not lead the daemon to
- * what listens beside it.
+ * Requires HTTPS, or plain HTTP on the loopback if the issuer is plain HTTP on the loopback as well. Only a
+ * loopback issuer may name the loopback: a remote document must not direct the daemon to local services.
  */
 function refuseEndpoints(metadata: ServerMetadata, issuer: string): void {
   for (const name of ENDPOINTS) {
@@ -129,7 +128,7 @@ function algorithmsOf(metadata: ServerMetadata): string[] {
   );
 }
 
-/** Basic where nothing is said (RFC 8414, section 2). */
+/** Basic by default (RFC 8414, section 2). */
 function clientAuth(
   library: OidcLibrary,
   { token_endpoint_auth_methods_supported: methods }: ServerMetadata,

@@ -1,6 +1,6 @@
 /**
- * `auth.oidc`: OpenID Connect by the code flow, with PKCE, a nonce, and the issuer of the answer
- * where the provider says it (OpenID Connect Core 1.0; RFC 7636, 9207).
+ * `auth.oidc`: OpenID Connect by the code flow, with PKCE, a nonce, and the issuer of the response if the
+ * provider sends it (OpenID Connect Core 1.0; RFC 7636, 9207).
  */
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
 import type { JsonObject } from '../../apimachinery/index.ts';
@@ -51,12 +51,12 @@ interface Parts {
   readonly client: CurrentClient;
 }
 
-/** What is kept for a refresh, and for signing out at the provider. */
+/** Data for a refresh, and for the sign-out at the provider. */
 interface OidcData extends JsonObject {
   readonly sub: string;
 }
 
-/** An ID token that is longer is no hint that fits into a URL. */
+/** A longer ID token does not fit into a URL as a hint. */
 const LONGEST_HINT = 6 * 1024;
 const DEFAULT_SCOPES = ['email', 'profile'];
 
@@ -89,7 +89,7 @@ class OidcConnector implements Connector {
       nonce: transaction.nonce,
       code_challenge: await library.calculatePKCECodeChallenge(transaction.codeVerifier),
       code_challenge_method: 'S256',
-      // Providers give refresh tokens only to who asks people for them (OpenID Connect Core, 11).
+      // Providers issue refresh tokens only after user approval (OpenID Connect Core, 11).
       ...(scopes.includes('offline_access') ? { prompt: 'consent' } : {}),
     });
     return { kind: 'redirect', url: url.href };
@@ -129,12 +129,12 @@ class OidcConnector implements Connector {
     const { library, client } = this.#parts;
     const before = known.connectorData as OidcData | undefined;
     const refreshToken = before?.['refreshToken'];
-    // Nothing was given to ask with: the identity holds until the key ends.
+    // Without a refresh token the identity is valid until the key ends.
     if (before === undefined || typeof refreshToken !== 'string') return known;
     try {
       const parameters = this.#tokenParameters();
       const tokens = await library.refreshTokenGrant(client(), refreshToken, parameters);
-      // The old one may be void already, whatever comes next.
+      // The old token may be void already, whatever follows.
       if (tokens.refresh_token !== undefined) {
         await keep({ ...before, refreshToken: tokens.refresh_token });
       }
@@ -161,7 +161,7 @@ class OidcConnector implements Connector {
     const hint = known?.connectorData?.['idToken'];
     return library.buildEndSessionUrl(client(), {
       post_logout_redirect_uri: block.postLogoutRedirectURI,
-      // The library adds the id of the client, which is all that is known without a hint.
+      // The library adds the client id, which is the only hint without an ID token.
       ...(typeof hint === 'string' ? { id_token_hint: hint } : {}),
     }).href;
   }
@@ -196,7 +196,7 @@ class OidcConnector implements Connector {
     return resource ? { resource } : {};
   }
 
-  /** A token for several, or asked for by somebody else, is not for us (OpenID Connect Core, 3.1.3.7). */
+  /** Refuses a token with other audiences, or requested by another client (OpenID Connect Core, 3.1.3.7). */
   #ofUs(tokens: TokenEndpointResponse, claims: IDToken | undefined): IDToken {
     const { clientId } = this.#parts.block;
     if (claims === undefined) throw badToken('there is no ID token');
@@ -206,7 +206,7 @@ class OidcConnector implements Connector {
       throw badToken('it is for several, and does not say who asked for it');
     }
     const { id_token: idToken = '', access_token: accessToken } = tokens;
-    // The library reads the clock of the system for the other times.
+    // The library uses the system clock for the other times.
     const problem = idTokenProblem(claims, { idToken, accessToken, now: Date.now() });
     if (problem !== undefined) throw badToken(problem);
     return claims;
@@ -224,10 +224,10 @@ function anotherSubject(): SignInError {
   return badToken('it is about somebody else than before');
 }
 
-/** Words that providers answer with, which are no text of a stranger (RFC 6749, section 5.2). */
+/** Error codes of providers, which are safe to repeat (RFC 6749, section 5.2). */
 const ERROR_CODE = /^[a-z_]{1,64}$/;
 
-/** Whose fault it is, without repeating what came from outside. */
+/** Classifies an error without repeating outside text. */
 function described(library: OidcLibrary, error: unknown): SignInError {
   const own = signInErrorIn(error);
   if (own !== undefined) return own;
@@ -264,7 +264,7 @@ function described(library: OidcLibrary, error: unknown): SignInError {
   });
 }
 
-/** The library wraps what our own fetch threw. */
+/** The library wraps errors of the fetch function. */
 function signInErrorIn(error: unknown): SignInError | undefined {
   if (error instanceof SignInError) return error;
   const cause = error instanceof Error ? error.cause : undefined;

@@ -1,6 +1,6 @@
 /**
- * Organizations and teams of providerA (spec 2.8.3): being in one organization that names no teams,
- * or in one listed team of an organization that does, is enough.
+ * Organizations and teams of providerA (spec 2.8.3). A user is admitted as a member of one organization
+ * without listed teams, or of one listed team.
  */
 import { isRecord } from '../../apimachinery/index.ts';
 import type { ProviderAConfig } from '../../config/index.ts';
@@ -18,13 +18,13 @@ export interface OrganizationQuestion {
 }
 
 interface Team {
-  /** Of the organization, in lower case: it is written as one likes. */
+  /** Name of the organization in lower case, since its case does not matter. */
   readonly org: string;
-  /** Its name and not its slug. */
+  /** Name, not slug. */
   readonly name: string;
 }
 
-/** `organization:team`, the organization as the configuration writes it. Throws SignInError for who is in none. */
+/** `organization:team`, with the organization as configured. Throws SignInError without a membership. */
 export async function organizationGroups(
   api: JsonApi,
   question: OrganizationQuestion,

@@ -66,7 +66,7 @@ export function createProviderA(
   });
 }
 
-/** Overload has no status of its own here. */
+/** The API has no status of its own for overload. */
 function isBusy({ status, headers, body }: ProviderAnswer): boolean {
   if (status !== 403) return false;
   const message = isRecord(body) ? body['message'] : undefined;
@@ -91,12 +91,12 @@ async function personOf(api: JsonApi, { isOwnHost }: { isOwnHost: boolean }): Pr
     userId: numericId(answer),
     username: textOf(user['name']) ?? login,
     preferredUsername: login,
-    // Only an address that was verified can be made public.
+    // Only a verified address can be public.
     ...(email === undefined ? { emailVerified: false } : { email, emailVerified: true }),
   };
 }
 
-/** A server of one's own verifies no addresses and says so of all. */
+/** Enterprise servers do not verify addresses, and report all as verified. */
 async function primaryEmail(api: JsonApi, isOwnHost: boolean): Promise<string | undefined> {
   for await (const page of pagesFrom(api, api.get('/user/emails?per_page=100'), linkedNext)) {
     for (const { email, primary, verified } of recordsOf(page)) {

@@ -32,7 +32,7 @@ export function createProviderB(
     tokenUrl: `${base}/oauth/token`,
     clientId: block.clientId ?? '',
     clientSecret: block.clientSecret,
-    // Groups are at an endpoint that takes `openid`.
+    // The groups endpoint requires `openid`.
     scopes: ['read_user', 'openid'],
     http: () => http,
     clock: context.clock,
@@ -82,11 +82,11 @@ async function personOf(api: JsonApi): Promise<Person> {
   };
 }
 
-/** Full paths of the groups one is in, by invitation of one's groups left out. */
+/** Full paths of the user's groups, without those by group invitation. */
 async function groupsOf(api: JsonApi, userId: string): Promise<string[]> {
   const answer = await api.get('/oauth/userinfo');
   const { sub, groups = [] } = recordOf(answer);
-  // Servers of old give a hash here.
+  // Old servers return a hash here.
   if (typeof sub === 'string' && /^\d+$/.test(sub) && sub !== userId) {
     throw unexpected(answer.url, 'groups of somebody else');
   }

@@ -36,7 +36,7 @@ export function createProviderC(
     tokenUrl: 'https://oauth2.googleapis.com/token',
     clientId,
     clientSecret: block.clientSecret,
-    // The directory is asked by the address.
+    // The directory is queried by address.
     scopes: [...new Set(['openid', ...block.scopes, ...(groupsOf ? ['email'] : [])])],
     http: () => http,
     clock: context.clock,
@@ -70,7 +70,7 @@ export function createProviderC(
       const old = tokensOf(known);
       let account = knownAccount(known);
       let tokens = old;
-      // Only a renewal tells whether the account is still there.
+      // Only a token renewal shows if the account still exists.
       if (old.refreshToken !== undefined) {
         tokens = { ...old, ...(await flow.renew(old.refreshToken, signal)) };
         await keep(keptData(account, tokens));
@@ -93,11 +93,11 @@ export function createProviderC(
   };
 }
 
-/** `hd` is a hint for the page of the provider: the claim is what is checked. */
+/** `hd` is only a hint for the page of the provider: the claim is checked. */
 function furtherParameters(hostedDomains: readonly string[]): Record<string, string> {
   const [first, ...others] = hostedDomains;
   return {
-    // A refresh token comes at the first consent alone, unless it is asked for anew.
+    // The provider returns a refresh token only at the first consent, unless it is asked for again.
     access_type: 'offline',
     prompt: 'consent',
     ...(first === undefined ? {} : { hd: others.length > 0 ? '*' : first }),
@@ -109,11 +109,11 @@ interface Account {
   readonly username?: string;
   readonly email?: string;
   readonly emailVerified?: boolean;
-  /** Of the organization that the account belongs to; none for those of private people. */
+  /** Domain of the account's organization; absent for private accounts. */
   readonly hostedDomain?: string;
 }
 
-/** Claims that are not there leave out what they are about, so that what was known before stays. */
+/** Absent claims are skipped, so that earlier values stay. */
 function accountOf(claims: JWTPayload): Account {
   const email = textOf(claims['email']);
   const username = textOf(claims['name']) ?? email;
@@ -170,8 +170,8 @@ async function admitted(
 }
 
 /**
- * Whether the address is the account's own. Anybody could once open a private account with the
- * address they had at work, and keep it when the address went to somebody else.
+ * True if the address belongs to the account itself. A private account could once be opened with an address
+ * at work, and keeps it when the address is reassigned.
  */
 function isOwnAddress({ email = '', emailVerified, hostedDomain }: Account): boolean {
   return emailVerified === true && (hostedDomain !== undefined || /@gmail\.com$/i.test(email));

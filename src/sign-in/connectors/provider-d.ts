@@ -34,7 +34,7 @@ export function createProviderD(
   const http = (context.http ?? providerHttp)();
   const readIdToken = idTokenReader(`${LOGIN}/${tenant}/discovery/v2.0/keys`, http);
   const flow = codeFlow({
-    // It names the tenant of the account, which is not known beforehand.
+    // The issuer names the tenant of the account, which is unknown beforehand.
     issuer: undefined,
     authorizeUrl: `${LOGIN}/${tenant}/oauth2/v2.0/authorize`,
     tokenUrl: `${LOGIN}/${tenant}/oauth2/v2.0/token`,
@@ -98,12 +98,12 @@ export function createProviderD(
   };
 }
 
-/** The issuer is the tenant that the token says it is from. */
+/** The issuer is the tenant in the token. */
 function isIssuer({ iss, tid }: JWTPayload): boolean {
   return typeof tid === 'string' && UUID.test(tid) && iss === `${LOGIN}/${tid}/v2.0`;
 }
 
-/** Nobody gets in from elsewhere, whatever the page of the provider let through. */
+/** Refuses other tenants, even if the page of the provider admitted them. */
 function checkTenant(tenant: string, tid: string): void {
   const isPersonal = tid === PERSONAL_TENANT;
   const isGood =
@@ -130,7 +130,7 @@ async function personOf(
   return {
     userId,
     username: textOf(me['displayName']) ?? principal ?? userId,
-    // Nobody verified it: the tenant's administrator writes what they like, and guests have one made up.
+    // Unverified: the tenant's administrator sets it freely, and guests have a made-up one.
     ...(principal === undefined ? {} : { preferredUsername: principal, email: principal }),
     emailVerified: false,
   };

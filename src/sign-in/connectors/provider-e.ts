@@ -1,6 +1,6 @@
 /**
- * providerE (spec 2.8.1): Rancher. People sign in with an API key of theirs, which is used to ask who
- * they are and then dropped. No key goes to another host than the configured one.
+ * providerE (spec 2.8.1): Rancher. Users sign in with one of their API keys, which is used to ask for their
+ * identity and then dropped. Keys are sent only to the configured host.
  */
 import { isRecord } from '../../apimachinery/index.ts';
 import type { AuthConfig } from '../../config/index.ts';
@@ -52,7 +52,7 @@ export function createProviderE(
   };
 }
 
-/** Exactly one: whoever may list users would else be taken for the first of them. */
+/** Exactly one: an administrator, who can list all users, would otherwise get the first of them. */
 function personOf(
   answer: ProviderAnswer,
 ): Pick<ProvidedIdentity, 'userId' | 'username' | 'preferredUsername'> {
@@ -79,7 +79,7 @@ function accountOf(
   };
 }
 
-/** Ids of the group principals that the caller has: their names are not unique. */
+/** Ids of the caller's group principals, because their names are not unique. */
 async function groupsOf(api: JsonApi): Promise<string[]> {
   const groups = new Set<string>();
   for await (const page of pagesFrom(api, api.get('/v3/principals'), nextPage)) {
@@ -96,7 +96,7 @@ function nextPage(answer: ProviderAnswer): string | undefined {
   return isRecord(pagination) ? textOf(pagination['next']) : undefined;
 }
 
-/** With the key of the platform; groups stay as they were, since only their own token tells them. */
+/** Uses the key of the platform. Groups stay unchanged, since only the user's own token shows them. */
 async function stillEnabled(known: ProvidedIdentity, api: JsonApi): Promise<ProvidedIdentity> {
   const answer = await api.get(`/v3/users/${encodeURIComponent(known.userId)}`);
   if (answer.status === 404) throw disabled();

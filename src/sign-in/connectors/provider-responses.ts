@@ -1,4 +1,4 @@
-/** What answers of providers mean for whoever signs in, whatever they are about. */
+/** Interpretation of provider responses for sign-in. */
 import { isRecord } from '../../apimachinery/index.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { TOKEN_REFUSED } from './tokens.ts';
@@ -7,11 +7,11 @@ export interface ProviderAnswer {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed JSON; undefined where there is none. */
+  /** Parsed JSON; undefined: there is none. */
   readonly body: unknown;
 }
 
-/** Reads an answer. Throws SignInError for what is no answer to the question: redirects, overload, faults. */
+/** Reads a response. Throws SignInError for redirects, overload and faults. */
 export async function readAnswer(url: string, response: Response): Promise<ProviderAnswer> {
   const { origin } = new URL(url);
   const { status, headers } = response;
@@ -29,7 +29,7 @@ export function busy(origin: string): SignInError {
   });
 }
 
-/** The body of an answer with status 200. Throws SignInError for every other one. */
+/** Body of a response with status 200. Throws SignInError for any other status. */
 export function bodyOf({ url, status, body }: ProviderAnswer): unknown {
   const { origin } = new URL(url);
   if (status === 200 && body !== undefined) return body;
@@ -46,7 +46,7 @@ export function bodyOf({ url, status, body }: ProviderAnswer): unknown {
   throw unexpected(url, status === 200 ? 'no JSON' : `status ${status}`);
 }
 
-/** `what` names no value. */
+/** `what` contains no value. */
 export function unexpected(url: string, what: string): SignInError {
   const { origin, pathname } = new URL(url);
   const message = `${origin}${pathname} gave an answer that was not expected: ${what}`;
@@ -60,7 +60,7 @@ export function recordOf(answer: ProviderAnswer): Record<string, unknown> {
   return body;
 }
 
-/** The records of a list, be it the body or one of its fields. Throws SignInError where there is no list. */
+/** Records of a list, which is the body or one of its fields. Throws SignInError if there is no list. */
 export function recordsOf(answer: ProviderAnswer, field?: string): Record<string, unknown>[] {
   const list = field === undefined ? bodyOf(answer) : recordOf(answer)[field];
   if (!Array.isArray(list)) throw unexpected(answer.url, 'no list');
@@ -72,7 +72,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The id of an account that is a number. Throws SignInError: nobody may be let in without one. */
+/** Numeric account id. Throws SignInError: nobody is admitted without an id. */
 export function numericId(answer: ProviderAnswer): string {
   const { id } = recordOf(answer);
   if (!Number.isSafeInteger(id) || Number(id) <= 0) throw unexpected(answer.url, 'no numeric id');

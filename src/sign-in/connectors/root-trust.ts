@@ -1,15 +1,15 @@
-/** How a provider is reached whose root certificate the configuration names, or has in it. */
+/** Trust in a provider's root certificate from the configuration. */
 import { pemInField, rootsProblem } from '../../kinds/index.ts';
 import { type ProviderHttp, type ProviderTrust, readCertificates } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 
 export interface TrustingHttp {
-  /** A file is read each time, so that a new certificate counts at once. Throws SignInError. */
+  /** Reads a file at each use, so that a new certificate counts at once. Throws SignInError. */
   http(): ProviderHttp;
   close(): Promise<void>;
 }
 
-/** `rootCA`: a path, PEM or base64 of PEM; empty or absent: the roots of the system alone. */
+/** `rootCA`: a path, PEM, or base64 of PEM; empty or absent: only the system roots. */
 export function trustingHttp(
   rootCA: string | undefined,
   make: (trust?: ProviderTrust) => ProviderHttp,

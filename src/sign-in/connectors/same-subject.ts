@@ -1,4 +1,4 @@
-/** What a refresh has to be about: the account that the key was made for. */
+/** Checks that a refresh returns the account that the key was made for. */
 import type { ProvidedIdentity } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 

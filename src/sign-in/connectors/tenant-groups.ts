@@ -1,4 +1,4 @@
-/** Groups of a tenant of providerD (spec 2.8.6), indirect ones included. */
+/** Groups of a tenant of providerD (spec 2.8.6), including indirect ones. */
 import { isRecord } from '../../apimachinery/index.ts';
 import type { ProviderDConfig } from '../../config/index.ts';
 import { SignInError } from '../sign-in-error.ts';
@@ -12,16 +12,15 @@ import {
   unexpected,
 } from './provider-responses.ts';
 
-/** The most that one question may ask the names of. */
+/** Limit of names per request. */
 const AT_ONCE = 1000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type Rules = Pick<ProviderDConfig, 'groups' | 'onlySecurityGroups' | 'useGroupsAsWhitelist'>;
 
 /**
- * Names of the groups, which are not unique: most tenants let everybody make a group of any name.
- * So a group that the configuration lists by its id is called by its id, and no name that looks
- * like an id is taken for one.
+ * Names of the groups. They are not unique: most tenants let every user create a group of any name. A group
+ * that the configuration lists by id keeps its id, and no name that looks like an id is accepted.
  */
 export async function tenantGroups(
   api: JsonApi,

@@ -1,4 +1,4 @@
-/** Tokens of a provider: what they are between two questions, and how they are kept with a key. */
+/** Tokens of a provider: in use, and as persisted with a key. */
 import type { JsonObject } from '../../apimachinery/index.ts';
 import type { KeepConnectorData, ProvidedIdentity } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
@@ -6,9 +6,9 @@ import { SignInError } from '../sign-in-error.ts';
 export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** Unix time in ms; absent: the access token does not end by itself. */
+  /** Unix time in ms; absent: the access token does not expire. */
   readonly expiresAt?: number;
-  /** As it came and unverified; it is not kept. */
+  /** Raw and unverified; not persisted. */
   readonly idToken?: string;
 }
 
@@ -20,7 +20,7 @@ export function persistedTokens({ accessToken, refreshToken, expiresAt }: Tokens
   };
 }
 
-/** Throws SignInError, final: nobody can be asked without a token. */
+/** Throws SignInError, final: without a token the provider cannot be asked. */
 export function tokensOf(known: ProvidedIdentity): Tokens {
   const { accessToken, refreshToken, expiresAt } = known.connectorData ?? {};
   if (typeof accessToken !== 'string') {
@@ -33,25 +33,24 @@ export function tokensOf(known: ProvidedIdentity): Tokens {
   };
 }
 
-/** The reason of a SignInError that says: this access token is not, or no longer, taken. */
+/** Reason of a SignInError for an access token that the provider refuses. */
 export const TOKEN_REFUSED = 'token-refused';
 
-/** So long before its end a token is not used any more. */
+/** Margin before the expiry in which a token is no longer used. */
 const MARGIN_MS = 60_000;
 
-/** How tokens that ended are replaced. */
+/** Renewal of expired tokens. */
 export interface Renewal {
   readonly clock: { now(): number };
   renew(refreshToken: string): Promise<Tokens>;
-  /** What is kept beside the tokens. */
+  /** Data to persist beside the tokens. */
   readonly beside?: JsonObject;
   readonly keep: KeepConnectorData;
 }
 
 /**
- * Does something with tokens that are good. They are renewed when their time is over, or when the
- * provider does not take them; renewed ones are kept before they are used, since many providers
- * take a refresh token once.
+ * Runs work with valid tokens. They are renewed when they have expired, or when the provider refuses them.
+ * Renewed tokens are persisted before they are used, since many providers accept a refresh token once.
  */
 export async function withGoodTokens<Result>(
   tokens: Tokens,

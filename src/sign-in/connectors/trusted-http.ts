@@ -1,4 +1,4 @@
-/** HTTP to a provider with the certificates of a file, which is read again when it changes. */
+/** HTTP to a provider with the certificates of a file, which is reloaded when it changes. */
 import { fingerprint } from '../../files/index.ts';
 import { type ProviderHttp, providerHttp, readCertificates } from '../provider-http.ts';
 
@@ -19,7 +19,7 @@ export function openTrustedHttp(of: {
     const before = open;
     open = providerHttp({ ...ca, isInsecure, issuer });
     looks = now;
-    // What is under way over it ends first.
+    // Requests in progress end before the old client closes.
     if (before !== undefined) setTimeout(() => void before.close(), OLD_ONE_MS).unref();
     return open;
   };
@@ -29,5 +29,5 @@ export function openTrustedHttp(of: {
   };
 }
 
-/** Longer than any request may take. */
+/** Longer than any request. */
 const OLD_ONE_MS = 30_000;

@@ -1,22 +1,22 @@
 /**
- * What an assertion says, and whether it says it to us, now, and as the answer to our request (SAML
- * core 2.3–2.5, profiles 4.1.4). It is read twice: as it came, to tell what is wrong with it, and
- * from the bytes that were signed; the second time is what counts.
+ * Checks that an assertion is for this platform, valid now, and the response to our request (SAML core
+ * 2.3–2.5, profiles 4.1.4). It is read twice: from the received text, to report problems, and from the
+ * signed bytes. Only the second reading counts.
  */
 import { ASSERTION } from './namespaces.ts';
 import { demand } from './refusal.ts';
 import type { AssertionFacts, Expected } from './worker-messages.ts';
 import { attribute, childElements, childrenNamed, textOf, type XmlElement } from './xml.ts';
 
-/** Between our clock and the provider's. */
+/** Tolerated clock difference to the provider. */
 const SKEW_MS = 30_000;
-/** From issue to arrival, however long it says to be valid. */
+/** Limit from issue to arrival, whatever validity the assertion states. */
 export const MOST_AGE_MS = 600_000;
 const LONGEST_NAME_ID = 1024;
 
 export { SKEW_MS };
 
-/** What the outer element promises; it may be unsigned, and then proves nothing. Throws Refusal. */
+/** Checks the outer element, which may be unsigned and then proves nothing. Throws Refusal. */
 export function checkResponse(response: XmlElement, expected: Expected): void {
   demand(attribute(response, 'Version') === '2.0', 'version', 'it is no SAML 2.0');
   const destination = attribute(response, 'Destination');
@@ -60,7 +60,7 @@ export function readAssertion(assertion: XmlElement, expected: Expected): Assert
   };
 }
 
-/** The issuer of the outer element, if it has one, is that of the assertion. Throws Refusal. */
+/** Checks that the outer element has the same issuer as the assertion, if any. Throws Refusal. */
 export function checkIssuers(response: XmlElement, facts: AssertionFacts): void {
   const outer = childrenNamed(response, ASSERTION, 'Issuer');
   const agree = outer.length <= 1 && outer.every((issuer) => textOf(issuer) === facts.issuer);
@@ -86,11 +86,11 @@ function nameText(nameId: XmlElement): string {
 
 const CONDITIONS = new Set(['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
 
-/** When they end; Infinity: they do not say. */
+/** End of the conditions; Infinity: unlimited. */
 function checkConditions(assertion: XmlElement, expected: Expected): number {
   const [conditions] = exactlyOne(assertion, 'Conditions', 'no-conditions');
   const end = checkWindow(conditions, expected.now);
-  // A condition that is not understood makes the assertion indeterminate (core 2.5.1.1).
+  // An unknown condition makes the assertion indeterminate (core 2.5.1.1).
   const isKnown = ({ localName, namespaceURI }: XmlElement): boolean =>
     namespaceURI === ASSERTION && CONDITIONS.has(localName);
   demand(childElements(conditions).every(isKnown), 'condition', 'it has an unknown condition');
@@ -109,7 +109,7 @@ function checkConditions(assertion: XmlElement, expected: Expected): number {
 
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 
-/** One that holds is enough (core 2.4.1.1); tells of the first when none does. */
+/** One valid confirmation suffices (core 2.4.1.1); otherwise reports the first problem. */
 function checkConfirmations(subject: XmlElement, expected: Expected): number {
   const bearers = childrenNamed(subject, ASSERTION, 'SubjectConfirmation').filter(
     (confirmation) => attribute(confirmation, 'Method') === BEARER,
@@ -144,7 +144,7 @@ function checkConfirmation(confirmation: XmlElement, expected: Expected): number
   return end;
 }
 
-/** NotBefore and NotOnOrAfter of an element; gives the end. */
+/** Checks NotBefore and NotOnOrAfter of an element, and returns the end. */
 function checkWindow(element: XmlElement, now: number): number {
   const from = timeOf(element, 'NotBefore') ?? Number.NEGATIVE_INFINITY;
   const end = timeOf(element, 'NotOnOrAfter') ?? Number.POSITIVE_INFINITY;
@@ -164,7 +164,7 @@ function attributesIn(assertion: XmlElement): [string, string[]][] {
   return childrenNamed(assertion, ASSERTION, 'AttributeStatement').flatMap((statement) =>
     childrenNamed(statement, ASSERTION, 'Attribute').map((of): [string, string[]] => [
       attribute(of, 'Name') ?? '',
-      // Values may be trees of their own; those are no words, and nobody asks for them.
+      // Values may be element trees, which are skipped because no setting uses them.
       childrenNamed(of, ASSERTION, 'AttributeValue')
         .filter((value) => childElements(value).length === 0)
         .map(textOf),

@@ -1,4 +1,4 @@
-/** The request that a browser takes to the provider (SAML core 3.4, HTTP-POST binding), unsigned. */
+/** The unsigned AuthnRequest that a browser takes to the provider (SAML core 3.4, HTTP-POST binding). */
 import { ASSERTION, PROTOCOL } from './namespaces.ts';
 
 export interface AuthnRequest {
@@ -13,7 +13,7 @@ export interface AuthnRequest {
   readonly nameIdFormat: string;
 }
 
-/** As the form field `SAMLRequest` has it. */
+/** Value of the form field `SAMLRequest`. */
 export function encodedRequest(request: AuthnRequest): string {
   return Buffer.from(requestText(request)).toString('base64');
 }

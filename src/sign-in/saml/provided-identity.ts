@@ -1,4 +1,4 @@
-/** Who an assertion speaks of, in the attributes that the configuration names (spec 2.8.7). */
+/** Identity of an assertion, from the configured attributes (spec 2.8.7). */
 import type { SAMLConfig } from '../../config/index.ts';
 import type { ProvidedIdentity } from '../connector.ts';
 import { Refusal } from './refusal.ts';
@@ -9,7 +9,7 @@ type Mapping = Pick<
   'usernameAttr' | 'emailAttr' | 'groupsAttr' | 'groupsDelim' | 'allowedGroups' | 'filterGroups'
 >;
 
-/** `isProven`: it was signed. Throws Refusal. */
+/** `isProven`: the assertion was signed. Throws Refusal. */
 export function providedIdentity(
   facts: AssertionFacts,
   mapping: Mapping,
@@ -34,7 +34,7 @@ function oneValue(facts: AssertionFacts, name: string | undefined, what: string)
   return value.trim();
 }
 
-/** Of every attribute of that name; undefined: there is none. */
+/** Values of all attributes of the name; undefined: there is none. */
 function valuesOf(facts: AssertionFacts, name: string | undefined): string[] | undefined {
   const found = facts.attributes.filter(([own]) => name !== undefined && own === name);
   return found.length === 0 ? undefined : found.flatMap(([, values]) => values);

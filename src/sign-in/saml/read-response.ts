@@ -1,4 +1,4 @@
-/** A response from its text to what it says, or the reason why not. Runs in a thread of its own. */
+/** Reads a response: its facts, or the reason of a refusal. Runs in a worker thread. */
 import { checkIssuers, checkResponse, readAssertion } from './assertion.ts';
 import { demand, Refusal } from './refusal.ts';
 import { type ResponseShape, responseShape } from './response-shape.ts';
@@ -34,7 +34,7 @@ async function provenFacts(
   claimed: AssertionFacts,
 ): Promise<AssertionFacts> {
   const facts = readAssertion(await signedAssertion(request, shape), request.expected);
-  // Two readings of one document: whoever tells them apart has found a gap.
+  // Both readings of one document must agree: a difference is an attack.
   demand(
     JSON.stringify(facts) === JSON.stringify(claimed),
     'signature',

@@ -1,8 +1,8 @@
-/** Why a response of a SAML provider is not taken. */
+/** Refusal of a SAML response. */
 export class Refusal extends Error {
-  /** A word for metrics and audit. */
+  /** Code for metrics and audit. */
   readonly reason: string;
-  /** 400: the response is at fault; 403: the person; 502: the provider, or how it is configured. */
+  /** 400: invalid response; 403: user not admitted; 502: provider, or its configuration. */
   readonly code: RefusalCode;
 
   /** `message` repeats nothing of the response. */
@@ -19,7 +19,7 @@ export class Refusal extends Error {
 
 export type RefusalCode = 400 | 403 | 502;
 
-/** Throws Refusal unless it holds. */
+/** Throws Refusal unless the condition holds. */
 export function demand(holds: boolean, reason: string, message: string): asserts holds {
   if (!holds) throw new Refusal(message, { reason });
 }

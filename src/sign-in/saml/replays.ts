@@ -1,12 +1,12 @@
-/** Assertions that were taken, until nobody would take them any more. */
+/** Accepted assertions until they expire, to detect replays. */
 
 const MOST = 100_000;
 
 export class Replays {
-  /** Until when, in ms of Unix time; oldest first. */
+  /** Expiry in Unix time (ms); oldest first. */
   readonly #taken = new Map<string, number>();
 
-  /** False: it was taken before. */
+  /** False: the assertion was accepted before. */
   take(id: string, until: number, now: number): boolean {
     for (const [known, end] of this.#taken) {
       if (end > now && this.#taken.size <= MOST) break;
@@ -19,5 +19,5 @@ export class Replays {
   }
 }
 
-/** Of the process: a changed configuration makes new connectors and forgets no assertion. */
+/** Shared by all connectors of the process, so that a changed configuration loses no assertion. */
 export const replays = new Replays();

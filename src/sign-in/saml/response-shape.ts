@@ -1,7 +1,7 @@
 /**
- * What a document has to look like before its signatures are looked at: one response with one
- * assertion, signed in its place and nowhere else, and small enough for what comes after. Wrapping
- * attacks need a second assertion, signature or id, and end here.
+ * Shape that a document must have before its signatures are checked: one response with one assertion,
+ * signed only in the expected place, and of limited size. Wrapping attacks need a second assertion,
+ * signature or id, and fail here.
  */
 import { ASSERTION, PROTOCOL, SIGNATURE } from './namespaces.ts';
 import { demand, Refusal } from './refusal.ts';
@@ -15,7 +15,7 @@ import {
 } from './xml.ts';
 
 const DEEPEST = 32;
-/** The library looks at each of them several times, and at siblings more often still. */
+/** Limited, because the library visits each of them several times, and siblings even more often. */
 const MOST_ELEMENTS = 2500;
 const MOST_SIBLINGS = 1000;
 const MOST_ATTRIBUTES = 64;
@@ -88,7 +88,7 @@ function parentOf({ parentNode }: XmlElement): XmlElement | null {
   return parentNode;
 }
 
-/** The root and everything below it, without recursion: nesting may be as deep as the text is long. */
+/** The root and all descendants, without recursion: nesting may be as deep as the text is long. */
 function elementsBelow(root: XmlElement): XmlElement[] {
   const all: XmlElement[] = [];
   let level = [root];
@@ -109,7 +109,7 @@ function elementsBelow(root: XmlElement): XmlElement[] {
   return all;
 }
 
-/** What a signature refers to must be one thing for everybody who looks for it. */
+/** The target of a signature must be unambiguous for every reader. */
 function checkIds(all: readonly XmlElement[]): void {
   const seen = new Set<string>();
   for (const element of all) {
@@ -122,7 +122,7 @@ function checkIds(all: readonly XmlElement[]): void {
 }
 
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
-/** Second-level codes that say that this person is not let in. */
+/** Second-level status codes that refuse this user. */
 const DENIED = /:(AuthnFailed|RequestDenied|UnknownPrincipal|NoAuthnContext|NoPassive)$/;
 
 function checkStatus(root: XmlElement, all: readonly XmlElement[]): void {
@@ -146,7 +146,7 @@ function checkStatus(root: XmlElement, all: readonly XmlElement[]): void {
     : new Refusal('its status is not Success', { reason: 'no-success', code: 502 });
 }
 
-/** In whatever namespace: another parser may not look at it. */
+/** In any namespace, because another parser may ignore it. */
 function onlyAssertion(root: XmlElement, all: readonly XmlElement[]): XmlElement {
   demand(
     !all.some(({ localName }) => /^Encrypted/.test(localName)),
@@ -167,7 +167,7 @@ function onlyAssertion(root: XmlElement, all: readonly XmlElement[]): XmlElement
   return assertion;
 }
 
-/** By list of what is good: SHA-1, MD5, HMAC with a public key and everything unknown are not in it. */
+/** Allow list: SHA-1, MD5, HMAC with a public key and unknown algorithms are not in it. */
 function checkSignatures(all: readonly XmlElement[]): void {
   for (const element of all) {
     const allowed = ALGORITHMS.get(element.localName);

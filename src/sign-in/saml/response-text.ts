@@ -1,12 +1,12 @@
 /**
- * From the field of the form to the text of a response, in time that grows with its length: what
- * costs a parser more, or means different things to different parsers, goes no further. Signed
- * responses need no DTD, comment, CDATA section or processing instruction.
+ * Decodes the text of a response from the form field, in linear time. Constructs that cost a parser more,
+ * or that parsers read differently, are refused. Signed responses need no DTD, comment, CDATA section or
+ * processing instruction.
  */
 import { demand } from './refusal.ts';
 
 const MOST_BYTES = 256 * 1024;
-/** Begins of tags; parsing costs their square. */
+/** Limit of tags, because the cost of parsing is quadratic. */
 const MOST_TAGS = 10_000;
 const MOST_ATTRIBUTES = 5000;
 const MOST_NAMESPACES = 2500;
@@ -16,7 +16,7 @@ const ENTITY = /&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)/;
 const NO_CHARACTER = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 const DECLARATION = /^<\?xml\s+version\s*=\s*["']1\.0["'][^<>?]{0,100}\?>\s*/;
 
-/** Without the XML declaration, and with `\n` at the ends of lines. Throws Refusal. */
+/** Removes the XML declaration, and normalises line ends to `\n`. Throws Refusal. */
 export function responseText(encoded: string): string {
   const text = decoded(encoded);
   demand(count(text, '<') <= MOST_TAGS, 'too-large', `it has more than ${MOST_TAGS} tags`);
@@ -40,7 +40,7 @@ export function responseText(encoded: string): string {
 }
 
 function decoded(encoded: string): string {
-  // Line breaks of MIME; a third more for base64.
+  // MIME line breaks; base64 is a third longer.
   demand(encoded.length <= MOST_BYTES * 1.4, 'too-large', 'it is larger than 256 KiB');
   const compact = encoded.replace(/[\r\n\t ]/g, '');
   const isBase64 = compact.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(compact);

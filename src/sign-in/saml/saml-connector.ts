@@ -1,6 +1,6 @@
 /**
- * Signing in through a SAML 2.0 provider (spec 2.8.7): the browser takes a request there and brings a
- * signed response back, both as forms. The platform itself never talks to the provider.
+ * Sign-in through a SAML 2.0 provider (spec 2.8.7): the browser takes a request there and returns a signed
+ * response, both as forms. The platform itself never connects to the provider.
  */
 import type { SAMLConfig } from '../../config/index.ts';
 import { nameIdFormat } from '../../kinds/index.ts';
@@ -44,7 +44,7 @@ class SamlConnector implements Connector {
   readonly #context: ConnectorContext;
   readonly #redirectUri: string;
   readonly #nameIdFormat: string;
-  /** Undefined: signatures are not checked. Only the configuration can say so, never an empty list. */
+  /** Undefined: signatures are not checked, by configuration. An empty list never means that. */
   readonly #certificates: TrustedCertificates | undefined;
   readonly #held = holdReaders();
   #isClosed = false;
@@ -58,7 +58,7 @@ class SamlConnector implements Connector {
     this.#certificates = certificatesOf(block, context);
   }
 
-  /** Warns of what would keep everybody out, or let everybody in. */
+  /** Warns about settings that would refuse every user, or admit everyone. */
   async lookAtCertificates(): Promise<void> {
     if (this.#certificates === undefined) {
       this.#context.warn(
@@ -75,7 +75,7 @@ class SamlConnector implements Connector {
   }
 
   async begin({ requestId, state, startedAt }: LoginTransaction): Promise<SendOff> {
-    // Better said before somebody signs in elsewhere than after.
+    // Fail before the user signs in at the provider.
     await refusalsTold('nobody can sign in', this.#certificates?.current());
     const destination = this.#block.ssoURL ?? '';
     this.#held.readers.warm();
@@ -149,7 +149,7 @@ class SamlConnector implements Connector {
     );
   }
 
-  /** A NameID that is another one each time would make a new user each time. */
+  /** A transient NameID would create a new user at each login. */
   #checkFormat({ nameIdFormat: format }: AssertionFacts): void {
     demand(
       format !== TRANSIENT || this.#nameIdFormat === TRANSIENT,
@@ -158,7 +158,7 @@ class SamlConnector implements Connector {
     );
   }
 
-  /** Who the provider knows us as. */
+  /** Entity id of the platform at the provider. */
   get #audience(): string {
     return this.#block.entityIssuer || this.#redirectUri;
   }

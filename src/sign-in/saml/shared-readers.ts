@@ -1,4 +1,4 @@
-/** The threads that read responses are of the process: connectors come and go with the configuration. */
+/** Worker threads for responses, shared by all connectors of the process across configurations. */
 import { ResponseReaders } from './response-readers.ts';
 
 let shared: ResponseReaders | undefined;
@@ -6,7 +6,7 @@ let holders = 0;
 
 export interface HeldReaders {
   readonly readers: ResponseReaders;
-  /** Ends the threads when nobody else holds them. To be called once. */
+  /** Ends the threads with their last user. Call once. */
   release(): Promise<void>;
 }
 

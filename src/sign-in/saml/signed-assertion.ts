@@ -1,7 +1,7 @@
 /**
- * The assertion of a response, from the bytes that a known certificate signed. What the library does
- * not look at on this path (issuer, recipient, status, weak algorithms …) is looked at before and
- * after; what it falls back from, a broken signature of the response, is asked for where there is one.
+ * Assertion of a response, from the bytes that a known certificate signed. Facts that the library does not
+ * check on this path (issuer, recipient, status, weak algorithms …) are checked before and after. The
+ * library ignores a broken signature of the response, so that one is checked separately.
  */
 import { X509Certificate } from 'node:crypto';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
@@ -16,7 +16,7 @@ export async function signedAssertion(
   { text, expected, certificates }: ReadRequest,
   shape: ResponseShape,
 ): Promise<XmlElement> {
-  // The library would take an unsigned document for one to be checked by nobody.
+  // The library would accept an unsigned document as unchecked.
   if (certificates.length === 0) {
     throw new Refusal('there is no certificate to check it with', {
       reason: 'no-certificate',
@@ -61,7 +61,7 @@ export async function signedAssertion(
   return await parseXml(signed);
 }
 
-/** Tells who changed a certificate from who changed a response; nothing is trusted for it. */
+/** Distinguishes a changed certificate from a changed response; grants no trust. */
 function isForeign(shape: ResponseShape, certificates: readonly string[]): boolean {
   const known = new Set(certificates.map((pem) => new X509Certificate(pem).fingerprint256));
   return [shape.response, shape.assertion].some((signed) =>

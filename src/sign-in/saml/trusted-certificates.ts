@@ -1,7 +1,6 @@
 /**
- * The certificates that responses must be signed with: given in the configuration, or in a file that
- * is read at every login, so that a new one needs no restart. Those outside of their dates count for
- * nothing, and operators hear of it beforehand.
+ * Certificates that sign responses: from the configuration, or from a file that is read at every login, so
+ * that a new one needs no restart. Expired and future ones are ignored, and operators are warned before.
  */
 import type { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -17,7 +16,7 @@ export class TrustedCertificates {
   readonly #context: Pick<ConnectorContext, 'clock' | 'warn'>;
   #text: string | undefined;
   #known: readonly X509Certificate[] = [];
-  /** Fingerprint and state, and the day on which it was told. */
+  /** Fingerprint and state, with the day of the last warning. */
   readonly #told = new Map<string, number>();
 
   constructor(
@@ -28,7 +27,7 @@ export class TrustedCertificates {
     this.#context = context;
   }
 
-  /** PEM, each one certificate, at least one. Throws Refusal. */
+  /** At least one PEM certificate. Throws Refusal. */
   async current(): Promise<string[]> {
     const known = await this.#read();
     const now = this.#context.clock.now();
@@ -71,7 +70,7 @@ export class TrustedCertificates {
     return now >= from && now <= until;
   }
 
-  /** Once a day at most. */
+  /** At most once per day. */
   #tell(certificate: X509Certificate, what: string): void {
     const day = Math.floor(this.#context.clock.now() / DAY_MS);
     if (this.#told.get(certificate.fingerprint256) === day) return;

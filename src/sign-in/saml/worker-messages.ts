@@ -1,12 +1,12 @@
-/** What goes to the thread that reads responses, and what comes back; both are cloned. */
+/** Messages to and from the worker thread that reads responses; both are cloned. */
 
 import type { RefusalCode } from './refusal.ts';
 
-/** What a response is measured by. */
+/** Expected values of a response. */
 export interface Expected {
-  /** Of our AuthnRequest. */
+  /** Id of our AuthnRequest. */
   readonly requestId: string;
-  /** Where responses arrive. */
+  /** URL for responses. */
   readonly redirectUri: string;
   readonly audience: string;
   /** Undefined: any, as long as response and assertion agree. */
@@ -16,12 +16,12 @@ export interface Expected {
 }
 
 export interface ReadRequest {
-  /** As `responseText` gives it. */
+  /** Result of `responseText`. */
   readonly text: string;
   readonly expected: Expected;
-  /** PEM, each one certificate. Of no meaning for `unsigned`, and otherwise never empty. */
+  /** One PEM certificate each. Unused for `unsigned`, and otherwise never empty. */
   readonly certificates: readonly string[];
-  /** The configuration says that signatures are not to be checked. */
+  /** `unsigned`: the configuration turns signature checks off. */
   readonly trust: 'signed' | 'unsigned';
 }
 
@@ -30,15 +30,15 @@ export type ThreadRequest =
   | { readonly do: 'start' }
   | { readonly do: 'read'; readonly request: ReadRequest };
 
-/** What an assertion says: signed words only, unless signatures are not checked. */
+/** Facts of an assertion; only from signed bytes, unless signatures are not checked. */
 export interface AssertionFacts {
   readonly id: string;
   readonly issuer: string;
   readonly nameId: string;
   readonly nameIdFormat: string | undefined;
-  /** `Name` and values, in order; a name may come twice. */
+  /** `Name` and values, in order; a name may occur twice. */
   readonly attributes: readonly (readonly [string, readonly string[]])[];
-  /** Unix time in ms: nobody takes it later than this. */
+  /** Expiry as Unix time in ms. */
   readonly until: number;
 }
 

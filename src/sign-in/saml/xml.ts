@@ -1,4 +1,4 @@
-/** The little of a document tree that responses are read with, over the parser that verifies them. */
+/** Minimal document tree for responses, over the parser that verifies them. */
 import { parseDomFromString } from '@node-saml/node-saml/lib/xml.js';
 import { demand, Refusal } from './refusal.ts';
 
@@ -29,7 +29,7 @@ interface XmlNode {
 const ELEMENT = 1;
 const TEXT = 3;
 
-/** The root. Throws Refusal. */
+/** Root element. Throws Refusal. */
 export async function parseXml(text: string): Promise<XmlElement> {
   let document: { documentElement: XmlElement | null };
   try {
@@ -62,12 +62,12 @@ export function childrenNamed(of: XmlElement, namespace: string, name: string): 
   return childElements(of).filter((child) => isNamed(child, namespace, name));
 }
 
-/** Undefined: it has none. */
+/** Undefined: the attribute is absent. */
 export function attribute(element: XmlElement, name: string): string | undefined {
   return element.hasAttribute(name) ? element.getAttribute(name) : undefined;
 }
 
-/** Throws Refusal for what holds anything but characters. */
+/** Throws Refusal for an element with anything but text. */
 export function textOf(element: XmlElement): string {
   for (let node = element.firstChild; node !== null; node = node.nextSibling) {
     demand(node.nodeType === TEXT, 'mixed-text', `a ${element.localName} holds more than text`);
