@@ -5,7 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type { Clock } from '../apimachinery/index.ts';
+import { type Clock, isRecord } from '../apimachinery/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
 import type { Person, PersonSession } from './account-claims.ts';
 import type { OidcConfig } from './client-config.ts';
@@ -246,7 +246,7 @@ export class OidcServer {
 
   #fail(error: unknown, response: ServerResponse, id: string): void {
     const isExpected =
-      error instanceof RedirectGoneError || (error as { expose?: boolean }).expose === true;
+      error instanceof RedirectGoneError || (isRecord(error) && error['expose'] === true);
     if (!isExpected) this.#options.onError(error);
     if (response.headersSent) {
       response.destroy();

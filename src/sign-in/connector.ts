@@ -22,7 +22,7 @@ export interface LoginTransaction {
 }
 
 /** Redirect of the browser to the provider. */
-export type SendOff =
+export type ProviderRedirect =
   | { readonly kind: 'redirect'; readonly url: string }
   /** A form that submits itself. */
   | {
@@ -72,7 +72,7 @@ export interface Connector {
   /** Prefixes that admission adds; the connector applies its own rules without them. */
   readonly prefixes?: NamePrefixes;
   /** Throws SignInError. */
-  begin(transaction: LoginTransaction, signal: AbortSignal): Promise<SendOff>;
+  begin(transaction: LoginTransaction, signal: AbortSignal): Promise<ProviderRedirect>;
   /** Checks everything that its own block allows or forbids. Throws SignInError. */
   complete(
     transaction: LoginTransaction,

@@ -1,7 +1,7 @@
 /**
- * Cookies of browsers: the one of a session, which is its login key, the one that ties attempts
- * to sign in to the browser that began them, and the pages to return to (RFC 6265bis). Over HTTPS their names bind them to our
- * host (`__Host-`); plain HTTP, for a loopback, has no such names.
+ * Cookies of browsers: the session, which is a login key; the id that ties sign-in attempts to a browser;
+ * and the pages to return to (RFC 6265bis). Over HTTPS, their names bind them to this host (`__Host-`);
+ * plain HTTP, for a loopback, has no such names.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

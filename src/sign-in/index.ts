@@ -7,7 +7,7 @@ export type {
   PersistedIdentity,
 } from './accounts.ts';
 export { isChallenge } from './cli-codes.ts';
-export type { Callback, ProvidedIdentity, SendOff } from './connector.ts';
+export type { Callback, ProvidedIdentity, ProviderRedirect } from './connector.ts';
 export { ConnectorSet } from './connectors/connector-set.ts';
 export type { ConnectorFactories } from './connectors/factories.ts';
 export {
@@ -23,7 +23,7 @@ export {
 export type { DeviceRequest } from './device-codes.ts';
 export { accountNames, teamNameOf } from './names.ts';
 export { PasswordLogin } from './password-login.ts';
-export { type Agreed, shownText } from './programs.ts';
+export { type Approval, shownText } from './programs.ts';
 export { IdentityRefresher } from './refresh.ts';
 export { safeReturnTo } from './return-to.ts';
 export { SignIn } from './sign-in.ts';

@@ -7,15 +7,15 @@ import { DeviceCodes } from './device-codes.ts';
  * Approval by a user, with the text of the user's login key. That key must still be valid when the program
  * fetches its key, so that a sign-out or a disabled user voids the approval.
  */
-export interface Agreed {
+export interface Approval {
   readonly key: string;
   /** Name of the new key in lists. */
   readonly displayName: string;
 }
 
 export class Programs {
-  readonly codes: CliCodes<Agreed & { readonly redirectUri: string }>;
-  readonly devices: DeviceCodes<Agreed>;
+  readonly codes: CliCodes<Approval & { readonly redirectUri: string }>;
+  readonly devices: DeviceCodes<Approval>;
 
   constructor(clock: Clock) {
     this.codes = new CliCodes(clock);

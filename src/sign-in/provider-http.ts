@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, fetch as undiciFetch } from 'undici';
-import { deadline } from '../apimachinery/index.ts';
+import { deadline, isRecord } from '../apimachinery/index.ts';
 import {
   AddressRefusedError,
   guardedLookup,
@@ -119,7 +119,8 @@ async function bodyOf(
 
 function unreachable(url: string, signal: AbortSignal, cause: unknown): SignInError {
   const { origin } = new URL(url);
-  const refusal = [cause, (cause as Error).cause].find((one) => one instanceof AddressRefusedError);
+  const inner = isRecord(cause) ? cause['cause'] : undefined;
+  const refusal = [cause, inner].find((one) => one instanceof AddressRefusedError);
   if (refusal !== undefined) {
     return new SignInError(refusal.message, { reason: 'address-refused', code: 502, cause });
   }

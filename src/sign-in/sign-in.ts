@@ -6,7 +6,13 @@ import { type LinearRegExp, linearRegExp } from '../apimachinery/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
 import type { Accounts, AdmittedIdentity, LoginKey } from './accounts.ts';
 import { admit } from './admission.ts';
-import type { AnyConnector, Callback, Connector, ProvidedIdentity, SendOff } from './connector.ts';
+import type {
+  AnyConnector,
+  Callback,
+  Connector,
+  ProvidedIdentity,
+  ProviderRedirect,
+} from './connector.ts';
 import type { ConnectorSet } from './connectors/connector-set.ts';
 import type { ConnectorUse } from './connectors/connector-slot.ts';
 import type { PasswordLogin } from './password-login.ts';
@@ -68,7 +74,7 @@ export class SignIn {
   async begin(
     id: string,
     of: { browser: string; signal: AbortSignal },
-  ): Promise<{ sendOff: SendOff; state: string }> {
+  ): Promise<{ sendOff: ProviderRedirect; state: string }> {
     return await this.#with(id, async (use) => {
       const pending = this.#pending.begin(routeOf(id, use), of.browser);
       const sendOff = await asked(use.connector).begin(pending, of.signal);

@@ -67,7 +67,7 @@ export function signInRoute(
   };
 }
 
-/** Requests that strangers can repeat at will, and those of pages without a session: not audited. */
+/** Refusals that strangers, or pages without a session, cause at will: logged at debug level. */
 const QUIET = ['no-connector', 'not-signed-in', 'too-many'];
 
 /** Limits for routes with a body: a slow one is cut off before any of it is parsed. */

@@ -1,7 +1,7 @@
 /** Approval of a key for a program, shared by both flows: form check and response. */
 import type { FastifyReply } from 'fastify';
 import { rfc3339 } from '../../apimachinery/index.ts';
-import { type Agreed, csrfToken, isCsrfToken, SignInError } from '../../sign-in/index.ts';
+import { type Approval, csrfToken, isCsrfToken, SignInError } from '../../sign-in/index.ts';
 import { type BrowserSession, browserSession, refuseOtherSites } from './browser.ts';
 import type { Exchange, Refusal } from './exchange.ts';
 import { readForm } from './forms.ts';
@@ -29,7 +29,7 @@ export function ownForm(exchange: Exchange): { session: BrowserSession; form: UR
 }
 
 /** Creates the key of the approving person and responds with it. Throws SignInError. */
-export async function keyAnswer(exchange: Exchange, agreed: Agreed): Promise<FastifyReply> {
+export async function keyAnswer(exchange: Exchange, agreed: Approval): Promise<FastifyReply> {
   const { deps, request, reply, facts } = exchange;
   const holder = deps.authenticate(agreed.key);
   if (!('user' in holder)) {

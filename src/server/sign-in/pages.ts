@@ -1,7 +1,7 @@
 /** Self-submitting forms to a provider. They are visible only for a moment, so they have no theme. */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import type { SendOff } from '../../sign-in/index.ts';
+import type { ProviderRedirect } from '../../sign-in/index.ts';
 import { STRICT_CSP } from './headers.ts';
 import { escaped } from './html.ts';
 
@@ -10,7 +10,7 @@ const STYLE =
 const SUBMIT = 'document.forms[0].submit()';
 
 /** A form that the browser posts to the provider. */
-export function postingPage({ url, fields }: Extract<SendOff, { kind: 'post' }>): string {
+export function postingPage({ url, fields }: Extract<ProviderRedirect, { kind: 'post' }>): string {
   const inputs = Object.entries(fields).map(
     ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
   );

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FailedLogins } from '../../auth/index.ts';
-import { type Callback, type SendOff, tooManyAttempts } from '../../sign-in/index.ts';
+import { type Callback, type ProviderRedirect, tooManyAttempts } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import {
   beginSession,
@@ -126,7 +126,7 @@ async function sendOff(exchange: Exchange): Promise<FastifyReply> {
   return follow(reply, next);
 }
 
-function follow(reply: FastifyReply, next: SendOff): FastifyReply {
+function follow(reply: FastifyReply, next: ProviderRedirect): FastifyReply {
   if (next.kind === 'redirect') return reply.redirect(next.url, 303);
   return sendPage(reply, { code: 200, html: postingPage(next), csp: POSTING_CSP });
 }

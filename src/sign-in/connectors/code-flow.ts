@@ -209,7 +209,7 @@ function causesOf(error: unknown): unknown[] {
   let cause = error;
   while (cause !== undefined && cause !== null && causes.length < 8) {
     causes.push(cause);
-    cause = (cause as { cause?: unknown }).cause;
+    cause = isRecord(cause) ? cause['cause'] : undefined;
   }
   return causes;
 }

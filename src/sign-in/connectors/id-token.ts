@@ -2,7 +2,9 @@
  * ID tokens (OpenID Connect Core, 3.1.3.7) of providers whose issuer openid-client cannot be configured
  * with. The signature is always verified, also for a token from the token endpoint.
  */
+
 import { createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
+import { isRecord } from '../../apimachinery/index.ts';
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { idTokenProblem, KEYS_LIVE_MS } from './id-token-checks.ts';
@@ -65,6 +67,6 @@ function bad(why: string): SignInError {
 
 /** Errors of the library may contain claims; their codes do not. */
 function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown }).code;
+  const code = isRecord(error) ? error['code'] : undefined;
   return typeof code === 'string' ? code : 'it cannot be read';
 }

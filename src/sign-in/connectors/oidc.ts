@@ -3,7 +3,7 @@
  * provider sends it (OpenID Connect Core 1.0; RFC 7636, 9207).
  */
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
-import type { JsonObject } from '../../apimachinery/index.ts';
+import { isRecord, type JsonObject } from '../../apimachinery/index.ts';
 import type { OIDCConfig } from '../../config/index.ts';
 import type {
   Callback,
@@ -13,7 +13,7 @@ import type {
   LoginTransaction,
   NamePrefixes,
   ProvidedIdentity,
-  SendOff,
+  ProviderRedirect,
 } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { idTokenProblem } from './id-token-checks.ts';
@@ -78,7 +78,7 @@ class OidcConnector implements Connector {
     return { username: usernamePrefix, groups: groupsPrefix };
   }
 
-  async begin(transaction: LoginTransaction): Promise<SendOff> {
+  async begin(transaction: LoginTransaction): Promise<ProviderRedirect> {
     const { library, client, block } = this.#parts;
     const given = block.scopes.length === 0 ? DEFAULT_SCOPES : block.scopes;
     const scopes = [...new Set(['openid', ...given])];
@@ -231,7 +231,7 @@ const ERROR_CODE = /^[a-z_]{1,64}$/;
 function described(library: OidcLibrary, error: unknown): SignInError {
   const own = signInErrorIn(error);
   if (own !== undefined) return own;
-  const said = (error as { error?: unknown }).error;
+  const said = isRecord(error) ? error['error'] : undefined;
   const code = typeof said === 'string' && ERROR_CODE.test(said) ? said : 'an error';
   if (error instanceof library.AuthorizationResponseError) {
     return new SignInError(`the provider refused: ${code}`, {

@@ -10,7 +10,7 @@ import type { AssertionFacts, ReadRequest, ReadResult, ThreadRequest } from './w
 
 const THREADS = 2;
 const MOST_WAITING = 64;
-/** What the caps leave is read in some hundredths of a second. */
+/** Time limit of one response: within the size caps, reading takes some hundredths of a second. */
 const DEADLINE_MS = 5000;
 /** Until the libraries are loaded, on a machine that has much else to do. */
 const START_MS = 60_000;
@@ -183,7 +183,7 @@ function startThread(): Worker {
     env: {},
     argv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
-    // What parsers say of a hostile text stays out of the log.
+    // Parser output about a hostile text stays out of the log.
     stdout: true,
     stderr: true,
   });

@@ -10,7 +10,7 @@ import type {
   ConnectorContext,
   LoginTransaction,
   ProvidedIdentity,
-  SendOff,
+  ProviderRedirect,
 } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { encodedRequest } from './authn-request.ts';
@@ -74,7 +74,7 @@ class SamlConnector implements Connector {
     }
   }
 
-  async begin({ requestId, state, startedAt }: LoginTransaction): Promise<SendOff> {
+  async begin({ requestId, state, startedAt }: LoginTransaction): Promise<ProviderRedirect> {
     // Fail before the user signs in at the provider.
     await refusalsTold('nobody can sign in', this.#certificates?.current());
     const destination = this.#block.ssoURL ?? '';
