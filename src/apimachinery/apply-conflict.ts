@@ -1,7 +1,7 @@
 /** The answer to a server-side apply that would change what others own. */
 import { StatusError } from './status-error.ts';
 
-/** 409 of a server-side apply: who owns which of the fields that would change. */
+/** 409 of a server-side apply that would change fields of other managers. It lists fields and owners. */
 export function applyConflict(
   conflicts: readonly { readonly manager: string; readonly path: string }[],
 ): StatusError {

@@ -1,4 +1,4 @@
-/** Durations as people write them, and as tables print them. */
+/** Durations: the Go format, and that of tables. */
 
 const UNIT_MS: Record<string, number> = {
   ns: 1e-6,
@@ -11,7 +11,7 @@ const UNIT_MS: Record<string, number> = {
 };
 const GO_DURATION = /^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$/;
 
-/** Milliseconds of a Go duration (`1m30s`, `500ms`, `0`), or undefined when it is none. */
+/** Milliseconds of a Go duration (`1m30s`, `500ms`, `0`), or undefined for other texts. */
 export function parseGoDuration(text: string): number | undefined {
   if (text === '0') return 0;
   if (!GO_DURATION.test(text)) return undefined;

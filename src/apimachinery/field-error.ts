@@ -22,11 +22,11 @@ export interface FieldError {
   readonly path: FieldPath;
   /** `Invalid value: "x": must not be empty`; holds no value of a secret field. */
   readonly message: string;
-  /** Set when the problem is a field that no schema knows: strict decoding reports these apart. */
+  /** Set if the field is not in the schema. Strict decoding reports these separately. */
   readonly unknownField?: true;
-  /** Set when the value is a secret that must be kept nowhere as it is. */
+  /** Set if the value is a plaintext secret, which must not be stored anywhere. */
   readonly inClear?: true;
-  /** Set when the problem lies inside a text value: where, counted from the start of that text. */
+  /** Position inside a text value, from the start of that text. */
   readonly at?: { readonly line: number; readonly col: number };
 }
 
@@ -111,7 +111,7 @@ export function tooMany(path: FieldPath, actual: number, most: number): FieldErr
   };
 }
 
-/** `hint` is what the writer most likely meant: "did you mean …". */
+/** `hint` is the most likely intended name: "did you mean …". */
 export function unknownField(path: FieldPath, hint: string | undefined): FieldError {
   const detail = hint === undefined ? 'unknown field' : `unknown field, did you mean "${hint}"?`;
   return {
@@ -126,7 +126,7 @@ function withDetail(words: string, detail: string): string {
   return detail === '' ? words : `${words}: ${detail}`;
 }
 
-/** `spec.users[0]`; keys that are no plain words are quoted: `metadata.labels["a.b/c"]`. */
+/** `spec.users[0]`. Keys that are not identifiers are quoted: `metadata.labels["a.b/c"]`. */
 export function formatPath(path: FieldPath): string {
   let text = '';
   for (const step of path) {

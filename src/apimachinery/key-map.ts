@@ -1,6 +1,6 @@
 /**
- * Values by identity. A map by `keyString` would keep a text for each of them, which is most of what
- * such a map takes, and would put it together for every question.
+ * A map with object identities as keys. A `Map` by `keyString` would store a text per entry, which is
+ * most of its memory, and would build one for each lookup.
  */
 import type { ObjectKey } from './key.ts';
 
@@ -40,7 +40,7 @@ export class KeyMap<V> {
     const names = namespaces?.get(key.namespace);
     if (names?.delete(key.name) !== true) return false;
     this.#size -= 1;
-    // Namespaces come and go.
+    // Drops the map of an empty namespace.
     if (names.size === 0) namespaces?.delete(key.namespace);
     return true;
   }

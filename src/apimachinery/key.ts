@@ -8,18 +8,18 @@ export interface ObjectKey {
   readonly name: string;
 }
 
-/** A map key for an identity. `/` cannot occur in any of the parts, so it is unambiguous. */
+/** The identity as text. No part can hold `/`, so it is unambiguous. */
 export function keyString(key: ObjectKey): string {
   return `${key.group}/${key.kind}/${key.namespace}/${key.name}`;
 }
 
-/** The identity that `keyString` made the text of. */
+/** Inverse of `keyString`. */
 export function parseKey(text: string): ObjectKey {
   const [group = '', kind = '', namespace = '', name = ''] = text.split('/');
   return { group, kind, namespace, name };
 }
 
-/** How people read an identity: `Team "ops"` or `SharedSecret "payments/registry"`. */
+/** The identity for display: `Team "ops"` or `SharedSecret "payments/registry"`. */
 export function describeKey(key: ObjectKey): string {
   return `${key.kind} "${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}"`;
 }

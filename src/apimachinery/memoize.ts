@@ -1,12 +1,11 @@
 /** Results that follow from a text alone, kept for the texts that come again and again. */
 
-/** Longer texts are worked out each time: a stranger must not fill the memory with them. */
+/** Longer texts are not cached, so that a client cannot fill the memory. */
 const LONGEST_TEXT = 512;
 
 /**
- * The same function, which gives the same result for the same text without working it out again.
- * What it returns is shared and must not be changed; what it throws is not kept. At most `most`
- * results are held: then all are dropped, which is cheap, and rare where texts repeat.
+ * Memoizes a function of a text. Results are shared and must not be changed; exceptions are not
+ * cached. At `most` results the cache is cleared, which is cheap, and rare if texts repeat.
  */
 export function memoize<T>(most: number, make: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();

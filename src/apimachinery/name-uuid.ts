@@ -1,8 +1,8 @@
-/** UUIDs that are a function of a name (RFC 9562, version 5), hundreds of thousands of them. */
+/** UUIDs derived from names (RFC 9562, version 5), fast enough for hundreds of thousands. */
 import { hash } from 'node:crypto';
 import { parse } from 'uuid';
 
-/** Gives the UUID of a name in a namespace, which is a UUID itself. */
+/** `namespace` is a UUID. The returned function derives the UUID of a name in it. */
 export function nameUuids(namespace: string): (name: string) => string {
   const prefix = Buffer.from(parse(namespace));
   return (name) => {

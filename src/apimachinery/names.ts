@@ -9,7 +9,7 @@ const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 
 export type NameRule = (name: string) => string[];
 
-/** What is wrong with a DNS-1123 subdomain (at most 253 characters); empty when nothing is. */
+/** Problems of a DNS-1123 subdomain (at most 253 characters). */
 export function dnsSubdomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');
@@ -21,7 +21,7 @@ export function dnsSubdomainProblems(name: string): string[] {
   return problems;
 }
 
-/** What is wrong with a DNS-1123 label (at most 63 characters). */
+/** Problems of a DNS-1123 label (at most 63 characters). */
 export function dnsLabelProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 63) problems.push('must be no more than 63 characters');
@@ -33,7 +33,7 @@ export function dnsLabelProblems(name: string): string[] {
   return problems;
 }
 
-/** RBAC objects: any text that can be one segment of a URL path. */
+/** Problems of a segment of a URL path, the rule for names of RBAC objects. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   const bad = ['/', '%', '\\'].filter((char) => name.includes(char));
@@ -43,7 +43,7 @@ export function pathSegmentProblems(name: string): string[] {
   return problems;
 }
 
-/** `[prefix/]name`: keys of labels and annotations, finalizers. */
+/** Problems of `[prefix/]name`: keys of labels and annotations, finalizers. */
 export function qualifiedNameProblems(key: string): string[] {
   const slash = key.indexOf('/');
   const prefix = slash < 0 ? undefined : key.slice(0, slash);

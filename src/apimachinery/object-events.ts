@@ -1,6 +1,6 @@
 /**
- * What controllers did, as Kubernetes counts it: the same thing again is one event. Bounded, and
- * forgotten after an hour, as events of Kubernetes are.
+ * Events of controllers. As in Kubernetes, equal events are counted as one, and an event expires
+ * after an hour. Their number is bounded.
  */
 import type { ObjectKey } from './key.ts';
 
@@ -12,23 +12,22 @@ export interface ObjectEvent {
   readonly message: string;
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** Who noticed: `gitplane-garbage-collector`. */
+  /** Reporting component, such as `gitplane-garbage-collector`. */
   readonly component: string;
 }
 
 export interface CountedEvent extends ObjectEvent {
-  /** The same for the same thing. */
+  /** Equal events have the same id. */
   readonly id: string;
   readonly first: number;
   readonly count: number;
 }
 
-/** What whoever has something to tell needs. */
 export interface EventSink {
   record(event: ObjectEvent): void;
 }
 
-/** Of an event as it is now, or as it was when it is forgotten. */
+/** Called with the current event, and with its last state when it expires. */
 export type EventListener = (event: CountedEvent, isForgotten: boolean) => void;
 
 const MOST_EVENTS = 1000;
@@ -55,7 +54,7 @@ export class EventRing implements EventSink {
     this.forget(time);
   }
 
-  /** Drops what is too old, or too much. */
+  /** Drops expired events, and the oldest beyond the limit. */
   forget(now: number): void {
     for (const event of this.#events.values()) {
       if (this.#events.size <= MOST_EVENTS && now - event.time < FORGOTTEN_AFTER_MS) return;
@@ -69,7 +68,7 @@ export class EventRing implements EventSink {
     return [...this.#events.values()];
   }
 
-  /** Returns the way to stop. */
+  /** Returns a function that ends it. */
   follow(listener: EventListener): () => void {
     this.#listeners.add(listener);
     for (const event of this.#events.values()) listener(event, false);

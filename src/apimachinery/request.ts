@@ -1,4 +1,4 @@
-/** Who asks for what: the words that authentication, authorization and the registry share. */
+/** Users and request attributes, shared by authentication, authorization and the registry. */
 
 /** Verbs of the API; access rules may also name verbs of their own, such as `bind`. */
 export type Verb =
@@ -19,11 +19,11 @@ export interface User {
   readonly email?: string;
   /** Name of the access key that authenticated the request, if one did. */
   readonly accessKey?: string;
-  /** Part of the user, so that it cannot get lost on the way of a request; absent: no narrowing. */
+  /** Part of the user, so that no code can pass on the user without it. Absent: no narrowing. */
   readonly scope?: Narrowing;
 }
 
-/** Holds rights below those of the user, as the scope of an access key does. */
+/** Limits rights below those of the user, as the scope of an access key does. */
 export interface Narrowing {
   allows(attributes: Attributes): boolean;
 }
@@ -45,15 +45,15 @@ export interface ResourceAttributes {
 }
 
 /**
- * The right on the object itself that a subresource stands for which has none of its own; undefined
- * for all others. A history shows no more than the object does, and a rollback writes no more.
+ * Verb on the object that allows a subresource without rights of its own. Undefined: the subresource
+ * has its own. A history shows no more than the object, and a rollback writes no more.
  */
 export function rightOnObject(subresource: string, verb: string): string | undefined {
   if (verb === 'get' && (subresource === 'history' || subresource === 'status')) return 'get';
   return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
 }
 
-/** Stands for files of the repository that belong to no object and steer all of them. */
+/** Authorization resource of files such as `.sops.yaml`: they belong to no object and affect all. */
 export const CONTROL_FILES = { resource: 'repository', subresource: 'controlfiles' } as const;
 
 export interface PathAttributes {

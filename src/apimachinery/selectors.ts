@@ -145,7 +145,7 @@ const EVERY_LABEL: LabelSelector = { empty: true, matches: () => true };
 export function parseLabelSelector(text: string): LabelSelector {
   if (text === '') return EVERY_LABEL;
   const requirements = new SelectorParser(text).parse();
-  // Objects that follow one another often have the same labels, and then the same value of them.
+  // Consecutive objects often share one labels instance, so the last result is reused.
   let last: { labels: Labels | undefined; matches: boolean } | undefined;
   return {
     empty: requirements.length === 0,
@@ -163,9 +163,9 @@ export interface FieldSelector {
   readonly empty: boolean;
   /** The name that must match exactly, if the selector says so; requests are authorized with it. */
   readonly name: string | undefined;
-  /** False: an object of this key cannot match. */
+  /** False: an object with this key cannot match. */
   fitsKey(key: Pick<ObjectKey, 'namespace' | 'name'>): boolean;
-  /** Whether the key says all. */
+  /** True: the selector has only fields of the key. */
   readonly isOfKey: boolean;
   matches(object: KubeObject): boolean;
 }

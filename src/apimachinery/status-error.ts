@@ -51,7 +51,7 @@ export interface Status {
   code: number;
 }
 
-/** What an error is about: `teams.management.gitplane.dev`. */
+/** Resource of an error: `teams.management.gitplane.dev`. */
 export interface ResourceName {
   readonly group: string;
   readonly plural: string;
@@ -62,9 +62,9 @@ export class StatusError extends Error {
   readonly code: number;
   readonly reason: StatusReason;
   readonly details: StatusDetails | undefined;
-  /** List metadata of the Status: a continue token to go on with, where there is one. */
+  /** List metadata of the Status, such as a continue token. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Texts of `Warning` headers that were found before the error. */
+  /** Texts of `Warning` headers. */
   warnings: readonly string[] = [];
 
   constructor(
@@ -96,7 +96,7 @@ export class StatusError extends Error {
   }
 }
 
-/** The result of `work`. An error of it carries the warnings, as Kubernetes sends them with errors too. */
+/** Runs `work`. If it throws a StatusError, adds the warnings: Kubernetes sends them with errors too. */
 export function withWarnings<T>(warnings: readonly string[], work: () => T): T {
   try {
     return work();
@@ -153,7 +153,7 @@ export function noSuchRoute(): StatusError {
   return new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
-/** 405, which says what there is instead (RFC 9110, section 15.5.6). */
+/** 405 with the allowed methods (RFC 9110, section 15.5.6). */
 export class MethodNotAllowedError extends StatusError {
   /** Methods of HTTP; they become the header `Allow`. */
   readonly allowed: readonly string[];

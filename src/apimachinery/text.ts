@@ -1,19 +1,19 @@
-/** Texts that are kept for long. */
+/** Memory and display of texts. */
 
 /**
- * The same text, in memory of its own. A part of a text shares the memory of the whole, which then
- * stays for as long as the part does.
+ * A copy of the text in its own memory. V8 lets a substring share the memory of the whole text, which
+ * is then not freed while the substring lives.
  */
 export function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** Gives one instance of texts that come again and again. */
+/** Interns texts: equal texts share one instance. */
 export class TextPool {
   readonly #texts = new Map<string, string>();
   readonly #limit: number;
 
-  /** Forgets everything when it has `limit` texts. */
+  /** Drops all texts when it holds `limit` of them. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -28,7 +28,7 @@ export class TextPool {
   }
 }
 
-/** A path on one line, whatever git has been given for a name: quoted where it could mislead. */
+/** A path for display on one line. It is quoted and escaped if it has misleading characters. */
 export function shownPath(path: string): string {
   if (!MISLEADING.test(path)) return path;
   const escaped = path.replace(/["\\]/g, '\\$&').replace(MISLEADING_ALL, (character) => {
@@ -37,6 +37,6 @@ export function shownPath(path: string): string {
   return `"${escaped}"`;
 }
 
-/** Control characters, line ends, changes of direction, and bytes that are no text. */
+/** Control characters, line ends, bidirectional controls, and bytes that are not text. */
 const MISLEADING = /[\p{Cc}\p{Surrogate}\p{Bidi_Control}\u2028\u2029]/u;
 const MISLEADING_ALL = new RegExp(MISLEADING, 'gu');

@@ -1,6 +1,6 @@
 /**
- * Comments of a document and what they stand beside. A comment below a sealed key may tell what the
- * value is, so it is sealed as well, bound to the map that it stands in.
+ * Comments of a document. A comment below an encrypted key may reveal the value, so it is encrypted
+ * too, bound to its map.
  */
 import { CST, Parser } from 'yaml';
 import { splitStream } from '../manifests/index.ts';
@@ -12,11 +12,11 @@ export interface FoundComment {
   /** Offset of the `#`. */
   readonly start: number;
   readonly end: number;
-  /** Behind the `#`. */
+  /** The text after the `#`. */
   readonly text: string;
-  /** Keys of the map that it stands in. */
+  /** Keys of the map of the comment. */
   readonly path: readonly string[];
-  /** Whether it stands beside what is sealed. */
+  /** True: the comment is next to an encrypted value. */
   readonly secret: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Mark {
   readonly path: readonly string[];
   /** Undefined: a key. */
   readonly comment?: string;
-  /** Inside a flow collection columns say nothing. */
+  /** Inside a flow collection columns have no meaning. */
   readonly inFlow: boolean;
 }
 
@@ -46,8 +46,8 @@ export function findComments(source: string, selection: Selection): FoundComment
 }
 
 /**
- * Offsets of comments in a stream that stand beside what is sealed, and are not. SOPS reads such a
- * file and says nothing; whoever wrote it by hand may not know that anybody can read them.
+ * Offsets of plaintext comments next to encrypted values. SOPS accepts such a file silently, and its
+ * author may not know that the comments are readable.
  */
 export function clearComments(text: string, selection: Selection): number[] {
   return splitStream(text).flatMap(({ start, end }) => {
@@ -59,7 +59,7 @@ export function clearComments(text: string, selection: Selection): number[] {
   });
 }
 
-/** Says no, quickly, of nearly every file: comments above the first key stand beside nothing. */
+/** A quick test that is false for most files. Comments above the first key belong to no value. */
 function mayHoldClear(source: string): boolean {
   for (let at = source.indexOf('#', bodyStart(source)); at >= 0; at = source.indexOf('#', at + 1)) {
     if (!source.startsWith('#ENC[AES256_GCM,', at)) return true;
@@ -67,7 +67,7 @@ function mayHoldClear(source: string): boolean {
   return false;
 }
 
-/** Of the first line that is neither blank nor a comment nor begins the document. */
+/** Offset of the first line that is not blank, a comment or `---`. */
 function bodyStart(source: string): number {
   for (let at = 0; at < source.length; ) {
     const newline = source.indexOf('\n', at);
@@ -98,7 +98,7 @@ function placed(
   return selection(common) ? { path: common, secret: true } : { path: indented, secret: false };
 }
 
-/** Keys before the comment that stand further left. */
+/** Path of the closest preceding key with a smaller indent. */
 function enclosing(marks: readonly Mark[], before: Mark, column: number): readonly string[] {
   for (let { path } = before; path.length > 0; path = path.slice(0, -1)) {
     const key = marks.findLast(

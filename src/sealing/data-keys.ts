@@ -1,7 +1,7 @@
 /**
- * Data keys: each file has one, sealed with age for everyone who may read the file. What was opened
- * is remembered, in memory only, by what it was sealed as. Keys of X25519, which is nearly all of
- * them, are opened in place; others by the library, which takes milliseconds and turns.
+ * Data keys: each file has one, encrypted with age for every recipient of the file. Decrypted keys are
+ * cached, in memory only, by their encrypted form. X25519 keys, which are nearly all, are decrypted
+ * synchronously; others by the library, which takes milliseconds and is asynchronous.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Decrypter } from 'age-encryption';
@@ -19,11 +19,11 @@ import { SealingError } from './sealing-error.ts';
 
 const DATA_KEY_BYTES = 32;
 const MOST_REMEMBERED = 50_000;
-/** Of one recipient, post-quantum ones included; every stanza in it costs a try. */
+/** Limit per recipient, with room for post-quantum ones: each stanza costs a decryption attempt. */
 const LONGEST_WRAPPED = 8192;
 const IDENTITY = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
 
-/** Loaded when it is first needed: a start that opens nothing should not wait for it. */
+/** Loaded at first use, so that a start without encrypted files does not wait for it. */
 function age(): Promise<typeof import('age-encryption')> {
   return import('age-encryption');
 }
@@ -40,7 +40,7 @@ export function parseIdentities(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.flatMap((line, i) => {
     if (line === '' || line.startsWith('#')) return [];
-    // The line is not repeated: it may be a key with a typing error.
+    // The message does not repeat the line: it may be a key with a typing error.
     if (!IDENTITY.test(line)) {
       throw new SealingError(
         `line ${i + 1} is no age identity; one begins with AGE-SECRET-KEY-1 (SSH keys and plugins are not supported)`,
@@ -50,7 +50,7 @@ export function parseIdentities(text: string): string[] {
   });
 }
 
-/** Seals a data key for recipients. Throws SealingError for a recipient that is none. */
+/** Encrypts a data key for recipients. Throws SealingError for an invalid recipient. */
 export async function wrapDataKey(
   dataKey: Buffer,
   recipients: readonly string[],
@@ -78,13 +78,13 @@ async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
   return text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** A data key and for whom it is sealed. */
+/** A data key and its encrypted forms. */
 export interface FileKey {
   readonly dataKey: Buffer;
   readonly age: readonly WrappedKey[];
-  /** Absent: no PGP key opens it. */
+  /** Absent: no PGP recipients. */
   readonly pgp?: readonly PgpEntry[] | undefined;
-  /** Absent: nothing tells who made it. */
+  /** Absent: the origin of the key is unknown. */
   readonly mark?: string | undefined;
 }
 
@@ -93,34 +93,34 @@ export interface KeyringOptions {
   readonly marks?: boolean;
 }
 
-/** What opens sealed files: the identities of one reader. */
+/** The age identities of one reader, and a cache of the data keys that they decrypted. */
 export class Keyring {
   readonly #identities: readonly string[];
   #own: readonly X25519Identity[] | undefined;
   #made: Promise<Opener> | undefined;
   readonly #marker: KeyMarker | undefined;
-  /** Null: none of the identities opens it. */
+  /** Null: no identity can decrypt it. */
   readonly #opened = new LRUCache<string, { key: Buffer | null }>({
-    // `max` would allocate the room of all of them at once, for each thread.
+    // `max` would allocate memory for all entries at once, in each thread.
     maxSize: MOST_REMEMBERED,
     sizeCalculation: () => 1,
   });
 
-  /** What is wrong with an identity shows when it is first used. */
+  /** An invalid identity throws at its first use, not here. */
   constructor(identities: readonly string[], { marks = false }: KeyringOptions = {}) {
     this.#identities = identities;
     const [own] = identities;
     this.#marker = own === undefined || !marks ? undefined : new KeyMarker(own);
   }
 
-  /** Throws SealingError when one is no identity. */
+  /** Throws SealingError for an invalid identity. */
   static async open(identities: readonly string[], options?: KeyringOptions): Promise<Keyring> {
     const keyring = new Keyring(identities, options);
     await keyring.recipients();
     return keyring;
   }
 
-  /** Of the identities, in their order. */
+  /** The recipients of the identities, in their order. */
   async recipients(): Promise<readonly string[]> {
     const own = this.#x25519();
     if (this.isQuick) return own.map(({ recipient }) => recipient);
@@ -128,12 +128,12 @@ export class Keyring {
     return recipients;
   }
 
-  /** Whether `known` always knows: no key has to be opened with `dataKey` before. */
+  /** True: `known` never returns undefined, because all identities are X25519. */
   get isQuick(): boolean {
     return this.#x25519().length === this.#identities.length;
   }
 
-  /** Null: no identity opens it. Undefined: `dataKey` has to look, which takes time. */
+  /** Null: no identity can decrypt it. Undefined: call `dataKey`, which is asynchronous. */
   known(age: SealMetadata['age']): Buffer | null | undefined {
     const id = fingerprint(age);
     const known = this.#opened.get(id);
@@ -144,7 +144,7 @@ export class Keyring {
     return opened ?? null;
   }
 
-  /** Undefined: no identity opens it. */
+  /** Undefined: no identity can decrypt it. */
   async dataKey(age: SealMetadata['age']): Promise<Buffer | undefined> {
     const known = this.known(age);
     if (known !== undefined) return known ?? undefined;
@@ -216,7 +216,7 @@ export class Keyring {
   }
 }
 
-/** What a file says of its recipients is a hint and no more. */
+/** Entries of our recipients come first. The names in a file are only a hint, so the others follow. */
 function oursFirst(age: SealMetadata['age'], ours: readonly string[]): SealMetadata['age'] {
   const sane = age.filter(({ enc }) => enc.length <= LONGEST_WRAPPED);
   const mine = sane.filter(({ recipient }) => ours.includes(recipient));

@@ -1,6 +1,6 @@
 /**
- * What SOPS takes a scalar in the clear for: the rules of go-yaml v3, which differ from those that
- * manifests are read by. They matter only to files whose MAC covers what is not sealed.
+ * Plaintext scalars by the rules of go-yaml v3, which SOPS uses. They differ from the rules of
+ * manifests, and matter only for files whose MAC covers plaintext values.
  */
 import { resolvePlain } from '../manifests/index.ts';
 import { plainDigits } from './sealed-value.ts';
@@ -22,7 +22,7 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const DATE =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2}):(\d{2})(\.\d+)?[ \t]*(Z|[-+]\d{1,2}(?::?\d{2})?)?)?$/;
 
-/** The value in a manifest, and the bytes of the MAC; undefined: it has none. */
+/** The value in a manifest, and its bytes in the MAC. Undefined bytes: null is not in the MAC. */
 export function untaggedScalar(
   source: string,
   written: Written | undefined,

@@ -1,15 +1,15 @@
 /**
- * Provenance of data keys. Recipients are public, so anybody can wrap a data key of their own for
- * them, or copy a wrapped one into another file. Two facts are therefore unforgeable, by the first
- * identity alone: that a data key was generated here (the key itself says so, in whatever file it
- * turns up), and for which recipients it was wrapped (the mark says so).
+ * Provenance of data keys. Recipients are public, so an attacker can wrap a data key of their own for
+ * them, or copy a wrapped one into another file. Two proofs, which only the first identity can make,
+ * prevent this: the data key itself proves that it was generated here, and the mark proves for which
+ * recipients it was wrapped.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { WrappedKey } from './metadata.ts';
 import type { PgpEntry } from './pgp.ts';
 
 const KEY_BYTES = 32;
-/** Of a data key: as many bits of chance as forging one of the rest takes tries. */
+/** Random part of a data key: 128 bits, as strong as the tag in the other half. */
 const RANDOM_BYTES = 16;
 
 interface MarkedKey {
@@ -29,7 +29,7 @@ export class KeyMarker {
     this.#forKeys = derive('generation of a data key');
   }
 
-  /** A data key: chance, and an HMAC of it. To others all of it looks like chance. */
+  /** A data key: random bytes and their HMAC. Without the identity all of it looks random. */
   generate(): Buffer {
     return this.#keyFrom(randomBytes(RANDOM_BYTES));
   }
@@ -56,7 +56,7 @@ export class KeyMarker {
   #digest({ dataKey, age, pgp = [] }: MarkedKey): Buffer {
     const wrapped = age.map(({ recipient, enc }) => [recipient, enc]);
     const others = pgp.map(({ fp, enc }) => [fp, enc]);
-    // Without PGP recipients as it was before there were any.
+    // Marks without PGP recipients stay compatible with older ones.
     const all = others.length === 0 ? [wrapped] : [wrapped, others];
     const signed = JSON.stringify([dataKey.toString('base64'), ...all]);
     return createHmac('sha256', this.#forMarks).update(signed).digest();

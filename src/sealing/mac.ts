@@ -1,14 +1,14 @@
 /**
- * The MAC of a sealed file: SHA-512 over the values in the order of the text, sealed in turn. It
- * tells that no value was taken away, added or exchanged by somebody who cannot open the file; it
- * does not tell who wrote it.
+ * The MAC of an encrypted file: SHA-512 over the values in the order of the text, encrypted with the
+ * data key. It proves that nobody without the data key removed, added or exchanged a value. It does
+ * not prove who wrote the file.
  */
 import { createHash } from 'node:crypto';
 import type { SealMetadata } from './metadata.ts';
 import { openValue, sealValue } from './sealed-value.ts';
 import { SealingError } from './sealing-error.ts';
 
-/** What the hash begins with where only sealed values count, so that the two kinds never agree. */
+/** Prefix of the hash if it covers only encrypted values, so that the two modes never agree. */
 const MAC_ONLY_ENCRYPTED = Buffer.from(
   '8a3fd2ad54ce66527b1034f3d147be0b0b975b3bf44f72c6fdadec8176f27d69',
   'hex',
@@ -27,7 +27,7 @@ export class Mac {
     this.#hash.update(bytes);
   }
 
-  /** A value that is in the clear. */
+  /** Adds a plaintext value. */
   clear(bytes: Buffer | undefined): void {
     if (!this.#sealedOnly && bytes !== undefined) this.#hash.update(bytes);
   }
@@ -37,7 +37,7 @@ export class Mac {
   }
 }
 
-/** Not to be shown: short secrets could be guessed from it. Throws SealingError. */
+/** The stored MAC. Do not show it: short secrets could be guessed from it. Throws SealingError. */
 export function storedMac(metadata: SealMetadata, dataKey: Buffer): string {
   try {
     return openValue(metadata.mac, dataKey, metadata.lastModified).bytes.toString('utf8');

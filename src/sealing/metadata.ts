@@ -1,4 +1,4 @@
-/** The `sops` map of a sealed file: for whom it is sealed, which values, and the MAC over them. */
+/** The `sops` map of an encrypted file: recipients, rule, and MAC. */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import { type PgpEntry, pgpEntries } from './pgp.ts';
 import { SealingError } from './sealing-error.ts';
@@ -6,7 +6,7 @@ import { DEFAULT_RULE, RULES, type Rule } from './selection.ts';
 
 export const SOPS = 'sops';
 
-/** The data key, sealed for one recipient. */
+/** The data key, encrypted for one recipient. */
 export interface WrappedKey {
   readonly recipient: string;
   /** An age file in armor. */
@@ -15,11 +15,11 @@ export interface WrappedKey {
 
 export interface SealMetadata {
   readonly age: readonly WrappedKey[];
-  /** For others, who open the file elsewhere; absent: none. */
+  /** Recipients that decrypt the file elsewhere. Absent: none. */
   readonly pgp?: readonly PgpEntry[] | undefined;
   /** RFC 3339; the MAC is bound to this text. */
   readonly lastModified: string;
-  /** A sealed value. */
+  /** An encrypted value. */
   readonly mac: string;
   readonly macOnlyEncrypted: boolean;
   readonly rule: Rule;
@@ -27,12 +27,12 @@ export interface SealMetadata {
   readonly mark?: string | undefined;
 }
 
-/** Not a field of SOPS: `sops` reads past it, and leaves it out of what it writes. */
+/** Not a field of SOPS: `sops` ignores it, and drops it when it writes. */
 export const MARK = 'gitplane_mark';
 
-/** The release of SOPS whose format is written. */
+/** The SOPS release whose format this writes. */
 const FORMAT_VERSION = '3.13.2';
-/** Trying each costs milliseconds, and whoever pushes a file says how many there are. */
+/** Limit, because each costs milliseconds and a pushed file decides their number. */
 export const MOST_RECIPIENTS = 64;
 
 /** Throws SealingError, worded to follow "sops". */
@@ -62,7 +62,7 @@ export function parseMetadata(value: unknown): SealMetadata {
   };
 }
 
-/** True if a block says nothing beside `metadata`: no other keys, groups or rules. */
+/** True if a block holds nothing beyond `metadata`: no other keys, groups or rules. */
 export function saysOnly(block: unknown, metadata: SealMetadata): boolean {
   if (!isRecord(block)) return false;
   const { version = '' } = block as JsonObject;
@@ -87,7 +87,7 @@ function ruleOf(value: Record<string, unknown>): Rule {
   return name === undefined ? DEFAULT_RULE : { name, text: String(value[name]) };
 }
 
-/** The map as it is written, keys in the order of SOPS. */
+/** The map to write, with keys in the order of SOPS. */
 export function formatMetadata(metadata: SealMetadata): JsonObject {
   const { age, pgp = [], rule, lastModified, mac, macOnlyEncrypted, mark } = metadata;
   const fields: Record<string, JsonValue | undefined> = {

@@ -1,6 +1,6 @@
 /**
- * From a sealed file to its values. Opening is all or nothing a file: one MAC covers its documents,
- * so one value that was tampered with spoils them all. Never throws for what is in a file.
+ * Decryption of a file. It is all or nothing: one MAC covers all documents, so one tampered value
+ * makes all of them invalid. The content of a file never causes an exception.
  */
 import {
   type FieldPath,
@@ -23,32 +23,32 @@ import { SealingError } from './sealing-error.ts';
 import { type Selection, selectionOf } from './selection.ts';
 import { type Leaf, losesOrder, mapLeaves, orderedTree, type Tree } from './tree.ts';
 
-/** What is wrong with a place of a sealed document. */
+/** Problem at a place of an encrypted document. */
 export interface SealProblem {
   readonly path: FieldPath;
   /** Holds no value. */
   readonly message: string;
-  /** The place holds a value in the clear that the file's own rule wants sealed. */
+  /** The place holds a plaintext value that the rule of the file selects for encryption. */
   readonly inClear?: true;
 }
 
 export interface OpenedDocument {
   readonly index: number;
-  /** Without `sops`. Where it does not open: without what is sealed. */
+  /** Without `sops`. If decryption failed: without the encrypted values. */
   readonly value: JsonValue;
   readonly problems: readonly SealProblem[];
 }
 
 export interface OpenedFile {
   readonly metadata: SealMetadata | undefined;
-  /** Undefined: nobody here can open the file. */
+  /** Undefined: no identity here can decrypt the file. */
   readonly dataKey: Buffer | undefined;
   readonly documents: readonly OpenedDocument[];
-  /** Told of no data: why the file cannot be opened. */
+  /** Reason for which the file cannot be decrypted. Holds no data. */
   readonly unreadable: string | undefined;
-  /** The MAC over the values as they are, in the clear: not to be shown. */
+  /** The plaintext MAC over the current values. Do not show it. */
   readonly mac: string | undefined;
-  /** Each sealed value of the file. */
+  /** Each encrypted value of the file. */
   readonly sealed: readonly SealedPlace[];
 }
 
@@ -58,7 +58,7 @@ export interface SealedPlace {
   readonly text: string;
 }
 
-/** The metadata of a stream of documents; undefined where none is sealed. Throws SealingError. */
+/** The metadata of a stream of documents. Undefined: none is encrypted. Throws SealingError. */
 export function metadataOf(
   documents: readonly Pick<ManifestDocument, 'value'>[],
 ): SealMetadata | undefined {
@@ -71,7 +71,7 @@ export interface Stream {
   readonly documents: readonly Pick<ManifestDocument, 'index' | 'value'>[];
 }
 
-/** `dataKey` undefined: none of the keys that are at hand opens it. */
+/** Decrypts a stream. `dataKey` undefined: no identity here can decrypt its data key. */
 export function openStream(stream: Stream, dataKey: Buffer | undefined): OpenedFile {
   const nothing = { mac: undefined, sealed: [], dataKey: undefined };
   let metadata: SealMetadata | undefined;
@@ -118,7 +118,7 @@ function plain(index: number, value: unknown): OpenedDocument {
   return { index, value: value as JsonValue, problems: [] };
 }
 
-/** Documents without what is sealed. */
+/** Documents without their encrypted values. */
 function closed(stream: Stream, problem: SealProblem): { documents: OpenedDocument[] } {
   const documents = stream.documents.map(({ index, value }) => {
     if (!isRecord(value)) return plain(index, value);
@@ -156,7 +156,7 @@ class Opener {
     return { index, value: rest, problems };
   }
 
-  /** The JSON value where its order and its types are those of the text. */
+  /** The JSON value, or a tree of the text if JSON would lose the order or the types. */
   #treeOf({ text }: Stream, index: number, value: JsonObject): Tree {
     if (this.#metadata.macOnlyEncrypted && !losesOrder(value)) return value;
     this.#slices ??= splitStream(text);

@@ -1,27 +1,26 @@
 /**
- * PGP recipients of sealed files: they read a file elsewhere with gpg or sops, and this platform does not.
- * Their entries are kept as they are; a new data key is encrypted for them with their public keys.
+ * PGP recipients of encrypted files. They decrypt a file elsewhere with gpg or sops; this platform
+ * cannot. Their entries stay unchanged; a new data key is encrypted with their public keys.
  */
 import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { SealingError } from './sealing-error.ts';
 
-/** The data key, encrypted for one PGP key: an entry of `sops.pgp`, with all that it says. */
+/** The data key, encrypted for one PGP key: an entry of `sops.pgp` with all its fields. */
 export type PgpEntry = JsonObject & { readonly fp: string; readonly enc: string };
 
 /** Public keys of PGP recipients. */
 export interface PgpKeys {
-  /** True if the public key with the fingerprint is there. */
   has(fingerprint: string): boolean;
-  /** An armored message that the key opens. Rejects with a sentence. */
+  /** Encrypts to an armored message. Rejects with an Error whose message is a sentence. */
   encrypt(content: Buffer, fingerprint: string): Promise<string>;
 }
 
-/** Trying each costs a process of gpg. */
+/** Limit, because each key costs a gpg process. */
 const MOST_KEYS = 64;
-/** Of version 4, and of versions 5 and 6. */
+/** Fingerprints of version 4, or of versions 5 and 6. */
 const FINGERPRINT = /^(?:[0-9A-F]{40}|[0-9A-F]{64})$/;
 
-/** Fingerprints as `.sops.yaml` lists them. Throws SealingError. */
+/** Validates fingerprints of `.sops.yaml`. Throws SealingError. */
 export function pgpFingerprints(list: readonly string[]): string[] {
   const names = list.map((one) => one.replaceAll(' ', '').toUpperCase()).filter(Boolean);
   const wrong = names.find((name) => !FINGERPRINT.test(name));
@@ -34,7 +33,7 @@ export function pgpFingerprints(list: readonly string[]): string[] {
   return [...new Set(names)];
 }
 
-/** Entries of a sealed file. Throws SealingError, worded to follow "sops". */
+/** PGP entries of an encrypted file. Throws SealingError, worded to follow "sops". */
 export function pgpEntries(list: unknown): PgpEntry[] {
   if (!Array.isArray(list)) return [];
   if (list.length > MOST_KEYS) throw new SealingError(`has more than ${MOST_KEYS} PGP keys`);

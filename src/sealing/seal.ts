@@ -1,6 +1,6 @@
 /**
- * Seals the secrets of a file. What is sealed already keeps its bytes, and a file that needs
- * nothing comes back as it was: a change of one value is a change of three lines.
+ * Encryption of the secrets of a file. Encrypted values keep their bytes, so a change of one value
+ * changes three lines, and a file without changes comes back unchanged.
  */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import {
@@ -22,19 +22,19 @@ import { mapLeaves } from './tree.ts';
 
 export interface Sealing {
   readonly key: FileKey;
-  /** For a file that is not sealed yet; one that is keeps its own. */
+  /** Rule for a file that is not encrypted yet. An encrypted file keeps its own. */
   readonly rule: Rule;
-  /** Sealed values to be used again where path and value are the same. */
+  /** Encrypted values to reuse if path and value are the same. */
   readonly reuse?: Reuse | undefined;
-  /** Of the file before it was in the clear: stays where it still fits. */
+  /** Metadata of the file before its decryption. Reused if it still matches. */
   readonly previous?: SealMetadata | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /**
- * The file with every value sealed that its rule names, and with `sops` in every document. Throws
- * SealingError when it does not parse, or does not open with the key.
+ * Encrypts every value that the rule selects, and adds `sops` to every document. Throws SealingError
+ * if the file does not parse, or does not decrypt with the key.
  */
 export function sealText(text: string, sealing: Sealing): string {
   const before = documentsOf(text);
@@ -44,7 +44,7 @@ export function sealText(text: string, sealing: Sealing): string {
   return withMetadata(sealComments(sealed, selection, sealing), { old, sealing });
 }
 
-/** Each document is edited by itself: the cost must not grow with the square of the file. */
+/** Edits each document on its own, so that the cost stays linear in the size of the file. */
 function editDocuments(
   text: string,
   documents: readonly Pick<ManifestDocument, 'index' | 'value'>[],
@@ -66,7 +66,7 @@ function editDocuments(
   return parts.join('') + text.slice(end);
 }
 
-/** A document with its secrets sealed, as its metadata will have it. */
+/** A document with its secrets encrypted. */
 export function sealDocument(
   value: JsonObject,
   selection: Selection,
@@ -128,7 +128,7 @@ function withMetadata(
   throw new SealingError(`cannot be sealed: ${problem.path.join('.')}: ${problem.message}`);
 }
 
-/** The metadata that the values take; what there is where it fits. */
+/** Metadata for the values. The old one is reused if its MAC matches. */
 function metadataFor(
   text: string,
   documents: readonly ManifestDocument[],
@@ -171,7 +171,7 @@ function macOf(
   return openStream({ text, documents: marked }, metadata.dataKey).mac ?? '';
 }
 
-/** The block of a file that was sealed before, with what it says beside ours. */
+/** The block of an encrypted file, updated. Its other fields stay. */
 function updated(own: JsonObject, next: SealMetadata): JsonObject {
   const { lastModified, mac, mark } = next;
   const { [MARK]: _stale, ...stated } = own;
@@ -184,7 +184,7 @@ function updated(own: JsonObject, next: SealMetadata): JsonObject {
   return { ...block, key_groups: [{ ...(group as JsonObject), ...keys }] };
 }
 
-/** Entries of recipients that are not as the group has them; those of PGP stay where nothing is said of them. */
+/** Recipients that differ from those of the group. PGP entries stay if `pgp` is undefined. */
 function changedKeys(group: JsonObject, { age, pgp }: SealMetadata): JsonObject {
   const isSame = jsonEqual(ageOf(group), ageOf({ age: age as unknown as JsonValue }));
   const isSamePgp = pgp === undefined || jsonEqual(pgpEntries(group['pgp']), [...pgp]);
@@ -202,7 +202,7 @@ function ageOf(group: JsonObject): JsonValue {
   ) as JsonValue;
 }
 
-/** The file in the clear, without `sops`. Throws SealingError when it does not open. */
+/** The decrypted file, without `sops`. Throws SealingError if it cannot be decrypted. */
 export function unsealText(text: string, dataKey: Buffer): string {
   const documents = documentsOf(text);
   const opened = openStream({ text, documents }, dataKey);
@@ -216,7 +216,7 @@ export function unsealText(text: string, dataKey: Buffer): string {
   );
 }
 
-/** Writers disagree on which map a comment stands in, so those around it are tried as well. */
+/** Writers disagree on the map of a comment, so the parent maps are tried too. */
 function openComment(words: string, path: readonly string[], dataKey: Buffer): string | undefined {
   for (let length = path.length; length >= 0; length--) {
     try {
@@ -239,7 +239,7 @@ function refuseProblems(documents: readonly ManifestDocument[], opened: OpenedFi
   }
 }
 
-/** Sealed values of a file as it was, to be found again by place and value. */
+/** Encrypted values of the previous version of a file, by place and value. */
 export class Reuse {
   readonly #texts = new Map<string, string[]>();
 
@@ -252,7 +252,7 @@ export class Reuse {
     }
   }
 
-  /** Each is given out once: values that are alike must not look alike. */
+  /** Returns each one once: equal values must not have equal ciphertexts. */
   take(bound: string, clear: SealedPlace['clear']): string | undefined {
     return this.#texts.get(idOf(bound, clear))?.shift();
   }
@@ -262,7 +262,7 @@ function idOf(bound: string, { type, bytes }: SealedPlace['clear']): string {
   return `${type} ${bound} ${bytes.toString('base64')}`;
 }
 
-/** Comments that are sealed in a text, in the form in which they are found again. */
+/** Encrypted comments of a text, for `Reuse`. */
 export function sealedComments(text: string, rule: Rule, dataKey: Buffer): SealedPlace[] {
   const found: SealedPlace[] = [];
   editComments(text, selectionOf(rule), ({ text: words, path }) => {
@@ -276,7 +276,7 @@ export function sealedComments(text: string, rule: Rule, dataKey: Buffer): Seale
   return found;
 }
 
-/** Every document of a stream that holds something. Throws SealingError where one does not parse. */
+/** The documents of a stream that are not empty. Throws SealingError if one does not parse. */
 export function documentsOf(text: string): readonly ManifestDocument[] {
   const file = readManifests(Buffer.from(text));
   if (!('documents' in file)) throw new SealingError(`${file.line}:${file.col}: ${file.message}`);

@@ -1,20 +1,20 @@
 /**
- * One value as the SOPS format writes it: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`. What is
- * authenticated with it is the path of its keys, so that a value works in its own place only.
+ * One value in the SOPS format: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`. The path of its keys is the
+ * additional authenticated data, so that a value cannot be moved to another place.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { SealingError } from './sealing-error.ts';
 
 export type SealedType = 'str' | 'int' | 'float' | 'bool' | 'bytes' | 'time' | 'comment';
 
-/** A value in the clear, as bytes, and what those bytes mean. */
+/** A plaintext value as bytes, and its type. */
 export interface ClearValue {
   readonly type: SealedType;
   readonly bytes: Buffer;
 }
 
 const CIPHER = 'aes-256-gcm';
-/** As SOPS has it, and not the usual 12. */
+/** The length of SOPS, not the usual 12. */
 const IV_BYTES = 32;
 const TAG_BYTES = 16;
 /** A block scalar has a line break at its end. */
@@ -25,12 +25,12 @@ export function isSealed(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith('ENC[AES256_GCM,') && SEALED.test(value);
 }
 
-/** The text that is authenticated with a value: its keys from the root, lists left out. */
+/** The additional authenticated data of a value: its keys from the root, without list indexes. */
 export function boundTo(path: readonly string[]): string {
   return `${path.join(':')}:`;
 }
 
-/** An empty value stays as it is: SOPS seals nothing that says nothing. */
+/** Encrypts a value. An empty one stays empty, as in SOPS. */
 export function sealValue(value: ClearValue, dataKey: Buffer, bound: string): string {
   if (value.bytes.length === 0) return '';
   const iv = randomBytes(IV_BYTES);
@@ -41,12 +41,12 @@ export function sealValue(value: ClearValue, dataKey: Buffer, bound: string): st
   return `ENC[AES256_GCM,data:${text},iv:${nonce},tag:${tag},type:${value.type}]`;
 }
 
-/** Throws SealingError when the text is no sealed value, or not one of this key and place. */
+/** Throws SealingError if the text is not an encrypted value of this key and place. */
 export function openValue(text: string, dataKey: Buffer, bound: string): ClearValue {
   const [, data = '', iv = '', tag = '', type] = SEALED.exec(text) ?? [];
   if (type === undefined) throw new SealingError('is not a sealed value');
   const authTag = Buffer.from(tag, 'base64');
-  // Node takes shorter tags, which are easier to forge.
+  // Node accepts shorter tags, which are easier to forge.
   if (authTag.length !== TAG_BYTES) throw new SealingError('is not a sealed value');
   try {
     const decipher = createDecipheriv(CIPHER, dataKey, Buffer.from(iv, 'base64'));
@@ -62,7 +62,7 @@ export function openValue(text: string, dataKey: Buffer, bound: string): ClearVa
   }
 }
 
-/** Of a JSON value that is neither null nor a collection. Throws SealingError. */
+/** The plaintext of a JSON scalar. */
 export function clearValueOf(value: string | number | boolean): ClearValue {
   if (typeof value === 'string') return { type: 'str', bytes: Buffer.from(value) };
   if (typeof value === 'boolean') return { type: 'bool', bytes: Buffer.from(boolText(value)) };
@@ -74,7 +74,7 @@ function boolText(value: boolean): string {
   return value ? 'True' : 'False';
 }
 
-/** What a clear value is in a manifest. Throws SealingError for what JSON cannot hold. */
+/** The JSON value of a plaintext. Throws SealingError if JSON cannot hold it exactly. */
 export function jsonOf({ type, bytes }: ClearValue): string | number | boolean {
   const text = bytes.toString('utf8');
   switch (type) {

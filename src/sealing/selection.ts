@@ -1,10 +1,10 @@
 /**
- * Which values of a file are sealed. A rule looks at each single key on the way to a value; the
- * first that it hits decides, and everything below goes with it.
+ * Selection of the values to encrypt. A rule is matched against each key of the path of a value. The
+ * first match decides for the whole subtree.
  */
 import { SealingError } from './sealing-error.ts';
 
-/** The names of the rules in a file; a file has at most one of them. */
+/** Names of rules. A file has at most one. */
 export const RULES = [
   'encrypted_regex',
   'unencrypted_regex',
@@ -19,13 +19,13 @@ export interface Rule {
   readonly text: string;
 }
 
-/** What SOPS does with a file that states no rule. */
+/** The rule of SOPS for a file without one. */
 export const DEFAULT_RULE: Rule = { name: 'unencrypted_suffix', text: '_unencrypted' };
 
-/** Whether the value at these keys is sealed. */
+/** True if the value at these keys is to be encrypted. */
 export type Selection = (path: readonly string[]) => boolean;
 
-/** Longer keys are taken for secret: a pattern is not tried on them. */
+/** Longer keys count as secret, without matching a pattern. */
 const LONGEST_KEY = 1024;
 
 /** Throws SealingError for rules that are not supported. */
@@ -48,12 +48,12 @@ export function selectionOf({ name, text }: Rule): Selection {
   }
 }
 
-/** Repeats without end that a pattern may have: each multiplies what a long key costs. */
+/** Limit of unbounded repeats in a pattern: each multiplies the cost of a long key. */
 const MOST_REPEATS = 2;
 
 /**
- * A pattern as Go writes it that cannot take long either: whoever pushes a file writes it. Throws
- * SealingError for what is not understood alike in both languages.
+ * Compiles a Go pattern. Any client that pushes can write one, so slow patterns are refused. Throws
+ * SealingError for syntax that differs between Go and JavaScript.
  */
 export function safePattern(text: string): RegExp {
   const refuse = (why: string): never => {

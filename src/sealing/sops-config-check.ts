@@ -1,4 +1,4 @@
-/** Why nobody could write by a `.sops.yaml`: for a push, which is refused before it stops the API. */
+/** Problems of a `.sops.yaml` that would block all writes. A push with one is refused. */
 import { isRecord } from '../apimachinery/index.ts';
 import type { ManifestDocument, Position } from '../manifests/index.ts';
 import { wrapDataKey } from './data-keys.ts';
@@ -14,7 +14,7 @@ export interface ConfigProblem extends Position {
 
 const PLACED = /^(\d+):(\d+): ([\s\S]*)$/;
 
-/** `ours`: recipients of this platform; undefined: nobody knows them here. */
+/** `ours`: recipients of this platform. Undefined: they are unknown here. */
 export async function sopsConfigProblems(
   text: string,
   ours: readonly string[] | undefined,
@@ -44,7 +44,7 @@ function noneOf([own = '']: readonly string[]): string {
   return `no rule names this platform, which could not read again what it encrypts; add it with "gitplane recipients add ${own}"`;
 }
 
-/** PGP keys that no data key can be encrypted for, because their public keys are not here. */
+/** PGP keys without a public key here: no data key can be encrypted for them. */
 function missingPgp(
   document: ManifestDocument,
   rules: readonly CreationRule[],
@@ -56,7 +56,7 @@ function missingPgp(
   });
 }
 
-/** Recipients that no data key can be wrapped for. */
+/** Recipients for which no data key can be encrypted. */
 async function flaws(
   document: ManifestDocument,
   index: number,
@@ -79,7 +79,7 @@ async function flaws(
   return [];
 }
 
-/** Not a key of any file. */
+/** A dummy data key. */
 const PROBE = Buffer.alloc(32);
 
 function ageOf({ value }: ManifestDocument, index: number): string[] {

@@ -1,6 +1,6 @@
 /**
- * `.sops.yaml`: for whom new files are sealed, and what of them. The first rule whose pattern hits
- * the path counts. Files that are sealed already keep what they were sealed with.
+ * `.sops.yaml`: recipients and selected values of new files. The first rule whose pattern matches the
+ * path applies. Encrypted files keep their own metadata.
  */
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { editDocument, formatManifest } from '../manifests/index.ts';
@@ -10,12 +10,12 @@ import { SealingError } from './sealing-error.ts';
 import { DEFAULT_RULE, RULES, type Rule, safePattern, selectionOf } from './selection.ts';
 
 export interface CreationRule {
-  /** Of the path below the folder of `.sops.yaml`; undefined: every path. */
+  /** Matches paths relative to the folder of `.sops.yaml`. Undefined: every path. */
   readonly path: RegExp | undefined;
   readonly rule: Rule;
-  /** Of age. */
+  /** age recipients. */
   readonly recipients: readonly string[];
-  /** Fingerprints of PGP keys whose holders read the files elsewhere. */
+  /** Fingerprints of PGP recipients, who decrypt the files elsewhere. */
   readonly pgp: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface SopsConfig {
   readonly rules: readonly CreationRule[];
 }
 
-/** Throws SealingError with the place of what is wrong. */
+/** Throws SealingError with line and column. */
 export function parseSopsConfig(text: string): SopsConfig {
   const [document] = documentsOf(text);
   const rules = isRecord(document?.value) ? document.value['creation_rules'] : undefined;
@@ -83,14 +83,14 @@ function namesIn(given: unknown): string[] {
   return [...new Set(list.map((item) => item.trim()).filter((item) => item !== ''))];
 }
 
-/** The rule for a new file; undefined: none names its path. `path`: below the config's folder. */
+/** The rule for a new file. `path` is relative to the folder of the config. */
 export function creationRuleFor({ rules }: SopsConfig, path: string): CreationRule | undefined {
   return rules.find((rule) => rule.path === undefined || rule.path.test(path));
 }
 
-/** Files of one kind, and the keys below which they hold secrets. */
+/** The folder of a kind, and the names of its secret fields. */
 export interface KindOfFiles {
-  /** Of the folder, such as `sharedsecrets`. */
+  /** Name of the folder, such as `sharedsecrets`. */
   readonly folder: string;
   readonly keys: readonly string[];
 }
@@ -104,7 +104,7 @@ export function formatSopsConfig(
     path_regex: `(^|/)${folder}/.*\\.ya?ml$`,
     ...fieldsOf(keys, recipients),
   }));
-  // Whatever people put elsewhere.
+  // For files in other folders.
   const all = [...new Set(files.flatMap(({ keys }) => keys))];
   rules.push({ path_regex: '\\.ya?ml$', ...fieldsOf(all, recipients) });
   return HEAD + formatManifest({ creation_rules: rules, stores: { yaml: { indent: 2 } } });
@@ -120,7 +120,7 @@ function fieldsOf(keys: readonly string[], recipients: readonly string[]): JsonO
   return { [name]: text, mac_only_encrypted: true, age: recipients.join(',') };
 }
 
-/** The rule that seals everything below the keys, wherever they stand. */
+/** The rule that encrypts everything below these keys, at any depth. */
 export function ruleOfKeys(keys: readonly string[]): Rule {
   const escaped = keys.map((key) => key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).sort();
   const [only = ''] = escaped;
@@ -128,7 +128,7 @@ export function ruleOfKeys(keys: readonly string[]): Rule {
   return { name: 'encrypted_regex', text };
 }
 
-/** The config with the recipients of every rule changed; comments and the rest stay. */
+/** The config with the recipients of every rule changed. Comments and other fields stay. */
 export function changeRecipients(
   text: string,
   change: (recipients: readonly string[]) => readonly string[],

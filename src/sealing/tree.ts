@@ -1,6 +1,6 @@
 /**
- * A document as a tree whose maps keep the order of the text, which is the order that the MAC is
- * made in. Plain JSON serves wherever JavaScript keeps that order.
+ * A document as a tree whose maps keep the order of the text, which is the order of the MAC. Plain
+ * JSON is used if JavaScript keeps that order.
  */
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
@@ -16,7 +16,7 @@ export class OrderedMap {
   }
 }
 
-/** A scalar, and the bytes that SOPS takes for it where it is not sealed. */
+/** A scalar, and its bytes in the MAC of SOPS if it is not encrypted. */
 export class TextScalar {
   readonly value: Scalar;
   readonly bytes: Buffer | undefined;
@@ -29,31 +29,31 @@ export class TextScalar {
 
 export type Tree = JsonValue | OrderedMap | TextScalar | readonly Tree[];
 
-/** A scalar on its place. */
+/** A scalar and its place. */
 export interface Leaf {
-  /** Keys alone, as values are bound to them. */
+  /** Keys without list indexes; an encrypted value is bound to them. */
   readonly path: readonly string[];
-  /** Keys and indexes, as people look for it. */
+  /** Keys and list indexes. */
   readonly at: readonly (string | number)[];
   readonly value: Scalar;
-  /** As SOPS sees the value where it is in the clear; undefined: as JSON has it. */
+  /** Bytes of the plaintext value in the MAC of SOPS. Undefined: derived from the JSON value. */
   readonly bytes?: Buffer | undefined;
 }
 
 /** A key that JavaScript moves to the front of an object. */
 const INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
-/** Whether the order of the text is lost in the JSON value. */
+/** True if the JSON value does not keep the order of the text. */
 export function losesOrder(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(losesOrder);
   if (!isRecord(value)) return false;
   return Object.keys(value).some((key) => INDEX.test(key)) || Object.values(value).some(losesOrder);
 }
 
-/** What a scalar becomes; undefined takes it out. */
+/** Returns the new value of a scalar. Undefined removes it. */
 type Change = (leaf: Leaf) => JsonValue | undefined;
 
-/** A copy with every scalar as `change` has it, asked in the order of the text. */
+/** A copy with every scalar changed. `change` is called in the order of the text. */
 export function mapLeaves(tree: Tree, change: Change): JsonValue | undefined {
   return mapped(tree, { path: [], at: [] }, change);
 }
@@ -83,7 +83,7 @@ function mapped(
   return copy;
 }
 
-/** The tree of one document's text; undefined where it does not parse. */
+/** The tree of a document. Undefined: it does not parse. */
 export function orderedTree(source: string): Tree | undefined {
   const { contents, flaws } = compose(source, { tokens: false });
   if (contents === null || flaws.length > 0) return undefined;
