@@ -8,6 +8,6 @@ export class StartError extends Error {
 
 /** The errno of a failed system call, such as `EACCES`. */
 export function errnoOf(error: unknown): string | undefined {
-  const code: unknown = (error as { code?: unknown } | null)?.code;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }

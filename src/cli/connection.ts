@@ -1,9 +1,9 @@
-/** The platform that a command talks to: the one of a kubeconfig, as kubectl would find it. */
+/** Connection of a command to the platform of a kubeconfig, found as kubectl finds it. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { isRecord, valueAt } from '../apimachinery/index.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { getJson } from './https-client.ts';
 import { kubeconfigFiles, readKubeconfigs } from './kubeconfig-file.ts';
@@ -109,6 +109,22 @@ async function credentialOf(
   const args = Array.isArray(exec['args']) ? exec['args'].map(String) : [];
   const { stdout } = await promisify(execFile)(command, args, { env, timeout: PLUGIN_WITHIN_MS });
   return text(valueAt(JSON.parse(stdout), ['status']), 'token');
+}
+
+/** Throws for a response that is not an object of the API. */
+export function objectIn(response: unknown): KubeObject {
+  if (isObject(response)) return response;
+  throw new Error('The platform responded with something that is not an object of its API');
+}
+
+/** Items of a list. */
+export function itemsIn(list: unknown): KubeObject[] {
+  const items = isRecord(list) ? list['items'] : undefined;
+  return Array.isArray(items) ? items.filter(isObject) : [];
+}
+
+function isObject(value: unknown): value is KubeObject {
+  return isRecord(value) && isRecord(value['metadata']);
 }
 
 function text(from: unknown, field: string): string {

@@ -2,6 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
+import { isRecord } from '../apimachinery/index.ts';
 
 export interface CallOptions {
   readonly method?: string;
@@ -39,7 +40,7 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
     if (body === undefined) throw new Error(`${url} answered with something that is no JSON`);
     return body;
   }
-  const message = (body as { message?: unknown } | undefined)?.message;
+  const message = isRecord(body) ? body['message'] : undefined;
   const why = typeof message === 'string' ? message : text.trim();
   throw new AnswerError(code, `${url} answered ${code}: ${why}`, body);
 }

@@ -1,10 +1,10 @@
 /** `gitplane keys` and `gitplane kubeconfig`: access keys for people and pipelines. */
 import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { isRecord, type KubeObject, parseGoDuration, valueAt } from '../apimachinery/index.ts';
+import { type KubeObject, parseGoDuration, valueAt } from '../apimachinery/index.ts';
 import { accessKeyPrefix, mintAccessKey } from '../kinds/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { formatKubeconfig } from '../tls/index.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, itemsIn, objectIn, openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
 import type { Output } from './validate.ts';
 
@@ -69,7 +69,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   list: async (connection) => table(await connection.call('GET', COLLECTION)),
   rotate: async (connection, _options, name) => {
     const path = `${COLLECTION}/${encodeURIComponent(name)}`;
-    const old = (await connection.call('GET', path)) as KubeObject;
+    const old = objectIn(await connection.call('GET', path));
     const key = mintAccessKey(accessKeyPrefix(textAt(old, ['spec', 'type'])));
     const patch = {
       metadata: { resourceVersion: old.metadata.resourceVersion },
@@ -105,7 +105,7 @@ async function create(
       type: 'User',
     },
   };
-  return (await connection.call('POST', COLLECTION, body)) as KubeObject;
+  return objectIn(await connection.call('POST', COLLECTION, body));
 }
 
 /** The server takes keys ahead of their owner; at the command line a name is a slip. */
@@ -137,8 +137,7 @@ function seconds(text: string | undefined): number | undefined {
 }
 
 function table(list: unknown): string {
-  const items = (isRecord(list) ? list['items'] : []) as KubeObject[];
-  const rows = items.map((key) => [
+  const rows = itemsIn(list).map((key) => [
     key.metadata.name ?? '',
     ownerOf(key),
     valueAt(key, ['spec', 'disabled']) === true ? 'yes' : 'no',

@@ -1,4 +1,4 @@
-/** Problems in the forms that people, editors and forges read. */
+/** Problems as text, JSON, SARIF and annotations of GitHub. */
 import { shownPath } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
@@ -6,7 +6,9 @@ export interface Finding extends Problem {
   readonly severity: 'error' | 'warning';
 }
 
-export type ReportFormat = 'text' | 'json' | 'sarif' | 'github';
+export const REPORT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
+
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 type Formatter = (findings: readonly Finding[], files: number) => string;
 
@@ -17,9 +19,7 @@ const FORMATTERS: Record<ReportFormat, Formatter> = {
   github: (findings) => findings.map(githubCommand).join('\n'),
 };
 
-export const REPORT_FORMATS = Object.keys(FORMATTERS) as ReportFormat[];
-
-/** `files`: how many were read. The text ends without a newline. */
+/** `files`: number of files read. The text ends without a newline. */
 export function formatReport(
   format: ReportFormat,
   findings: readonly Finding[],

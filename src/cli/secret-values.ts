@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { buffer as readAll } from 'node:stream/consumers';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
-import { openConnection } from './connection.ts';
+import { itemsIn, objectIn, openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
 
 const HELP =
@@ -28,7 +28,7 @@ export async function getSecret(options: ParsedOptions, { out }: ValueInput): Pr
     return 0;
   }
   const { path, shown } = placeOf(options, target);
-  const secret = (await connection.call('GET', path)) as KubeObject;
+  const secret = objectIn(await connection.call('GET', path));
   const data = dataOf(secret);
   if (key === undefined) {
     const names = Object.keys(data).sort();
@@ -122,8 +122,7 @@ function pluralOf(options: ParsedOptions): string {
 }
 
 function listSecrets(list: unknown, out: ValueInput['out']): void {
-  const items = (isRecord(list) ? list['items'] : []) as KubeObject[];
-  const rows = items.map((secret) => {
+  const rows = itemsIn(list).map((secret) => {
     const { namespace = '', name = '' } = secret.metadata;
     return [`${namespace}/${name}`, Object.keys(dataOf(secret)).sort().join(', ')];
   });
@@ -132,7 +131,9 @@ function listSecrets(list: unknown, out: ValueInput['out']): void {
 
 function dataOf(secret: KubeObject): Record<string, string> {
   const data = valueAt(secret, ['spec', 'data']);
-  return isRecord(data) ? (data as Record<string, string>) : {};
+  return isRecord(data)
+    ? Object.fromEntries(Object.entries(data).map(([key, value]) => [key, String(value)]))
+    : {};
 }
 
 function sizeOf(value: string): string {
