@@ -16,7 +16,7 @@ import type { Store, StoredObject } from '../state/index.ts';
 const NAME = 'admin';
 const ROLE = 'cluster-admin';
 
-const OPTIONS = ownOptions({ reason: 'First start: somebody has to be able to sign in.' });
+const OPTIONS = ownOptions({ reason: 'First start: creates the first administrator.' });
 
 interface Parts {
   readonly kinds: KindTable;

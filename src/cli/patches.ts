@@ -33,7 +33,7 @@ import { committedFiles } from './committed-files.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial, type Trial } from './patches-text.ts';
 
-interface Surroundings {
+interface PatchesContext {
   readonly out: { write(text: string): void };
   readonly stdin: NodeJS.ReadableStream;
   /** One that runs already; without it one is started and ended. */
@@ -48,7 +48,7 @@ interface Tried {
 }
 
 /** Resolves to the exit status: 1 when something is wrong with the file, or a patch failed. */
-export async function patches(options: ParsedOptions, around: Surroundings): Promise<number> {
+export async function patches(options: ParsedOptions, context: PatchesContext): Promise<number> {
   if (options.operands.join(' ') !== 'test') {
     throw new UsageError(
       'Say what to do: gitplane patches test -f vcluster.yaml -i endpoints.yaml',
@@ -58,24 +58,24 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
   const file = options.required('file');
   const { config, problems } = await readConfig(options, file);
   if (problems.length > 0) {
-    around.out.write(`${problems.map(formatProblem).join('\n')}\n`);
+    context.out.write(`${problems.map(formatProblem).join('\n')}\n`);
     return 1;
   }
   const inputs = options.all('input');
   if (inputs.length === 0) throw new UsageError('Say which objects to try: -i endpoints.yaml');
-  const objects = await readObjects(inputs, around.stdin);
+  const objects = await readObjects(inputs, context.stdin);
   const tenant = tenantOf(options, { file, config });
   const programs = {
     Endpoints: compilePatches({ tenant, patches: readEndpointsSetting(config).patches }),
     Service: compilePatches({ tenant, patches: readServicesSetting(config).patches }),
   };
   const direction: Direction = options.isOn('reverse') ? 'reverse' : 'forward';
-  const engine = around.engine ?? new PatchEngine();
+  const engine = context.engine ?? new PatchEngine();
   const isTranslated = direction === 'forward' && !options.isOn('patches-only');
   const tried: Tried = { objects, direction, isTranslated };
   const trials = await tryAll(engine, programs, tried);
-  if (around.engine === undefined) await engine.close();
-  around.out.write(output === 'json' ? jsonOf(trials) : textOf(trials));
+  if (context.engine === undefined) await engine.close();
+  context.out.write(output === 'json' ? jsonOf(trials) : textOf(trials));
   return trials.some(({ outcome }) => outcome.object === undefined) ? 1 : 0;
 }
 

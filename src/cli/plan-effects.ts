@@ -8,7 +8,7 @@ import { effectsOf, type Observed, syncedKindOf } from '../tenant-sync/index.ts'
 import { readObjects } from './objects-input.ts';
 
 export interface EffectsOnInput {
-  readonly foresee: ComputeEffects;
+  readonly computeEffects: ComputeEffects;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function effectsOnInput(
   const observed = observedIn((await readObjects(paths, stdin)) as unknown as KubeObject[]);
   const runner = new PatchEngine();
   return {
-    foresee: (change) => effectsOf({ ...tenantVersions(change, names), observed, runner }),
+    computeEffects: (change) => effectsOf({ ...tenantVersions(change, names), observed, runner }),
     close: () => runner.close(),
   };
 }

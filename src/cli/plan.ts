@@ -53,7 +53,10 @@ export async function plan(
     const head = await baseOf(reader, gitDir, options);
     const ref = `refs/heads/${options.required('branch')}`;
     const repository = readOnlyRepository(reader, { gitDir, ref, head });
-    const made = await planFor(repository, to, { options, foresee: effects?.foresee });
+    const made = await planFor(repository, to, {
+      options,
+      computeEffects: effects?.computeEffects,
+    });
     const text = format === 'json' ? JSON.stringify(made, null, 2) : formatPlan(made);
     out.write(`${text}\n`);
     return made.verdict === 'accepted' ? 0 : 1;
@@ -89,13 +92,18 @@ async function baseOf(
 async function planFor(
   repository: Repository,
   to: string,
-  { options, foresee }: { options: ParsedOptions; foresee: ComputeEffects | undefined },
+  {
+    options,
+    computeEffects,
+  }: { options: ParsedOptions; computeEffects: ComputeEffects | undefined },
 ): Promise<Plan> {
   const kinds = buildKindTable(options.required('api-group'));
   const judge = await judgeOf(repository, kinds, options);
-  const foretold = await judge.dryRun({ to, source: repository });
-  const made = planOf(kinds, to, foretold);
-  return foresee === undefined ? made : await withEffects(made, { kinds, foretold, foresee });
+  const dryRun = await judge.dryRun({ to, source: repository });
+  const made = planOf(kinds, to, dryRun);
+  return computeEffects === undefined
+    ? made
+    : await withEffects(made, { kinds, dryRun, computeEffects });
 }
 
 /** A platform in memory, at the base. */

@@ -74,14 +74,14 @@ export interface Plan {
   readonly objections: readonly string[];
 }
 
-export function planOf(kinds: KindTable, to: string, foretold: DryRunReport): Plan {
-  const { from = null, problems, warnings, excess } = foretold;
-  const changes = foretold.changes.flatMap((change) => describe(kinds, change) ?? []).sort(byPlace);
+export function planOf(kinds: KindTable, to: string, dryRun: DryRunReport): Plan {
+  const { from = null, problems, warnings, excess } = dryRun;
+  const changes = dryRun.changes.flatMap((change) => describe(kinds, change) ?? []).sort(byPlace);
   const summary = { create: 0, update: 0, delete: 0, recreate: 0, move: 0 };
   for (const { verb } of changes) summary[verb]++;
-  const refused = problems.length > 0 || foretold.objections.length > 0;
+  const refused = problems.length > 0 || dryRun.objections.length > 0;
   const verdict = refused ? 'refused' : excess === undefined ? 'accepted' : 'held';
-  const objections = [...foretold.objections, ...(excess ?? [])];
+  const objections = [...dryRun.objections, ...(excess ?? [])];
   return { from, to, verdict, summary, changes, problems, warnings, objections };
 }
 
@@ -90,20 +90,20 @@ export async function withEffects(
   plan: Plan,
   {
     kinds,
-    foretold,
-    foresee,
-  }: { kinds: KindTable; foretold: DryRunReport; foresee: ComputeEffects },
+    dryRun,
+    computeEffects,
+  }: { kinds: KindTable; dryRun: DryRunReport; computeEffects: ComputeEffects },
 ): Promise<Plan> {
   const changes: PlanChange[] = [];
   for (const change of plan.changes) {
-    const found = foretold.changes.find(
+    const found = dryRun.changes.find(
       ({ key }) => key.kind === change.kind && key.name === change.name && key.namespace === '',
     );
     const isAsked = kinds.byKind(change.apiVersion, change.kind)?.storedIn === 'file';
     const asked = isAsked && change.degraded !== true ? found : undefined;
     const effects =
       asked &&
-      (await foresee({
+      (await computeEffects({
         name: change.name,
         before: asked.before?.manifest,
         after: asked.after?.manifest,

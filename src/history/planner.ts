@@ -31,10 +31,12 @@ export class Planner {
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
-    const foretold = await judge.dryRun({ to, source, user });
-    const plan = planOf(kinds, to, foretold);
-    const foresee = this.#parts.effects?.(user);
-    return foresee === undefined ? plan : await withEffects(plan, { kinds, foretold, foresee });
+    const dryRun = await judge.dryRun({ to, source, user });
+    const plan = planOf(kinds, to, dryRun);
+    const computeEffects = this.#parts.effects?.(user);
+    return computeEffects === undefined
+      ? plan
+      : await withEffects(plan, { kinds, dryRun, computeEffects });
   }
 
   /** A planner that also computes effects elsewhere. */
