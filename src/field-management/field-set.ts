@@ -1,6 +1,6 @@
 /**
- * A set of paths into an object, as a trie: who owns what (reference: Kubernetes API, section 2.14).
- * A set that went into an operation is not changed any more: what comes out may share parts of it.
+ * A set of paths into an object, as a trie (reference: Kubernetes API, section 2.14). Results of set
+ * operations may share parts with their operands, so do not mutate an operand afterwards.
  */
 import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { compareElements, formatElement, isPathElement, type PathElement } from './path-element.ts';
@@ -8,7 +8,7 @@ import { compareElements, formatElement, isPathElement, type PathElement } from 
 export class FieldSet {
   /** The steps from here that are paths of the set themselves. */
   readonly members = new Set<PathElement>();
-  /** What of the set lies further down; never empty sets. */
+  /** Subsets below each step. They are never empty. */
   readonly children = new Map<PathElement, FieldSet>();
 
   get isEmpty(): boolean {
@@ -33,7 +33,7 @@ export class FieldSet {
     return at?.members.has(last) ?? false;
   }
 
-  /** What lies below a step. */
+  /** The subset below a step. */
   below(element: PathElement): FieldSet {
     return this.children.get(element) ?? new FieldSet();
   }
@@ -73,7 +73,7 @@ export class FieldSet {
     return this.difference(other).isEmpty && other.difference(this).isEmpty;
   }
 
-  /** Sets what lies below a step; an empty set leaves nothing there. */
+  /** Sets the subset below a step. An empty one removes it. */
   put(element: PathElement, child: FieldSet): void {
     if (child.isEmpty) this.children.delete(element);
     else this.children.set(element, child);
@@ -103,7 +103,7 @@ export class FieldSet {
     return fields;
   }
 
-  /** Undefined for what is no FieldsV1. */
+  /** Undefined: not FieldsV1. */
   static fromFieldsV1(fields: unknown): FieldSet | undefined {
     if (!isRecord(fields)) return undefined;
     const result = new FieldSet();

@@ -1,6 +1,6 @@
 /**
- * The FieldsV1 of an object that one manager owns whole, as JSON. Made for each read of such an object, so it goes
- * from the object to the text without a set of fields between.
+ * FieldsV1 as JSON for an object with a single manager. It runs for each read of such an object, so it
+ * writes the text directly, without a `FieldSet`.
  */
 
 import {

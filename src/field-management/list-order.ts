@@ -1,4 +1,4 @@
-/** In which order the items of two lists stand when they are merged. */
+/** Order of the items of a merged list. */
 import type { PathElement } from './path-element.ts';
 
 /**
@@ -63,7 +63,7 @@ class OrderedMerge {
     }
     const [next] = this.#shared;
     if (!this.#isApplied.has(live) || next === undefined || next === live) return false;
-    // Its turn comes where `applied` has it.
+    // It is placed at its position in `applied`.
     this.#nextLive++;
     return true;
   }

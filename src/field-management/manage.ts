@@ -1,7 +1,7 @@
 /**
- * Writes as field management sees them (reference: Kubernetes API, section 2.14): an update takes
- * what it changes from everybody; an apply says all that its manager wants, lets go of what it no
- * longer says, and asks before it takes from others.
+ * Ownership of fields after a write (reference: Kubernetes API, section 2.14). An update takes over
+ * the fields that it changes. An apply states all fields that its manager wants: it releases fields
+ * that it no longer states, and conflicts with other managers unless it is forced.
  */
 import type { JsonValue } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
@@ -17,7 +17,7 @@ import {
   withoutFields,
 } from './walk.ts';
 
-/** What an apply would take from somebody who did not agree. */
+/** Fields of another manager that an apply would change. */
 export interface FieldConflict {
   readonly owner: Owned;
   readonly fields: FieldSet;
@@ -42,7 +42,7 @@ export interface UpdateOfFields {
   readonly time: string;
 }
 
-/** Who owns what after an update. */
+/** Managers and their fields after an update. */
 export function updateManagers(update: UpdateOfFields): Map<string, Owned> {
   const { shape, before, after, manager, time } = update;
   const changes = ownChanges(compare(shape, before, after));
@@ -104,7 +104,7 @@ function refuseConflicts(managers: Managers, changes: Comparison, except: string
   if (conflicts.length > 0) throw new FieldConflictError(conflicts);
 }
 
-/** Nobody else owns what was changed; nobody at all owns what is gone. */
+/** Removes changed fields from all other managers, and removed fields from every manager. */
 function takeFromOthers(
   managers: Managers,
   { added, modified, removed }: Comparison,
@@ -120,7 +120,7 @@ function takeFromOthers(
   return left;
 }
 
-/** Takes out what the manager said last and no longer says, where nobody else says it. */
+/** Removes fields that the manager applied last and no longer states, unless another manager owns them. */
 function prune(
   shape: Shape,
   merged: JsonValue,
@@ -135,12 +135,12 @@ function prune(
   );
   const kept = withDeclared(shape, fieldsOf(shape, pruned)).union(owned);
   const withOwned = withoutFields(shape, merged, all.difference(kept));
-  // What only hung below something that went, and was never this manager's, comes back.
+  // Fields below a removed one that this manager never owned come back.
   const left = withDeclared(shape, fieldsOf(shape, withOwned));
   return withoutFields(shape, merged, all.difference(left).intersection(lastAll));
 }
 
-/** Fields of `metadata` that nobody manages: they say which object it is, or the server writes them. */
+/** Fields of `metadata` without managers: they identify the object, or only the server writes them. */
 export const UNMANAGED_META = [
   'name',
   'namespace',

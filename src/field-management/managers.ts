@@ -1,11 +1,10 @@
 /**
- * Who owns what of an object: `metadata.managedFields` taken apart and put together again. An entry
- * counts by its manager, operation, apiVersion and subresource.
+ * Parser and formatter of `metadata.managedFields`. Manager, operation, apiVersion and subresource
+ * identify an entry.
  */
 import type { ManagedFieldsEntry } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
 
-/** Who does something to an object, and how. */
 export interface Manager {
   readonly name: string;
   readonly operation: 'Apply' | 'Update';
@@ -17,18 +16,18 @@ export interface Manager {
 export interface Owned {
   readonly manager: Manager;
   readonly fields: FieldSet;
-  /** RFC 3339, whole seconds; absent where nobody noted it. */
+  /** RFC 3339, whole seconds; undefined: unknown. */
   readonly time: string | undefined;
 }
 
-/** What managers own, by the text that identifies them. */
+/** Fields per manager, by `managerId`. */
 export type Managers = ReadonlyMap<string, Owned>;
 
 export function managerId({ name, operation, apiVersion, subresource }: Manager): string {
   return JSON.stringify([operation, name, apiVersion, subresource]);
 }
 
-/** Undefined when an entry cannot be read. */
+/** Undefined if an entry is malformed. */
 export function readManagers(entries: unknown): Map<string, Owned> | undefined {
   if (!Array.isArray(entries)) return undefined;
   const managers = new Map<string, Owned>();
@@ -70,11 +69,11 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Updates beyond this many managers are remembered as those of one. */
+/** Limit of managers with updates. The oldest beyond it are merged into one entry. */
 const MOST_UPDATERS = 10;
 const ANCIENT = 'ancient-changes';
 
-/** The oldest entries of updates become one, so that controllers with changing names do not pile up. */
+/** Merges the oldest entries of updates, so that controllers with changing names do not accumulate. */
 export function capUpdaters(managers: Managers): Map<string, Owned> {
   const capped = new Map(managers);
   const updaters = [...capped.values()]

@@ -27,7 +27,7 @@ export function fieldName(element: PathElement): string | undefined {
 
 const ITEM = /^(?:k:\{.*\}|v:.+|i:-?\d+)$/s;
 
-/** Whether a text from outside is a step at all; a key must parse and be a map. */
+/** True if an external text is a valid step. A key must parse and be a map. */
 export function isPathElement(text: string): boolean {
   if (text.startsWith('f:')) return true;
   if (!ITEM.test(text)) return false;
@@ -39,7 +39,7 @@ export function isPathElement(text: string): boolean {
   }
 }
 
-/** As messages show it: `.spec`, `[name="x"]`, `[="x"]`. */
+/** The step in messages: `.spec`, `[name="x"]`, `[="x"]`. */
 export function formatElement(element: PathElement): string {
   const rest = element.slice(2);
   switch (element[0]) {

@@ -1,8 +1,8 @@
-/** How the parts of an object are merged: what its schema says, or where it says nothing, its value. */
+/** Merge rules for the parts of an object: from its schema, or from its value if the schema has none. */
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
 
-/** What is asked of a schema; the JSON Schemas of the kinds have it. */
+/** The part of a JSON Schema that the merge rules need. */
 export interface ShapeNode {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, ShapeNode>>;
@@ -15,7 +15,7 @@ export interface ShapeNode {
 /** Undefined: the schema says nothing; maps are merged key by key then, lists are one value. */
 export type Shape = ShapeNode | undefined;
 
-/** Whether a value is owned and replaced as a whole. */
+/** True: the value is owned and replaced as a whole. */
 export function isAtomic(shape: Shape, value: JsonValue | undefined): boolean {
   if (Array.isArray(value)) {
     const type = shape?.['x-kubernetes-list-type'];

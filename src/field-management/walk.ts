@@ -1,7 +1,7 @@
 /**
- * Walks objects by their shape: which fields there are, what differs, what two of them are together,
- * what is left without some. The rules are those of structured-merge-diff, which every Kubernetes
- * API server uses; test/field-management holds them against it.
+ * Operations on objects by their shape: list fields, compare, merge, remove fields. The rules are those
+ * of structured-merge-diff, which every Kubernetes API server uses; test/field-management compares
+ * with it.
  */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
@@ -99,7 +99,7 @@ function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
   }
 }
 
-/** Whatever is in a value of which the other side has nothing. */
+/** All fields of a value that the other side lacks. */
 function everything(shape: Shape, value: JsonValue): FieldSet {
   const set = new FieldSet();
   if (isAtomic(shape, value) || isEmptyOrNone(value)) return set;
@@ -170,7 +170,7 @@ function* children(
   }
 }
 
-/** What is applied laid over what there is: scalars and atomic values are replaced, the rest is merged. */
+/** Merges `applied` into the live object. Scalars and atomic values are replaced. */
 export function merge(shape: Shape, live: JsonValue, applied: JsonValue): JsonValue {
   if (isEmptyOrNone(live)) return applied;
   if (applied === null) return isAtomic(shape, live) ? applied : live;

@@ -1,7 +1,7 @@
 /**
- * Addresses that the daemon makes no request to: link-local ones and those of the metadata services
- * of clouds, which hand credentials of the machine to any process on it. Addresses are checked
- * where a connection is made, after the name is resolved: a name cannot change its mind in between.
+ * Addresses to which the daemon refuses to connect: link-local ones and those of the metadata services
+ * of clouds, which hand credentials of the machine to any process on it. The check runs per
+ * connection, after DNS resolution, so that a name cannot resolve differently in between.
  */
 import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -34,10 +34,10 @@ function addIPv4(list: BlockList, address: string, length: number): void {
   list.addSubnet(`2002:${groups}::`, 16 + length, 'ipv6');
 }
 
-/** Of the process, as the operator gave it. */
+/** Exceptions that the operator configured. One list per process. */
 let allowed = new BlockList();
 
-/** Replaces what is allowed beside the rest: addresses and subnets for which `isSubnet` holds. */
+/** Replaces the exceptions: addresses and subnets that `isSubnet` accepts. */
 export function allowAddresses(subnets: readonly string[]): void {
   allowed = new BlockList();
   for (const subnet of subnets) {
@@ -83,7 +83,7 @@ export function refuseLoopback(hostname: string): void {
   if (isLoopback(hostname) && !isAllowed) throw new AddressRefusedError(address, address, HERE);
 }
 
-/** By its address, or by a name that is never anything else (RFC 6761). */
+/** True for loopback addresses, and for names that are always loopback (RFC 6761). */
 export function isLoopback(hostname: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(hostname) || isIn(LOOPBACK, addressIn(hostname));
 }
