@@ -156,7 +156,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     // A 503 for another reason, such as an election on a busy machine, says nothing of the newest yet.
     await expect
       .poll(() => asker.ask(behind, get).then(({ text }) => text), LONG)
-      .toContain('put back to an earlier time');
+      .toContain('restored to an earlier time');
     let isOver = false;
     const reading = read(behind, 'after', () => isOver);
     await started;
@@ -167,7 +167,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
 
     const { stale, refused } = await reading;
     expect(stale).toEqual([]);
-    expect(refused[0]).toContain('put back to an earlier time');
+    expect(refused[0]).toContain('restored to an earlier time');
     const old = await behind.daemon.call('GET', `${TEAMS}?resourceVersion=0`);
     expect(old.code).toBe(200);
   });

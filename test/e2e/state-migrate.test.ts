@@ -57,7 +57,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`gitplane state migrate ${ETCD_MISSI
     expect(shared.version).toBeGreaterThanOrEqual(before.version);
 
     const elsewhere = await migrate(cluster.state, 'embedded', join(scratchDir(), 'other'));
-    expect(elsewhere.stderr).toContain('is not where that of the replicas is');
+    expect(elsewhere.stderr).toContain('and that of the replicas at');
     renameSync(join(dataDir, 'state'), join(dataDir, 'state.before'));
     const back = await migrate(cluster.state, 'embedded');
     expect(back).toMatchObject({ code: 0, stderr: '' });
