@@ -251,6 +251,6 @@ test('a repository in another format is refused with its remedy', async () => {
   const folder = temporaryFolder();
   git(folder, ['init', '-q', '--bare', '--object-format=sha256', '.']);
   await expect(openIsomorphicReader(folder)).rejects.toThrow(
-    /is in the format sha256, which cannot be read without git\. Install git/,
+    /is in the format sha256, which is not read without git\. Install git/,
   );
 });
