@@ -156,7 +156,9 @@ export type ClusterRoot = Pick<
 >;
 
 export interface ClusterRoots {
-  /** The cluster that a URL leads to; undefined for every other URL, and for clusters nobody has. */
+  /** Paths below which each cluster has a root with its name. */
+  readonly prefixes: readonly string[];
+  /** The cluster that a URL leads to; undefined for every other URL and for unknown clusters. */
   find(url: string): ClusterRoot | undefined;
 }
 

@@ -10,8 +10,9 @@ import type { PlatformConfig } from '../config/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import { shownBytes } from '../registry/index.ts';
 import type { RequestLabels } from '../telemetry/index.ts';
-import { type ApiRoot, MOST_URLS } from './api-roots.ts';
+import { MOST_URLS } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
+import type { ApiRoot } from './exchange.ts';
 import { attributesOf, plainToken } from './filters/access.ts';
 import { beginAudit, endAudit } from './filters/audit.ts';
 import { connectionOf } from './http2.ts';
@@ -21,11 +22,11 @@ import { JSON_TYPE, negotiate } from './output/negotiation.ts';
 import { ResponseBatch } from './output/response-batching.ts';
 import { writeAnswer } from './output/send.ts';
 import { OIDC_PATH } from './paths.ts';
-import { kindOfGet } from './routes/resources.ts';
+import { findKind, type KindSource, platformKinds } from './routes/resources.ts';
 
 export interface FastGetParts {
-  /** Of the platform. */
-  readonly surface: ApiRoot;
+  /** The platform. */
+  readonly root: ApiRoot;
   /** The one maker of ids of the server. */
   readonly nextId: () => string;
   readonly closing: AbortSignal;
@@ -75,9 +76,10 @@ type FastRoute = (
   otherwise: () => void,
 ) => void;
 
-export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
-  const { deps } = surface;
-  const wantedAt = memoize(MOST_URLS, (url) => wantedOf(surface, url) ?? 'else');
+export function fastGet({ root, nextId, closing }: FastGetParts): FastRoute {
+  const { deps } = root;
+  const sources = platformKinds(deps);
+  const wantedAt = memoize(MOST_URLS, (url) => wantedOf(root, sources, url) ?? 'else');
   const clients = new WeakMap<object, Client>();
   const together = new ResponseBatch();
   const read = (request: IncomingMessage): Client | undefined => {
@@ -131,12 +133,16 @@ function newClient(clients: WeakMap<object, Client>, connection: object): Client
 /** Nothing that could be read in two ways. */
 const PLAIN_URL = /^[\w\-.~:@/]+$/;
 
-function wantedOf({ deps, read }: ApiRoot, url: string): Wanted | undefined {
+function wantedOf(
+  { deps, read }: ApiRoot,
+  sources: readonly KindSource[],
+  url: string,
+): Wanted | undefined {
   // The provider has whatever begins as its own routes do, also where the API was put there.
   if (!PLAIN_URL.test(url) || url.startsWith(`${OIDC_PATH}/`)) return undefined;
   const info = read('GET', url);
   if (info?.isResource !== true) return undefined;
-  const kind = kindOrNone(deps, info);
+  const kind = kindOfGet(deps, sources, info);
   // Some kinds are not shown to everybody in the same way.
   if (kind === undefined || kind.forReaders !== undefined) return undefined;
   const labels = { verb: info.verb, resource: info.resource, code: 200 };
@@ -144,12 +150,17 @@ function wantedOf({ deps, read }: ApiRoot, url: string): Wanted | undefined {
   return { info, kind, labels, attributes, allowed: undefined };
 }
 
-function kindOrNone(deps: ServerDependencies, info: ResourceInfo): Kind | undefined {
-  try {
-    return kindOfGet(deps, info);
-  } catch {
+/** The kind of one object that the registry of the platform has; undefined for every other request. */
+function kindOfGet(
+  deps: ServerDependencies,
+  sources: readonly KindSource[],
+  info: ResourceInfo,
+): Kind | undefined {
+  const found = findKind(sources, info);
+  if (found?.source.table !== deps.kinds || info.name === '' || info.subresource !== '') {
     return undefined;
   }
+  return found.kind.verbs.includes('get') ? found.kind : undefined;
 }
 
 /** Undefined: the routes are to say what there is to say. */

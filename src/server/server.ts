@@ -10,24 +10,22 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import {
   MethodNotAllowedError,
   noSuchRoute,
-  type User,
   unavailable,
   unsupportedMediaType,
 } from '../apimachinery/index.ts';
-import { type AuditTrail, redactedUrl } from '../audit/index.ts';
-import { type ApiRoot, buildApiRoots, METHODS } from './api-roots.ts';
+import { redactedUrl } from '../audit/index.ts';
+import { buildApiRoots } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { isBrokenOff, toStatusError } from './errors.ts';
-import { fastGet } from './fast-get.ts';
 import {
-  attributesOf,
-  authenticateRequest,
-  authorizeRequest,
-  isApiDocument,
-  plainToken,
-  refuseImpersonation,
-} from './filters/access.ts';
-import { type AuditedPart, beginAudit, endAudit } from './filters/audit.ts';
+  type Admitted,
+  authorizeAgain,
+  beginExchange,
+  EXCHANGE,
+  endExchange,
+  exchangeOf,
+} from './exchange.ts';
+import { fastGet } from './fast-get.ts';
 import {
   counted,
   limitBody,
@@ -36,12 +34,11 @@ import {
   tlsOptions,
 } from './filters/hardening.ts';
 import { registerHooks } from './filters/hooks.ts';
-import { isChunked, refuseWrongTimeout, withinDeadline } from './filters/overload-limits.ts';
+import { isChunked, withinDeadline } from './filters/overload-limits.ts';
 import { requestIds } from './filters/request-id.ts';
 import { createHttp2Server } from './http2.ts';
 import { BODY_TYPES, DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { acceptedPatchTypes } from './input/patch.ts';
-import type { RequestInfo } from './input/request-info.ts';
 import type { LeaderProxy } from './leader-proxy/leader-proxy.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
@@ -50,34 +47,10 @@ import { commonHeaders, sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
 import { registerGit } from './routes/git.ts';
 import { registerOidc } from './routes/oidc.ts';
+import { registerObjects, type Serve } from './routes/resources.ts';
 import { closingSignal } from './shutdown.ts';
 import { registerSignIn } from './sign-in/routes.ts';
 import { acceptUpgrades } from './websocket.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    admitted: Admitted | undefined;
-    /** The record of the request, where there is one. */
-    trail: AuditTrail | undefined;
-    noted: AuditedPart | undefined;
-  }
-}
-
-/** What the filters found out about a request before its body was read. */
-interface Admitted {
-  readonly surface: ApiRoot;
-  readonly started: number;
-  readonly info: RequestInfo;
-  readonly user: User | undefined;
-  /** Of the platform, when the request was authorized. */
-  readonly version: number;
-}
-
-/** The same, as far as they got. */
-interface Noted {
-  info: RequestInfo | undefined;
-  user: User | undefined;
-}
 
 const NO_BODY = Buffer.alloc(0);
 const STOPPING_RETRY_SECONDS = 1;
@@ -107,6 +80,8 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     return503OnClosing: false,
     exposeHeadRoutes: false,
     genReqId: nextId,
+    // `parseRequest` reads paths this way; routes with access control of their own do not.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PATH },
   } as const;
   const app = fastify({
     ...common,
@@ -117,92 +92,108 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       return makeServer(options, { handler, routes, ownOrigin }, () => closing);
     },
   }) as unknown as FastifyInstance;
-  const { platform, surfaceOf } = buildApiRoots(deps);
+  const { platform, rootOf } = buildApiRoots(deps);
   const closing = closingSignal(app);
-  const quick = fastGet({ surface: platform, nextId, closing });
+  const quick = fastGet({ root: platform, nextId, closing });
+  const serve = server(deps, closing);
   app.server.keepAliveTimeout = common.keepAliveTimeout;
   limitConnections(app.server);
 
-  readBodies(app, deps);
-  registerGit(app, deps);
-
-  app.decorateRequest('admitted', undefined);
-  app.decorateRequest('trail', undefined);
-  app.decorateRequest('noted', undefined);
+  app.decorateRequest(EXCHANGE, undefined);
   app.addHook('onRequest', (request, reply, done) => {
     if (closing.aborted) {
       void reply.header('connection', 'close');
       return done(unavailable('The daemon is stopping', STOPPING_RETRY_SECONDS));
     }
-    if (hasOwnAccess(request)) {
+    const { config, url: route } = request.routeOptions;
+    const isOwn = hasOwnAccess(config);
+    if (isOwn && !hasSlashTooMany(request, route)) {
       void reply.header('audit-id', request.id);
       secureHeaders(reply.raw);
       return done();
     }
     const given = refused.get(request.raw);
-    // Of those it was read, or never will be.
+    // The proxy to the leader has read the body of a refused request, or never will.
     if (given === undefined) limitBody(request.raw);
-    const surface = surfaceOf(request.url);
-    const begin = (): void => done(beginRequest(deps, { surface, request, reply, given }));
-    const prepared = surface.prepare?.(request.headers);
+    const root = rootOf(request.url);
+    const begin = (): void => {
+      const refusal = beginExchange(deps, { root, request, response: reply.raw, refusal: given });
+      done(refusal ?? (isOwn ? noSuchRoute() : undefined));
+    };
+    const prepared = root.prepare?.(request.headers);
     if (prepared === undefined) begin();
     else void prepared.then(begin);
   });
+  readBodies(app, deps);
+  registerGit(app, deps);
   registerHooks(app, deps);
   registerSignIn(app, deps);
   registerOidc(app, deps);
-  app.route({
-    method: [...METHODS],
-    url: '*',
-    handler: (request, reply) => {
-      const { admitted } = request;
-      if (admitted === undefined) throw noSuchRoute();
-      const finish = finisher(request, reply, { admitted, closing });
-      const raw = { request: request.raw, response: reply.raw };
-      const answer = deps.fairness.run(admitted, raw, () => {
-        admitAgain(admitted, deps.store.resourceVersion);
-        return admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
-      });
-      // What is there already is not waited for.
-      if (!(answer instanceof Promise)) return finish(answer);
-      return withinDeadline(admitted.info, answer).then(finish);
-    },
-  });
+  registerObjects(app, deps, serve);
+  app.setNotFoundHandler((request, reply) =>
+    serve(request, reply, ({ root }, asked) => root.other(asked)),
+  );
   app.setErrorHandler((error, request, reply) => {
-    const { admitted } = request;
-    const { answer, unexpected } = errorAnswer(admitted?.surface.deps ?? deps, error, request);
+    const root = exchangeOf(request)?.admitted?.root;
+    const { answer, unexpected } = errorAnswer(root?.deps ?? deps, error, request);
     sendAnswer(reply, answer, closing);
-    record(request, answer, unexpected);
-    if (admitted !== undefined) measure(admitted, answer.code);
+    endExchange(request, answer, unexpected);
   });
   return app;
 }
 
-/** As bytes; those without an announced length count for fairness as they arrive. */
+/** Longer than any request line that Node reads. */
+const LONGEST_PATH = 64 * 1024;
+
+/**
+ * True where the path ends with a slash and the route does not. Never for webhooks: their paths hold
+ * a secret, which the audit log of an API root would record.
+ */
+function hasSlashTooMany({ url }: FastifyRequest, route = ''): boolean {
+  if (route.endsWith('*') || route.startsWith('/hooks/')) return false;
+  return url.split('?', 1)[0]?.endsWith('/') === true;
+}
+
+/** Answers requests to API roots: queue, authorization again, handler, compression, audit. */
+function server(deps: ServerDependencies, closing: AbortSignal): Serve {
+  return (request, reply, work) => {
+    const admitted = exchangeOf(request)?.admitted;
+    if (admitted === undefined) throw noSuchRoute();
+    const finish = finisher(request, reply, closing);
+    const raw = { request: request.raw, response: reply.raw };
+    const answer = deps.fairness.run(admitted, raw, () => {
+      authorizeAgain(admitted, deps.store.resourceVersion);
+      return work(admitted, apiRequest(request, reply, { admitted, closing }));
+    });
+    if (!(answer instanceof Promise)) return finish(answer);
+    return withinDeadline(admitted.info, answer).then(finish);
+  };
+}
+
+/** Reads bodies as bytes. Bytes without an announced length count for fairness as they arrive. */
 function readBodies(app: FastifyInstance, { fairness }: ServerDependencies): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addHook('preParsing', (request, reply, payload, done) => {
-    const isCounted = request.admitted !== undefined && isChunked(request.headers);
+    const isCounted = exchangeOf(request)?.admitted !== undefined && isChunked(request.headers);
     const count = (bytes: number): void => fairness.arrived(reply.raw, bytes);
     done(null, isCounted ? counted(payload, count) : payload);
   });
 }
 
-/** Sends what a handler gave back, and tells of it. Undefined: it answers for itself. */
+/** Sends the answer of a handler and ends the exchange. An undefined answer: the handler streams its own. */
 function finisher(
   request: FastifyRequest,
   reply: FastifyReply,
-  { admitted, closing }: { admitted: Admitted; closing: AbortSignal },
+  closing: AbortSignal,
 ): (answer: Answer | undefined) => void | Promise<void> {
   const send = (answer: Answer, form = answer): void => {
     sendAnswer(reply, form, closing);
-    record(request, answer, false);
-    measure(admitted, answer.code);
+    endExchange(request, answer, false);
   };
   return (answer) => {
     if (answer === undefined) {
-      request.trail?.ended({ code: reply.raw.statusCode });
+      exchangeOf(request)?.audit?.trail.ended({ code: reply.raw.statusCode });
       return undefined;
     }
     const form = compressed(request.raw, answer);
@@ -239,63 +230,9 @@ function makeServer(
   return server;
 }
 
-/** Routes that speak another protocol decide about access in its words. */
-function hasOwnAccess(request: FastifyRequest): boolean {
-  const config = request.routeOptions.config as { readonly ownAccess?: boolean } | undefined;
-  return config?.ownAccess === true;
-}
-
-/** Admits a request and begins its record; why it is refused, if it is. */
-function beginRequest(
-  deps: ServerDependencies,
-  of: { surface: ApiRoot; request: FastifyRequest; reply: FastifyReply; given: Error | undefined },
-): Error | undefined {
-  const { surface, request, reply, given } = of;
-  const noted: Noted = { info: undefined, user: undefined };
-  let refusal = given;
-  try {
-    request.admitted = { version: deps.store.resourceVersion, ...admit(surface, request, noted) };
-    if (given === undefined) deps.fairness.admit(request.admitted, request.raw, reply.raw);
-  } catch (error) {
-    refusal ??= error as Error;
-  }
-  const { info, user } = noted;
-  if (deps.audit.isOn && info !== undefined) {
-    request.trail = beginAudit(surface.deps, { request, info, user });
-    request.noted = { deps: surface.deps, info };
-  }
-  return refusal;
-}
-
-function admit(surface: ApiRoot, request: FastifyRequest, noted: Noted): Omit<Admitted, 'version'> {
-  const { deps } = surface;
-  const { method, url } = request;
-  const info = surface.read(method, url);
-  if (info === undefined) throw noSuchRoute();
-  noted.info = info;
-  const started = performance.now();
-  refuseWrongTimeout(info);
-  if (surface.isPublic(info)) {
-    // As in Kubernetes: nobody needs a key here, and a key that does not work is refused.
-    if (isApiDocument(info) && plainToken(request.headers) !== undefined) {
-      authenticateRequest(deps, request, 'bearer');
-    }
-    return { surface, started, info, user: undefined };
-  }
-  const user = authenticateRequest(deps, request, 'bearer');
-  noted.user = user;
-  refuseImpersonation(request.headers, user);
-  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
-  return { surface, started, info, user };
-}
-
-/**
- * A body may take a minute, and a queue its time: another object may have the name by now. Throws 403.
- */
-function admitAgain({ surface, info, user, version }: Admitted, now: number): void {
-  if (user === undefined || version === now) return;
-  const { deps } = surface;
-  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+/** True for routes that speak another protocol: they decide about access in its words. */
+function hasOwnAccess(config: object): boolean {
+  return 'ownAccess' in config && config.ownAccess === true;
 }
 
 function apiRequest(
@@ -313,16 +250,10 @@ function apiRequest(
     raw: { request: request.raw, response: reply.raw as ServerResponse },
     hijack: () => {
       void reply.hijack();
-      request.trail?.started(200);
+      exchangeOf(request)?.audit?.trail.started(200);
       return commonHeaders(request.id);
     },
   };
-}
-
-function record(request: FastifyRequest, answer: Answer, isFault: boolean): void {
-  const { trail, noted } = request;
-  if (trail === undefined || noted === undefined) return;
-  endAudit(trail, noted, { request, answer, isFault });
 }
 
 function errorAnswer(
@@ -359,15 +290,4 @@ function isNoMediaType(error: unknown): boolean {
 
 function mediaTypesOf(method: string): readonly string[] {
   return method === 'PATCH' ? acceptedPatchTypes({ serverSideApply: true }) : BODY_TYPES;
-}
-
-function measure({ surface, info, started }: Admitted, code: number): void {
-  const { deps } = surface;
-  // Paths are not labels: anybody could make as many as they like.
-  const known = info.isResource && deps.kinds.byPlural(info.group, info.resource) !== undefined;
-  const resource = known ? info.resource : 'other';
-  deps.metrics.requests.observe(
-    { verb: info.verb, resource, code },
-    (performance.now() - started) / 1000,
-  );
 }

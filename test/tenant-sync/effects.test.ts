@@ -206,6 +206,7 @@ describe('a plan of the daemon', () => {
     planEffects({
       prefix: '/kubernetes',
       clusters: {
+        prefixes: [],
         find: (url) =>
           url === '/kubernetes/virtualcluster/blue'
             ? ({ authorizer: { authorize: () => ({ allowed, reason: '' }) } } as never)

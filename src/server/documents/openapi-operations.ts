@@ -26,6 +26,9 @@ export interface Parameter {
 export interface Operation {
   readonly path: string;
   readonly method: HttpMethod;
+  readonly verb: Verb;
+  /** Empty for the kind itself. */
+  readonly subresource: string;
   readonly id: string;
   /** `x-kubernetes-action`. */
   readonly action: string;
@@ -185,8 +188,13 @@ function templateOf(subresource: Subresource): Template {
 
 const NAMESPACE = '/namespaces/{namespace}';
 
+/** Path of a group version. */
+export function basePath({ group, version }: Kind): string {
+  return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+}
+
 function pathsFor(kind: Kind, { verb, one, subresource }: Template): string[] {
-  const base = kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+  const base = basePath(kind);
   const behind = subresource === undefined ? '' : `/${subresource.name}`;
   const name = one ? `/{name}${behind}` : '';
   if (kind.scope === 'Cluster') return [`${base}/${kind.plural}${name}`];
@@ -198,6 +206,8 @@ function operation(kind: Kind, template: Template, path: string): Operation {
   return {
     path,
     method: template.method,
+    verb: template.verb,
+    subresource: template.subresource?.name ?? '',
     id: operationId(kind, template, path),
     action: template.action,
     description: template.words(kind.kind),

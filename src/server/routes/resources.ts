@@ -1,13 +1,22 @@
-/** Requests for objects: finds the kind and hands over to the handler of the verb. */
+/**
+ * Routes for objects, made from the tables of kinds: one per path and verb, with the operation of
+ * the OpenAPI document that describes it. A handler runs only if the request info, which
+ * authorization judged, names the same kind, verb and subresource as the route.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   forbiddenError,
   methodNotAllowed,
   noSuchRoute,
   notFound,
+  type StatusError,
 } from '../../apimachinery/index.ts';
-import { hasStatus, type Kind } from '../../kinds/index.ts';
+import { CLUSTER_KINDS, type Kind, type KindTable, REVIEWS, tableOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { handleReview, reviewOf } from '../handlers/access-reviews.ts';
+import { basePath, type Operation, operationsOf } from '../documents/openapi-operations.ts';
+import { subresourcesOf } from '../documents/openapi-tenants.ts';
+import type { Admitted } from '../exchange.ts';
+import { handleReview } from '../handlers/access-reviews.ts';
 import { handleCreate } from '../handlers/create.ts';
 import { handleDelete } from '../handlers/delete.ts';
 import { handleDeleteCollection } from '../handlers/delete-collection.ts';
@@ -25,17 +34,10 @@ import type { ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
 
-type Handler = (
-  deps: ServerDependencies,
-  request: ResourceRequest,
-) => Answer | Promise<Answer | undefined>;
+type Answered = Answer | Promise<Answer | undefined>;
 
 /** Undefined: the handler answers for itself, over time. */
-export type ResourceAnswerer = (
-  deps: ServerDependencies,
-  request: ApiRequest,
-  info: ResourceInfo,
-) => Answer | Promise<Answer | undefined>;
+type Handler = (deps: ServerDependencies, request: ResourceRequest) => Answered;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   get: handleGet,
@@ -48,81 +50,175 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   deletecollection: handleDeleteCollection,
 };
 
-/** What stands behind the name, and the verb that it answers to. */
-const SUBRESOURCES: ReadonlyMap<string, Readonly<Record<string, Handler>>> = new Map<
-  string,
-  Readonly<Record<string, Handler>>
->([
-  ['history', { get: handleHistory }],
-  ['rollback', { create: handleRollback }],
-]);
+/** By name; each has one verb. */
+const SUBRESOURCES: Readonly<Record<string, Handler>> = {
+  status: handleGet,
+  history: handleHistory,
+  rollback: handleRollback,
+  sync: handleTenantSync,
+  'patches:preview': handlePatchesPreview,
+};
 
-const NONE: typeof SUBRESOURCES = new Map();
-
-/** Whether the path of a verb must, or must not, end in a name; the others follow from it. */
-const NEEDS_NAME: Readonly<Record<string, boolean>> = { create: false, update: true, patch: true };
-
-/** Verbs that need the namespace of a namespaced kind in the path. */
-const IN_ONE_NAMESPACE = ['get', 'create', 'update', 'patch', 'delete', 'deletecollection'];
-
-/** Throws 404 and 405. Access was decided before. */
-export function answerResource(
-  deps: ServerDependencies,
-  request: ApiRequest,
-  info: ResourceInfo,
-): Answer | Promise<Answer | undefined> {
-  const { user } = request;
-  if (deps.clientState.kinds.byPlural(info.group, info.resource) !== undefined) {
-    return answerClientState(deps, request, info);
-  }
-  if (deps.core.kinds.groups.includes(info.group)) {
-    return answerObjects({ ...deps, ...deps.core }, request, info);
-  }
-  const review = reviewOf(info);
-  if (review !== undefined && user !== undefined) {
-    return handleReview(deps, { ...request, info, user, kind: review });
-  }
-  return answerObjects(deps, request, info);
+/** Kinds of an API root that share their dependencies. */
+export interface KindSource {
+  readonly table: Pick<KindTable, 'kinds' | 'byPlural'>;
+  /** Dependencies of the handlers; `deps` are those of the API root. */
+  open(deps: ServerDependencies): ServerDependencies | Promise<ServerDependencies>;
 }
 
-async function answerClientState(
-  deps: ServerDependencies,
-  request: ApiRequest,
-  info: ResourceInfo,
-): Promise<Answer | undefined> {
-  const { kinds, open } = deps.clientState;
-  return await answerObjects({ ...deps, kinds, ...(await open()) }, request, info);
+/** A resource belongs to the first source that has its plural. */
+export function platformKinds(deps: ServerDependencies): readonly KindSource[] {
+  const { clientState, core, kinds } = deps;
+  const withCore = { ...deps, ...core };
+  return [
+    {
+      table: clientState.kinds,
+      open: async () => ({ ...deps, kinds: clientState.kinds, ...(await clientState.open()) }),
+    },
+    { table: core.kinds, open: () => withCore },
+    { table: tableOf(REVIEWS), open: () => deps },
+    { table: kinds, open: () => deps },
+  ];
 }
 
-/** The same for a cluster that is served here: it has objects and nothing else. */
-export function answerObjects(
+export const CLUSTER_OBJECTS: readonly KindSource[] = [
+  { table: tableOf(CLUSTER_KINDS), open: (deps) => deps },
+];
+
+export type Work = (admitted: Admitted, request: ApiRequest) => Answered;
+
+/** Answers a request that passed the filters with what `work` returns. */
+export type Serve = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: Work,
+) => void | Promise<void>;
+
+/** Registers the platform below its root, and the clusters below theirs. */
+export function registerObjects(
+  app: FastifyInstance,
   deps: ServerDependencies,
-  request: ApiRequest,
-  asked: ResourceInfo,
-): Answer | Promise<Answer | undefined> {
+  serve: Serve,
+): void {
+  const roots = [
+    { prefix: deps.root, sources: platformKinds(deps) },
+    ...deps.clusters.prefixes.map((prefix) => ({
+      prefix: `${prefix}/:cluster`,
+      sources: CLUSTER_OBJECTS,
+    })),
+  ];
+  for (const { prefix, sources } of roots) {
+    void app.register(
+      (api, _options, done) => {
+        for (const source of sources) registerKinds(api, source, serve);
+        registerWatches(api, sources, serve);
+        done();
+      },
+      { prefix },
+    );
+  }
+}
+
+function registerKinds(api: FastifyInstance, source: KindSource, serve: Serve): void {
+  for (const kind of source.table.kinds) {
+    for (const plural of [kind.plural, ...kind.aliases]) {
+      for (const operation of operationsOf({ ...kind, plural })) {
+        const work = workOf(source, kind, operation);
+        for (const url of urlsOf(operation)) {
+          api.route({
+            method: operation.method === 'get' ? ['GET', 'HEAD'] : operation.method,
+            url,
+            config: { operation },
+            handler: (request, reply) => serve(request, reply, work),
+          });
+        }
+      }
+    }
+  }
+}
+
+/** The path in Fastify's notation. Its router does not decode a colon, so that both forms are routes. */
+function urlsOf({ path }: Operation): string[] {
+  const url = path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
+  return url.includes('::') ? [url, url.replace('::', '%3A'), url.replace('::', '%3a')] : [url];
+}
+
+/** A GET of a collection is a list or a watch: its query decides. */
+function workOf(source: KindSource, kind: Kind, { verb, subresource }: Operation): Work {
+  const verbs: readonly string[] =
+    verb === 'list' ? ['list', 'watch'].filter((one) => isVerbOf(kind, one)) : [verb];
+  return ({ root }, request) => {
+    const { info } = request;
+    const isSame =
+      info.isResource &&
+      info.subresource === subresource &&
+      verbs.includes(info.verb) &&
+      source.table.byPlural(info.group, info.resource) === kind;
+    const handler = subresource === '' ? HANDLERS[info.verb] : SUBRESOURCES[subresource];
+    if (!isSame || handler === undefined) return root.other(request);
+    return answer(source, root.deps, { request, info, kind, handler });
+  };
+}
+
+/** The deprecated paths of watches: `/watch` behind the version. */
+function registerWatches(api: FastifyInstance, sources: readonly KindSource[], serve: Serve): void {
+  const bases = new Set(sources.flatMap(({ table }) => table.kinds.map(basePath)));
+  const work: Work = ({ root }, request) => {
+    const { info } = request;
+    const found = info.isResource ? findKind(sources, info) : undefined;
+    const isWatch = info.isResource && info.verb === 'watch' && info.subresource === '';
+    if (!isWatch || found === undefined || !isVerbOf(found.kind, 'watch'))
+      return root.other(request);
+    return answer(found.source, root.deps, {
+      request,
+      info,
+      kind: found.kind,
+      handler: handleWatch,
+    });
+  };
+  for (const base of bases) {
+    api.route({
+      method: ['GET', 'HEAD'],
+      url: `${base}/watch/*`,
+      handler: (request, reply) => serve(request, reply, work),
+    });
+  }
+}
+
+function isVerbOf({ verbs }: Kind, verb: string): boolean {
+  return verbs.some((one) => one === verb);
+}
+
+interface Routed {
+  readonly request: ApiRequest;
+  readonly info: ResourceInfo;
+  readonly kind: Kind;
+  readonly handler: Handler;
+}
+
+/** Access was decided before. */
+function answer(source: KindSource, deps: ServerDependencies, routed: Routed): Answered {
+  const opened = source.open(deps);
+  return opened instanceof Promise
+    ? opened.then((own) => handle(own, routed))
+    : handle(opened, routed);
+}
+
+function handle(deps: ServerDependencies, { request, info, kind, handler }: Routed): Answered {
   const { user } = request;
-  const info = withoutOwnNamespace(asked);
-  const kind = findKind(deps, info);
-  const handler = info.subresource === '' ? handlerOf(kind, info) : subresource(kind, info);
+  if (user === undefined) throw noSuchRoute();
+  if (isReview(kind)) return handleReview(deps, resourceRequest(request, { info, user, kind }));
   const hasPast = PAST_READS.includes(info.verb) && kind.storedIn !== 'cluster';
   if (!hasPast || info.subresource !== '') refusePast(info.query, info.verb);
-  if (user === undefined) throw noSuchRoute();
   refuseLocked(deps, kind, info.verb);
-  return handler(deps, resourceRequest(request, { info, user, kind }));
+  return handler(deps, resourceRequest(request, { info: withoutOwnNamespace(info), user, kind }));
 }
 
-/** The kind of which a request wants one object; undefined, or an error: it wants something else. */
-export function kindOfGet(deps: ServerDependencies, info: ResourceInfo): Kind | undefined {
-  const { group, subresource } = info;
-  if (subresource !== '') return undefined;
-  if ([deps.core, deps.clientState].some(({ kinds }) => kinds.groups.includes(group)))
-    return undefined;
-  if (reviewOf(info) !== undefined) return undefined;
-  const kind = findKind(deps, info);
-  return handlerOf(kind, info) === handleGet ? kind : undefined;
+function isReview(kind: Kind): boolean {
+  return REVIEWS.includes(kind);
 }
 
-/** Field by field: spreading costs more than the rest of a read. */
+/** Copies field by field: spreading costs more than the rest of a read. */
 function resourceRequest(
   request: ApiRequest,
   { info, user, kind }: Pick<ResourceRequest, 'info' | 'user' | 'kind'>,
@@ -136,43 +232,43 @@ function withoutOwnNamespace(info: ResourceInfo): ResourceInfo {
   return info.resource === 'namespaces' && info.group === '' ? { ...info, namespace: '' } : info;
 }
 
-function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
-  const hasName = name !== '';
-  const fits = (NEEDS_NAME[verb] ?? hasName) === hasName;
-  const offered = (kind.verbs as readonly string[]).includes(verb);
-  const handler = fits && offered ? HANDLERS[verb] : undefined;
-  if (handler === undefined) {
-    throw methodNotAllowed(verb === '' ? 'this method' : verb, kind, methodsOf(kind, hasName));
+/** Returns the error for a request for objects that has no route: 404 or 405. */
+export function refusalOf(sources: readonly KindSource[], info: ResourceInfo): StatusError {
+  const kind = findKind(sources, info)?.kind;
+  if (kind === undefined) return noSuchRoute();
+  const { verb, name, subresource } = info;
+  if (subresource === '') {
+    const methods = methodsOf(kind, name !== '');
+    // A path that only looks like one of the kind: /namespaces/a/namespaces/b.
+    if (methods.includes(METHOD_OF_VERB[verb] ?? '')) return noSuchRoute();
+    return methodNotAllowed(verb === '' ? 'this method' : verb, kind, methods);
   }
-  return handler;
+  const found = subresourcesOf(kind).find((one) => one.name === subresource);
+  if (found === undefined) return notFound(kind, name);
+  const plural = subresource === 'status' ? kind.plural : `${kind.plural}/${subresource}`;
+  return methodNotAllowed(verb, { ...kind, plural }, [METHOD_OF_VERB[found.verb] ?? '']);
 }
 
-/** The same for kinds whose files say what to do elsewhere. */
-const SUBRESOURCES_OF_FILES: typeof SUBRESOURCES = new Map<
-  string,
-  Readonly<Record<string, Handler>>
->([
-  ['sync', { get: handleTenantSync }],
-  ['patches:preview', { create: handlePatchesPreview }],
-]);
+/** Verbs that need the namespace of a namespaced kind in the path. */
+const IN_ONE_NAMESPACE = ['get', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
-function subresource(kind: Kind, info: ResourceInfo): Handler {
-  const { verb, subresource } = info;
-  const name = `${kind.plural}/${subresource}`;
-  const offered = { git: SUBRESOURCES, file: SUBRESOURCES_OF_FILES, cluster: NONE, nowhere: NONE };
-  const isStatus = subresource === 'status' && kind.storedIn !== 'nowhere' && hasStatus(kind);
-  const handlers = isStatus ? STATUS : offered[kind.storedIn].get(subresource);
-  if (handlers === undefined) throw notFound(kind, info.name);
-  const handler = handlers[verb];
-  if (handler === undefined) {
-    const methods = Object.keys(handlers).flatMap((offer) => METHOD_OF_VERB[offer] ?? []);
-    throw methodNotAllowed(verb, { ...kind, plural: isStatus ? kind.plural : name }, methods);
+/** The kind that a path leads to, whatever the method; undefined: the path does not exist. */
+export function findKind(
+  sources: readonly KindSource[],
+  asked: ResourceInfo,
+): { readonly source: KindSource; readonly kind: Kind } | undefined {
+  const { group, resource, version, namespace, name, verb } = withoutOwnNamespace(asked);
+  for (const source of sources) {
+    const kind = source.table.byPlural(group, resource);
+    if (kind === undefined) continue;
+    const isNamespaced = kind.scope === 'Namespaced';
+    const isWhole = name === '' && !isReview(kind) && !IN_ONE_NAMESPACE.includes(verb);
+    const fits = isNamespaced ? namespace !== '' || isWhole : namespace === '';
+    const exists = fits && (!isReview(kind) || `${name}${asked.subresource}` === '');
+    return kind.version === version && exists ? { source, kind } : undefined;
   }
-  return handler;
+  return undefined;
 }
-
-/** Only the server writes it. */
-const STATUS: Readonly<Record<string, Handler>> = { get: handleGet };
 
 const METHOD_OF_VERB: Readonly<Record<string, string>> = {
   get: 'GET',
@@ -184,14 +280,12 @@ const METHOD_OF_VERB: Readonly<Record<string, string>> = {
   deletecollection: 'DELETE',
 };
 
-/** The methods that an object, or a collection of them, answers to. */
+/** The methods of an object, or of a collection. */
 function methodsOf(kind: Kind, hasName: boolean): string[] {
   const verbs = hasName
     ? ['get', 'update', 'patch', 'delete']
     : ['list', 'create', 'deletecollection'];
-  return verbs
-    .filter((verb) => (kind.verbs as readonly string[]).includes(verb))
-    .flatMap((verb) => METHOD_OF_VERB[verb] ?? []);
+  return verbs.filter((verb) => isVerbOf(kind, verb)).flatMap((verb) => METHOD_OF_VERB[verb] ?? []);
 }
 
 const PAST_READS = ['get', 'list'];
@@ -207,14 +301,4 @@ function refuseLocked(deps: ServerDependencies, kind: Kind, verb: string): void 
     ? 'the configuration is read from the file of --config; change it there'
     : `${lockedBy} is set; change it in git`;
   throw forbiddenError(`${kind.plural}.${kind.group} is forbidden: ${why}`, kind);
-}
-
-function findKind(deps: ServerDependencies, info: ResourceInfo): Kind {
-  const kind = deps.kinds.byPlural(info.group, info.resource);
-  if (kind === undefined || kind.version !== info.version) throw noSuchRoute();
-  const namespaced = kind.scope === 'Namespaced';
-  if (!namespaced && info.namespace !== '') throw noSuchRoute();
-  const wholeCollection = info.name === '' && !IN_ONE_NAMESPACE.includes(info.verb);
-  if (namespaced && info.namespace === '' && !wholeCollection) throw noSuchRoute();
-  return kind;
 }
