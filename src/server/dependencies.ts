@@ -1,4 +1,4 @@
-/** What the server is handed; it makes nothing of this itself. */
+/** Dependencies of the server. The daemon makes all of them. */
 import type { IncomingMessage } from 'node:http';
 import type { Authorizer, Clock, User } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
@@ -17,78 +17,79 @@ import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
 import type { FlowClassifier } from './filters/flow-classifier.ts';
 
-/** Who a bearer token stands for, or why it stands for nobody. */
+/** Returns the user of a bearer token, or the reason for a refusal. */
 export type Authenticate = (token: string) => Holder | { readonly message: string };
 
 export interface Holder {
   readonly user: User;
-  /** When its access key ends, in milliseconds since the epoch; absent or Infinity: not known, or never. */
+  /** End of the access key in milliseconds since the epoch. Absent: unknown. Infinity: never. */
   readonly keyExpiresAt?: number;
 }
 
-/** What the server needs to know of the hosted repository. */
+/** The hosted repository. */
 export interface GitService {
   readonly repository: { readonly gitDir: string };
-  /** Why nobody can push here, and where to push instead; undefined where one can. */
+  /** Reason for refusing pushes, with the place to push to instead; undefined: pushes are accepted. */
   readonly readOnly: string | undefined;
-  /** Begins a push of a user; its hook knows the user by the environment returned. */
+  /** Begins a push of a user. The hook of the push finds the user in the environment returned. */
   beginPush(user: User): {
     readonly env: Readonly<Record<string, string>>;
-    /** Resolves when readers see what the push did. */
+    /** Resolves when readers see the result of the push. */
     end(): Promise<PushOutcome | undefined>;
   };
 }
 
-/** What a push did; undefined: it was never judged. */
+/** Result of a push. */
 export interface PushOutcome {
   readonly result: 'accepted' | 'refused';
-  /** Where the branch was to go, and where it was. */
+  /** New commit of the branch. */
   readonly revision: string | undefined;
+  /** Commit of the branch before the push. */
   readonly previous: string | undefined;
 }
 
-/** What the server needs to know of the branch. */
+/** The sync of the branch into the state. */
 export interface SyncService {
   readonly report: SyncReport;
-  /** Looks for news where the branch comes from, if that is elsewhere. */
+  /** Fetches from the remote. Absent: the branch has no remote. */
   readonly refresh?: () => Promise<void>;
-  /** The same in the background, however often it is asked for. Never rejects. */
+  /** Fetches in the background; calls during a fetch share it. Never rejects. */
   readonly look?: () => void;
-  /** Follows the branch to where it is now. Never rejects. */
+  /** Applies the commits that the branch has by now. Never rejects. */
   catchUp(): Promise<void>;
   approve(approval: Approval): Promise<void>;
-  /** When readers last saw a new revision, in milliseconds; undefined: not since the start. */
+  /** Time of the last new revision that readers saw, in milliseconds; undefined: none since the start. */
   lastApplied(): number | undefined;
-  /** Why the branch cannot be followed now; undefined: it can. */
+  /** Reason why the branch cannot be followed now; undefined: it can. */
   problem(): string | undefined;
 }
 
-/** What the server needs to know of webhooks. */
+/** Webhooks of a forge. */
 export interface HookService {
   readonly secret: string;
-  /** Somebody who knows the secret says that the branch may have moved. Returns at once. */
+  /** Called when a sender that knows the secret reports a push. Returns at once. */
   notice(): void;
 }
 
-/** What the server needs to know of the provider. */
+/** The built-in OpenID provider. */
 export interface OidcService extends Pick<OidcServer, 'isOn' | 'handle'> {
-  /** Whoever is signed in in the browser that asks. */
+  /** The user whose session the browser has. */
   userOf(request: IncomingMessage): User | undefined;
 }
 
-/** What the server needs to know of the sync of secrets. */
+/** The sync of secrets with secret stores. */
 export interface SecretStoreService {
   report(): SecretSyncReport;
   /** True if a store of the name is configured. */
   has(store: string): boolean;
-  /** Resolves after a cycle over all secrets that began after this call, of one store or of all. Never rejects. */
+  /** Resolves after a cycle over the secrets of one store, or of all stores, that began after this call. Never rejects. */
   syncNow(options: {
     readonly allowDeletions: boolean;
     readonly store?: string | undefined;
   }): Promise<void>;
 }
 
-/** What reading takes. */
+/** The part of the store that reads use. */
 export type ServedStore = Pick<
   Store,
   'resourceVersion' | 'get' | 'list' | 'listAt' | 'watch' | 'observe'
@@ -104,15 +105,15 @@ export interface ServerDependencies {
   readonly failedLogins: FailedLogins;
   readonly signIn: SignIn;
   readonly authorizer: Authorizer;
-  /** The same rights as rules. */
+  /** The rights of `authorizer` as a list of rules. */
   readonly rights: ScopedAuthorizer;
   readonly git: GitService;
   readonly sync: SyncService;
-  /** Absent: no branch elsewhere is followed, and there are no webhooks. */
+  /** Absent: the branch has no remote, and so no webhooks. */
   readonly hooks?: HookService | undefined;
   readonly oidc: OidcService;
   readonly health: HealthChecks;
-  /** One for all servers of the daemon. */
+  /** Shared by all servers of the daemon. */
   readonly fairness: FlowClassifier;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -121,61 +122,61 @@ export interface ServerDependencies {
   /** `/kubernetes/management`. */
   readonly root: string;
   readonly config: ServedConfig;
-  /** What is recorded of requests. */
+  /** The audit log. */
   readonly audit: Pick<Auditor, 'isOn' | 'begin' | 'relay' | 'find'>;
   readonly tokens: TokenDocuments & TokenReviewer;
   /** Absent: the clusters take no endpoint tokens. */
   readonly tokenHolders?: TokenAuthenticator | undefined;
-  /** The clusters that are served beside the platform. */
+  /** Clusters of tenants. */
   readonly clusters: ClusterRoots;
   readonly tenants: TenantService;
   readonly secretStore: SecretStoreService;
-  /** Namespaces, and events of what controllers did. */
+  /** Namespaces, and events of controllers. */
   readonly core: Pick<ClusterRoot, 'kinds' | 'store' | 'registry'>;
   readonly clientState: ClientStateRoot;
 }
 
-/** State that clients keep here: leases, releases of Helm, ConfigMaps. */
+/** State of clients: leases, releases of Helm, ConfigMaps. */
 export interface ClientStateRoot extends Pick<ClusterRoot, 'kinds'> {
-  /** What is kept is opened when somebody asks for it. */
+  /** Opens the store at the first call. */
   open(): Promise<Pick<ClusterRoot, 'store' | 'registry'>>;
 }
 
-/** What is known of the endpoint sync of tenants. */
+/** The endpoint sync of tenants. */
 export interface TenantService {
-  /** Of each object of the tenant; undefined where nothing is synced. */
+  /** State of each object of the tenant; undefined: the tenant syncs nothing. */
   states(tenant: string): readonly ObjectState[] | undefined;
-  /** What Endpoints would become; undefined: there is no such tenant. */
+  /** Applies the patches of a tenant to given objects; undefined: the tenant does not exist. */
   preview(tenant: string, request: PreviewRequest): Promise<readonly Previewed[]> | undefined;
 }
 
-/** A cluster that is served here: what of the dependencies is its own. */
+/** The dependencies that each cluster of a tenant has for itself. */
 export type ClusterRoot = Pick<
   ServerDependencies,
   'kinds' | 'store' | 'registry' | 'authorizer' | 'root'
 >;
 
 export interface ClusterRoots {
-  /** Paths below which each cluster has a root with its name. */
+  /** Paths whose next segment is the name of a cluster. */
   readonly prefixes: readonly string[];
   /** The cluster that a URL leads to; undefined for every other URL and for unknown clusters. */
   find(url: string): ClusterRoot | undefined;
 }
 
 export interface TokenReviewer {
-  /** The claims of an endpoint token that counts; rejects for any other. */
+  /** Returns the claims of a valid endpoint token; rejects for any other token. */
   review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
 }
 
 export interface TokenAuthenticator {
-  /** Resolves when `authenticate` can tell about the token; undefined: it can. Never rejects. */
+  /** Resolves when `authenticate` can judge the token; undefined: it can already. Never rejects. */
   prepare(token: string): Promise<void> | undefined;
-  /** Undefined: the text has not the form of an endpoint token. */
+  /** Undefined: the text does not have the form of an endpoint token. */
   authenticate(token: string): ReturnType<Authenticate> | undefined;
 }
 
 /** The configuration of the platform. */
 export interface ServedConfig extends PlatformConfigSource {
-  /** Whether it is read from a file beside git, so that writing a Config changes nothing. */
+  /** True if a file beside git has the configuration. A write to a Config then changes nothing. */
   readonly fromFile: boolean;
 }

@@ -1,4 +1,4 @@
-/** Anything thrown becomes a Status; the one place that decides what a client gets to read. */
+/** Turns each error into a Status. Only this file decides which text of an error clients see. */
 import {
   forbiddenError,
   StatusError,
@@ -12,11 +12,11 @@ import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 interface StorageFailure {
   readonly code: number;
   readonly problem: string;
-  /** Absent: the client can do nothing but wait. */
+  /** Absent: the client can only wait. */
   readonly remedy?: string;
 }
 
-/** A failure of the storage below, told by its code. */
+/** Failures of disk and etcd by error code. */
 const STORAGE_CODES: Readonly<Record<string, StorageFailure>> = {
   ENOSPC: { code: 507, problem: 'The disk is full' },
   EDQUOT: { code: 507, problem: 'The disk quota is used up' },
@@ -41,7 +41,7 @@ const LOCK_RETRY_SECONDS = 2;
 const NOTHING_WRITTEN = 'nothing was written';
 const UNKNOWN_OUTCOME = 'the write may still take effect: read the object before trying again';
 
-/** `unexpected`: a fault of ours, to be logged with its stack; its text is not for clients. */
+/** `unexpected`: a fault of the server. It is logged with its stack, and clients do not see its text. */
 export function toStatusError(error: unknown): { status: StatusError; unexpected: boolean } {
   if (error instanceof StatusError) return { status: error, unexpected: false };
   if (error instanceof RemoteError) return { status: remoteStatus(error), unexpected: false };
@@ -71,12 +71,12 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
   return { status, unexpected: true };
 }
 
-/** True if the client closed the connection in the middle of a request, as node says it. */
+/** True if the client closed the connection in the middle of a request (ECONNRESET). */
 export function isBrokenOff(error: unknown): boolean {
   return isOfClient(error) && codeOf(error) === 'ECONNRESET';
 }
 
-/** Errors of fastify say what they are answered with. */
+/** Errors of Fastify carry the status code of their answer. */
 function isOfClient(error: unknown): boolean {
   if (!(error instanceof Error) || !('statusCode' in error)) return false;
   return Number(error.statusCode) >= 400 && Number(error.statusCode) < 500;
@@ -92,7 +92,7 @@ function storageStatus(error: unknown, code: string | undefined): StatusError | 
   return new StatusError(known.code, reason, text, { retryAfterSeconds: STORAGE_RETRY_SECONDS });
 }
 
-/** What etcd was asked to do it may have done. */
+/** True if etcd may have done what it was asked to do. */
 function isUnknown(error: unknown): boolean {
   return error instanceof Error && 'unknown' in error && error.unknown === true;
 }
@@ -100,7 +100,7 @@ function isUnknown(error: unknown): boolean {
 const REMOTE_RETRY_SECONDS = 5;
 const REVIEW = 'Where a branch is protected, --write-branch sends writes to one for review.';
 
-/** The words of the remote are shown where the caller can do something about them. */
+/** The text of the remote is shown only where it helps the caller. */
 function remoteStatus({ problem, sentence, message }: RemoteError): StatusError {
   if (problem === 'refused') {
     return forbiddenError(`${message}. Nothing was written. ${REVIEW}`);

@@ -1,8 +1,8 @@
 /**
- * GET of one object as it is now, answered before the framework sees the request (decision 50). It is
- * what clients ask for most of the time, and the ways of the framework and of the routes cost more
- * than the answer. What is answered here is what the routes would answer, byte for byte; whatever is
- * not plain, is not allowed, is not there or fails is left to them.
+ * GET of one object in its present state, answered before Fastify sees the request (decisions 50 and
+ * 104). FIGURE
+ * The answer has the same bytes as that of the route. Errors, refusals, missing objects and requests
+ * with unusual headers are left to the routes.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Attributes, memoize, type User } from '../apimachinery/index.ts';
@@ -27,24 +27,24 @@ import { findKind, type KindSource, platformKinds } from './routes/resources.ts'
 export interface FastGetParts {
   /** The platform. */
   readonly root: ApiRoot;
-  /** The one maker of ids of the server. */
+  /** Returns the next request id of the server. */
   readonly nextId: () => string;
   readonly closing: AbortSignal;
 }
 
-/** What a URL leads to. */
+/** The object that a URL names. */
 interface Wanted {
   readonly info: ResourceInfo;
   readonly kind: Kind;
   readonly attributes: Attributes;
   readonly labels: RequestLabels;
-  /** Who was allowed to have it last. */
+  /** The last decision that allowed a read of the object. */
   allowed: Allowed | undefined;
 }
 
 /**
- * A decision, and all that it depends on: rights are state, which the index of roles follows a while
- * later where much changes at once, and scopes are read as configured.
+ * A decision and all its inputs. Rights are state, and the index of roles follows that state with a
+ * delay when much changes at once. Scopes come from the configuration.
  */
 interface Allowed {
   readonly user: User;
@@ -53,23 +53,23 @@ interface Allowed {
   readonly config: PlatformConfig;
 }
 
-/** What a connection asked for last: most send the same headers each time. */
+/** The last request of a connection. Most connections send the same headers each time. */
 interface Client {
   headers: readonly string[];
-  /** Undefined: requests with these headers are for the routes. */
+  /** Undefined: requests with these headers go to the routes. */
   token: string | undefined;
   isForwarded: boolean;
   url: string;
   wanted: Wanted | undefined;
 }
 
-/** What a request is answered with, and to whom. */
+/** An answer and its reader. */
 interface Found {
   readonly answer: Answer;
   readonly user: User;
 }
 
-/** Answers a request, or does nothing about it and has it answered `otherwise`. */
+/** Answers a request, or calls `otherwise` and does nothing else. */
 type FastRoute = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -88,7 +88,7 @@ export function fastGet({ root, nextId, closing }: FastGetParts): FastRoute {
     const connection = connectionOf(request);
     let client = clients.get(connection);
     if (client?.url === url) return client;
-    // What comes with a query seldom comes again, and is for the routes.
+    // URLs with a query seldom repeat. They go to the routes.
     const wanted = url.includes('?') ? 'else' : wantedAt(url);
     if (wanted === 'else') return undefined;
     client ??= newClient(clients, connection);
@@ -109,7 +109,7 @@ export function fastGet({ root, nextId, closing }: FastGetParts): FastRoute {
         give(deps, { request, response, id, wanted, found });
         deps.metrics.requests.observe(wanted.labels, (performance.now() - started) / 1000);
       } catch (err) {
-        // Nobody else would catch it, and the daemon would end.
+        // Uncaught, the error would end the daemon.
         const { url: path } = request;
         deps.logger.error({ err, method: 'GET', path, requestId: id }, 'Request failed');
         if (!response.headersSent) otherwise();
@@ -130,7 +130,7 @@ function newClient(clients: WeakMap<object, Client>, connection: object): Client
   return client;
 }
 
-/** Nothing that could be read in two ways. */
+/** Characters without a second reading. */
 const PLAIN_URL = /^[\w\-.~:@/]+$/;
 
 function wantedOf(
@@ -138,12 +138,12 @@ function wantedOf(
   sources: readonly KindSource[],
   url: string,
 ): Wanted | undefined {
-  // The provider has whatever begins as its own routes do, also where the API was put there.
+  // Paths below the OpenID provider belong to it, even if the API root is there too.
   if (!PLAIN_URL.test(url) || url.startsWith(`${OIDC_PATH}/`)) return undefined;
   const info = read('GET', url);
   if (info?.isResource !== true) return undefined;
   const kind = kindOfGet(deps, sources, info);
-  // Some kinds are not shown to everybody in the same way.
+  // Such kinds look different to readers without the right to write.
   if (kind === undefined || kind.forReaders !== undefined) return undefined;
   const labels = { verb: info.verb, resource: info.resource, code: 200 };
   const attributes = attributesOf(info, deps.kinds);
@@ -163,7 +163,7 @@ function kindOfGet(
   return found.kind.verbs.includes('get') ? found.kind : undefined;
 }
 
-/** Undefined: the routes are to say what there is to say. */
+/** Undefined: the routes answer. */
 function find(
   deps: ServerDependencies,
   of: { request: IncomingMessage; client: Client; wanted: Wanted },
@@ -172,7 +172,7 @@ function find(
   const { kind, info } = wanted;
   try {
     if (!isSame(request.rawHeaders, client.headers)) readHeaders(client, request);
-    // Whoever forwards a request says where it comes from: what of that to record is not decided here.
+    // Fastify decides which address of a forwarded request the audit log records.
     if (client.token === undefined || (client.isForwarded && deps.audit.isOn)) return undefined;
     const holder = deps.authenticate(client.token);
     if (!('user' in holder) || !isAllowed(deps, wanted, holder.user)) return undefined;
@@ -194,7 +194,7 @@ function isSame(some: readonly string[], others: readonly string[]): boolean {
 function readHeaders(client: Client, { rawHeaders, headers }: IncomingMessage): void {
   client.headers = rawHeaders;
   client.isForwarded = headers['x-forwarded-for'] !== undefined;
-  // Nothing of before may count when this fails.
+  // The old token must not count if the next line throws.
   client.token = undefined;
   client.token = isPlain(headers) ? plainToken(headers) : undefined;
 }

@@ -19,7 +19,7 @@ import {
 import type { ResourceRequest } from './request.ts';
 import { type Selection, seenEvent } from './selection.ts';
 
-/** One life of a name, which may be over. */
+/** One life of a name: the time of one uid. */
 export interface Life {
   readonly key: ObjectKey;
   readonly uid: string | undefined;
@@ -31,8 +31,8 @@ type Reader = Pick<ResourceRequest, 'kind' | 'info' | 'user'>;
 type Rights = Pick<ServerDependencies, 'authorizer' | 'store'>;
 
 /**
- * Undefined: the reader has the right on every name, and nothing is hidden. Rights and uids are those
- * of the moment, so the filter is made after the last wait and used at once.
+ * Undefined: the reader has the right on every name. The filter holds the rights and uids of the
+ * moment, so the caller makes it after its last await and uses it at once.
  */
 export function pastFilter(deps: Rights, reader: Reader): PastFilter | undefined {
   if (mayRead(deps, reader, '')) return undefined;
@@ -47,7 +47,7 @@ function isLiving({ store }: Rights, { key, uid }: Life): boolean {
   return uid !== undefined && store.get(key)?.object.metadata.uid === uid;
 }
 
-/** Histories and rollbacks take `get`; a write that is answered again takes the right to write. */
+/** Histories and rollbacks need `get`. A repeated write needs the right to write. */
 function mayRead({ authorizer }: Rights, { kind, info, user }: Reader, name: string): boolean {
   const { namespace, subresource } = info;
   const verb = subresource === '' ? info.verb : 'get';
@@ -58,29 +58,29 @@ function mayRead({ authorizer }: Rights, { kind, info, user }: Reader, name: str
 /** The fate of a life in one watch. `missed`: the reader does not have its newest state. */
 type Told = 'shown' | 'missed' | 'unknown';
 
-/** An event as a reader gets it. */
+/** An event for one reader. */
 export interface ToldEvent {
   readonly type: JournalEvent['type'];
   readonly ready: ReadyObject;
 }
 
-/** The filter of now; `end`: the right is gone, and the watch with it. */
+/** The filter of the moment. `end`: the right is gone and the watch ends. */
 type FilterNow = () => PastFilter | 'end' | undefined;
 
 export interface WatchParts {
   readonly kind: ShownKind;
   readonly selection: Selection;
-  /** An object in the form for this reader. */
+  /** Returns an object in the form for this reader. */
   shown(stored: StoredObject): ReadyObject;
-  /** The newest version when the watch was opened and its right was checked. */
+  /** Newest version at the opening of the watch, when its right was checked. */
   readonly opened: number;
 }
 
 /**
- * Events for a reader of single names. An event of a life that is over when it is sent is left out:
- * nobody can say any more that the reader had a right on that life. The end of a life is told in full
- * when its last state was shown or could be read at the opening. Otherwise it is a tombstone, so that
- * no client keeps an object that is gone, or nothing where the reader was never told of the life.
+ * Events for a reader of single names. Events of a life that is over are left out: whether the reader
+ * had a right on that life is unknown by then. The DELETED event has the last state if the reader saw
+ * that state or could read it at the opening. Otherwise it is a tombstone, so that clients drop the
+ * object. A life that the reader never saw has no DELETED event.
  */
 export class NamedReplay {
   readonly #parts: WatchParts;
@@ -108,7 +108,7 @@ export class NamedReplay {
   #deleted(event: JournalEvent, filterNow: FilterNow): ToldEvent | 'end' | undefined {
     const life = lifeOf(event.current);
     const { opened } = this.#parts;
-    // A life without an event since the opening was the living one then.
+    // A life without an event since the opening was current at the opening.
     const how = this.#howOf(life) ?? (event.resourceVersion > opened ? 'shown' : 'missed');
     this.#told.delete(nameOf(life.key));
     if (how === 'shown') return this.#whole(event);
@@ -129,7 +129,7 @@ export class NamedReplay {
     return seen && { type: seen.type, ready: shown(seen.stored) };
   }
 
-  /** Does not depend on the dead object: whether a selector fits it would tell what it held. */
+  /** Independent of the deleted object: a match of its selector would reveal its content. */
   #tombstone({ current, resourceVersion }: JournalEvent): ToldEvent {
     const { kind } = this.#parts;
     const { name, namespace } = current.key;

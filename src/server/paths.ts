@@ -1,10 +1,10 @@
-/** Paths that more than one file knows. */
+/** Paths that more than one file uses. */
 
-/** The hosted repository, for git. */
+/** The hosted repository. */
 export const GIT_PATH = '/git/platform.git';
 export const PLAN_PATH = '/plan';
 export const AUDIT_EVENTS_PATH = '/audit/events';
-/** What the configuration says to user interfaces, to sign-in pages, and to who signed in. */
+/** The configuration as user interfaces, sign-in pages and signed-in users read it. */
 export const UI_SETTINGS_PATH = '/ui/settings';
 export const AUTH_INFO_PATH = '/auth/info';
 export const PLATFORM_SETTINGS_PATH = '/platform/settings';

@@ -1,4 +1,4 @@
-/** One request on its way through the server. */
+/** The request that handlers get. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { User } from '../apimachinery/index.ts';
 import type { Kind } from '../kinds/index.ts';
@@ -20,7 +20,7 @@ export interface ApiRequest {
   readonly raw: { readonly request: IncomingMessage; readonly response: ServerResponse };
 }
 
-/** A request for objects of a kind that exists and has the verb. */
+/** A request for objects of a kind that exists and supports the verb. */
 export interface ResourceRequest extends ApiRequest {
   readonly info: ResourceInfo;
   readonly user: User;

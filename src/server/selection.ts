@@ -1,4 +1,4 @@
-/** Which objects of a collection a request means, and how events look through that window. */
+/** Selectors of lists and watches: the objects that match, and the events of a watch with a selector. */
 import {
   type FieldSelector,
   type KubeObject,
@@ -16,7 +16,7 @@ export function selectsAll({ labels, fields }: Selection): boolean {
   return labels.empty && fields.empty;
 }
 
-/** Cheapest first: the key, then labels; the whole object only for other fields. */
+/** Checks the cheapest part first: the key, then labels, then the whole object. */
 export function selects({ labels, fields }: Selection, stored: StoredObject): boolean {
   if (!fields.fitsKey(stored.key)) return false;
   if (!labels.empty && !labels.matches(stored.labels)) return false;
@@ -24,12 +24,12 @@ export function selects({ labels, fields }: Selection, stored: StoredObject): bo
 }
 
 const BETWEEN_LOOKS = 256;
-/** Where most objects have labels of their own, remembering costs more than looking. */
+/** With more distinct labels than this, memoizing costs more than matching. */
 const MOST_VERDICTS = 4096;
 
 type Labels = StoredObject['labels'];
 
-/** Decides once about labels that many objects have: equal ones are one value in the store. */
+/** Memoizes the match of labels. The store has one value for equal labels. */
 function judgeOf({ labels }: Selection): (of: Labels) => boolean {
   if (labels.empty) return () => true;
   const verdicts = new Map<Labels, boolean>();
@@ -42,7 +42,7 @@ function judgeOf({ labels }: Selection): (of: Labels) => boolean {
   };
 }
 
-/** Those of `items` that are selected, in their order; others have their turn meanwhile. */
+/** Returns the selected items in their order. Yields to other work in between. */
 export async function selected(
   selection: Selection,
   items: readonly StoredObject[],
@@ -61,7 +61,7 @@ export async function selected(
   return found;
 }
 
-/** `/watch/<plural>/<name>`: the name in the path is what the request was authorized for. */
+/** `/watch/<plural>/<name>`: the request was authorized for the name in the path. */
 export function onlyNamed(fields: FieldSelector, name: string): FieldSelector {
   const isIt = ({ metadata }: KubeObject): boolean => metadata.name === name;
   return {
@@ -73,7 +73,7 @@ export function onlyNamed(fields: FieldSelector, name: string): FieldSelector {
   };
 }
 
-/** An event as a watcher of the selection sees it. */
+/** An event for a watch with a selector. */
 export interface SeenEvent {
   readonly type: EventType;
   readonly resourceVersion: number;
@@ -100,10 +100,10 @@ export function seenEvent(selection: Selection, event: JournalEvent): SeenEvent 
   return { type: 'DELETED', resourceVersion, stored: atVersion(previous, resourceVersion) };
 }
 
-/** Of each deletion: what all watchers get. */
+/** Event of each deletion, shared by all watches. */
 const lastStates = new WeakMap<JournalEvent, StoredObject>();
 
-/** The last state of an object, which git had if it had the one before. */
+/** The last state of an object. It is in git if the state before it was. */
 function lastState(event: JournalEvent): StoredObject {
   const { current, previous } = event;
   if (previous === undefined || current.provenance() !== undefined) return current;
@@ -118,7 +118,7 @@ function lastState(event: JournalEvent): StoredObject {
   return known;
 }
 
-/** The same object under a later version: what a watcher that loses sight of it has to get. */
+/** The same object with a later version, for a watch whose selector stopped matching. */
 function atVersion(stored: StoredObject, resourceVersion: number): StoredObject {
   const object = {
     ...stored.object,

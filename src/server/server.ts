@@ -1,8 +1,8 @@
 /**
- * The HTTP server: order of the filters, and nothing about objects. `buildServer` never listens.
+ * The HTTP server: the order of filters and routes. `buildServer` never listens.
  *
- * The order is that of the Kubernetes API server: request id, what is asked for, authentication,
- * authorization, and only then the body and what exists.
+ * The filters run in the order of kube-apiserver: request id, request info, authentication,
+ * authorization. The body is read after them, and existence is judged last.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { TlsOptions } from 'node:tls';
@@ -55,13 +55,13 @@ import { acceptUpgrades } from './websocket.ts';
 const NO_BODY = Buffer.alloc(0);
 const STOPPING_RETRY_SECONDS = 1;
 
-/** Why a front refuses a request, which it has judged before the routes. */
+/** Refusals by the proxy to the leader, which judges requests before the routes. */
 const refused = new WeakMap<IncomingMessage, Error>();
 
 export interface ServerOptions {
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
-  /** Decides first what is answered here; absent: everything is. */
+  /** Forwards requests to the leader. Absent: this process answers all requests. */
   readonly front?: Pick<LeaderProxy, 'handle'>;
 }
 
@@ -72,15 +72,14 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     logger: false,
     bodyLimit: DEFAULT_MAX_BODY_BYTES,
     keepAliveTimeout: 75_000,
-    // Plain HTTP is for an ingress, which says where requests come from, as replicas do; nobody
-    // else is believed.
+    // Only an ingress or a replica speaks plain HTTP, so that its X-Forwarded-For is trusted.
     trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
     forceCloseConnections: 'idle',
-    // Refused below, with a Status.
+    // The hook below refuses with a Status.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     genReqId: nextId,
-    // `parseRequest` reads paths this way; routes with access control of their own do not.
+    // As `parseRequest` does.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PATH },
   } as const;
   const app = fastify({
@@ -203,7 +202,7 @@ function finisher(
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** `routes`: without those that are answered before. */
+/** `handler` includes the fast path; `routes` does not. */
 function makeServer(
   options: ServerOptions,
   parts: { readonly handler: Handler; readonly routes: Handler; readonly ownOrigin: () => string },
@@ -281,7 +280,7 @@ function errorAnswer(
   return { answer: { ...answer, headers, warnings: status.warnings }, unexpected };
 }
 
-/** True if fastify could not read the Content-Type. */
+/** True if Fastify could not parse the Content-Type header. */
 function isNoMediaType(error: unknown): boolean {
   return (
     error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'

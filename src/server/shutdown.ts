@@ -1,6 +1,6 @@
 /**
- * How the server lets go of its clients: nothing new is taken, what is in flight is answered, and
- * nobody is waited for for long.
+ * Graceful shutdown: the server refuses new requests, answers those in flight, and closes the
+ * remaining connections after a time limit.
  */
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -10,23 +10,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { closeSessions } from './http2.ts';
 
-/** Connections that reach the port in this time are accepted, and their requests answered with 503. */
+/** Time in which new connections are still accepted and their requests answered with 503. */
 const LINGER_MS = 200;
-/** A connection has so long to send its first request, handshake included. */
+/** Time limit for the first request of a connection, TLS handshake included. */
 const FIRST_REQUEST_MS = 2000;
-/** Leaves time for the rest of a stop, which is to end within ten seconds. */
+/** Leaves time for the rest of the stop, which has ten seconds in all. */
 const GRACE_MS = 5000;
 const SWEEP_MS = 10;
 
 /**
- * To be called once, before the server listens. The signal is aborted when the server begins to
- * close: streams that would go on for hours have to end then.
+ * Call once, before the server listens. The signal is aborted when the server begins to close, and
+ * ends streams such as watches.
  */
 export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSignal {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const sockets = new Set<Socket>();
-  /** Connections without a request so far, by their other end: under TLS a request has another socket. */
+  /** Connections without a request so far, by remote address and port: a TLS request has another socket object. */
   const silent = new Map<string, number>();
   app.server.on('connection', (socket: Socket) => {
     const end = otherEnd(socket);
@@ -48,21 +48,21 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
     heard.add(socket);
     silent.delete(otherEnd(socket));
   });
-  /** No later connection counts: a client that opens one after the other could keep the server open. */
+  /** Only connections from before the close count: new ones could delay it without end. */
   const isAwaited = (last: number): boolean =>
     [...silent.values()].some(
       (since) => since <= last && performance.now() - since < FIRST_REQUEST_MS,
     );
   app.addHook('preClose', async () => {
     closing.abort();
-    // One that never listened has no connections, and is not told of its close.
+    // A server that never listened has no connections and emits no event.
     if (!app.server.listening) return;
-    // Closed at once, connections that wait to be accepted or have sent nothing yet would be reset.
+    // An immediate close would reset connections that are not accepted yet or have sent nothing.
     await sleep(LINGER_MS);
     const last = performance.now();
     while (isAwaited(last)) await sleep(SWEEP_MS);
     closeSessions(sessions);
-    // A connection becomes idle when its answer is out, and nothing else would close it then.
+    // A connection becomes idle after its answer, and nothing else closes it then.
     const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_MS);
     const cut = setTimeout(() => {
       for (const socket of sockets) socket.destroy();

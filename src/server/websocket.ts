@@ -1,6 +1,6 @@
 /**
- * Watches over a WebSocket (RFC 6455), which kube-apiserver has too: one text frame per event. The
- * handshake is a request like others, with the same access, audit and limits.
+ * Watches over a WebSocket (RFC 6455), as in kube-apiserver: one text frame per event. The handshake
+ * passes the same filters as every request.
  */
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,17 +12,17 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface Upgrade {
   readonly socket: Socket;
-  /** Bytes that the client sent behind the request. */
+  /** Bytes that the client sent after the request. */
   readonly head: Buffer;
 }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
-/** No watch reads what a client says; pings and the end of the connection are small. */
+/** A watch ignores messages of the client. Ping and close frames are small. */
 const MOST_BYTES = 4096;
-/** Time limit for the client's half of the end. */
+/** Time limit for the close frame of the client. */
 const CLOSE_WITHIN_MS = 1000;
-/** Browsers cannot set a header of a WebSocket: Kubernetes takes the token as a protocol. */
+/** Browsers cannot set headers of a WebSocket, so that Kubernetes takes the token as a subprotocol. */
 const BEARER = 'base64url.bearer.authorization.k8s.io.';
 
 const sockets = new WebSocketServer({
@@ -36,7 +36,7 @@ const sockets = new WebSocketServer({
 /** Hands requests that ask for another protocol to the handler of all requests. */
 export function acceptUpgrades(server: Server, ownOrigin: () => string, handler: Handler): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    // node reads no further request from this socket, and reports its errors nowhere else.
+    // Node stops reading this socket and reports its errors nowhere else.
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
     response.assignSocket(socket);
@@ -50,7 +50,7 @@ export function acceptUpgrades(server: Server, ownOrigin: () => string, handler:
     if (request.headers.upgrade?.toLowerCase() === 'websocket') {
       upgrades.set(request, { socket, head });
       takeToken(request);
-      // A page of another origin can open a WebSocket with the cookies of its reader, and read it.
+      // A page of another origin can open a WebSocket with the cookies of the user and read it.
       if (isSameOrigin(request.headers, ownOrigin()) !== true) delete request.headers.cookie;
     }
     handler(request, response);
@@ -70,8 +70,8 @@ export function wantsWebSocket(request: IncomingMessage): boolean {
 }
 
 /**
- * Answers the handshake with 101. Strings that are written become text frames. Undefined: the handshake
- * was wrong, and was answered.
+ * Answers the handshake with 101. Each string written becomes a text frame. Undefined: the handshake
+ * was invalid and is answered.
  */
 export async function openWebSocket(
   request: IncomingMessage,

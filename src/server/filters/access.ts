@@ -1,6 +1,6 @@
 /**
- * Who may pass, decided before a body is read: authentication (401), then authorization (403), and
- * only then what exists (404), so that a stranger learns nothing.
+ * Access control before a body is read: authentication (401), then authorization (403). Existence
+ * (404) comes after both, so that clients without rights learn nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -19,7 +19,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { GIT_PATH, PLAN_PATH } from '../paths.ts';
 
-/** Documents that carry no data, and what a load balancer needs. */
+/** Documents without data, and health checks for load balancers. */
 const PUBLIC_PATHS = [
   /^\/(healthz|livez|readyz)(\/|$)/,
   /^\/schemas(\/|$)/,
@@ -39,7 +39,7 @@ export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
 
 const API_DOCUMENT = /^\/(apis?|openapi|version)(\/|$)/;
 
-/** True for documents of a Kubernetes API, which health and sign-in are not. */
+/** True for documents of a Kubernetes API. Health and sign-in are not among them. */
 export function isApiDocument(info: RequestInfo): boolean {
   return info.belowRoot && API_DOCUMENT.test(info.path);
 }
@@ -47,7 +47,7 @@ export function isApiDocument(info: RequestInfo): boolean {
 const BEARER = /^bearer +(\S+) *$/i;
 const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
 
-/** Throws 401, or 429 to who fails too often. `basic`: the key may come as the password of basic authentication, as git sends it. */
+/** Throws 401, and 429 after too many failures. `basic`: the key may be the password of basic authentication, as git sends it. */
 export function authenticateRequest(
   deps: ServerDependencies,
   request: Signed,
@@ -62,7 +62,7 @@ export function authenticateRequest(
   throw unauthorized(result.message);
 }
 
-/** The user of a request that passed, for requests that last; undefined when it would not pass now. */
+/** Checks a long request again. Returns its user; undefined: it would not pass now. */
 export function userNow(
   deps: ServerDependencies,
   { headers }: Pick<Signed, 'headers'>,
@@ -76,30 +76,30 @@ export function userNow(
   return allowed ? user : undefined;
 }
 
-/** Text of the key of a request, from any of the places that may hold one. */
+/** Key of a request: from the Authorization header or the session cookie. */
 export function shownKey(deps: SessionSource, headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   return authorization === undefined ? sessionKey(deps, headers) : tokenOf(authorization, 'basic');
 }
 
-/** The key that a request shows, where it wants to be nobody else. */
+/** Bearer token of a request without impersonation headers. */
 export function plainToken(headers: IncomingHttpHeaders): string | undefined {
   return wantsImpersonation(headers) ? undefined : tokenOf(headers.authorization, 'bearer');
 }
 
-/** What authentication looks at of a request. */
+/** The parts of a request that authentication reads. */
 interface Signed {
   readonly headers: IncomingHttpHeaders;
   readonly method: string;
-  /** Where it came from. */
+  /** Address of the client. */
   readonly ip: string;
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];
 
 /**
- * The key in the cookie of a browser, for who shows no other. Browsers send it with whatever a page
- * makes them send, so a change must come from a page of ours, and prove it. Throws 403.
+ * Key in the session cookie, for requests without an Authorization header. Browsers also send the
+ * cookie with requests of foreign pages, so that a write must prove its origin (CSRF). Throws 403.
  */
 function sessionOf(
   deps: ServerDependencies,
@@ -117,7 +117,7 @@ function sessionOf(
 const CSRF =
   'a change with the session of a browser needs a request from the same origin, and the header x-csrf-token as /auth/session tells it';
 
-/** The name of the cookie of a session follows from where the platform is. */
+/** The base URL determines the name of the session cookie. */
 interface SessionSource {
   readonly signIn: { readonly baseUrl: string };
 }
@@ -138,22 +138,22 @@ function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string
   return colon < 0 ? undefined : text.slice(colon + 1);
 }
 
-/** What a request is authorized as; roles need not name the aliases of a plural. */
+/** Attributes for authorization. An alias of a plural counts as the plural. */
 export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
-  // A plan shows what a clone shows.
+  // A plan reveals the same as a clone.
   if (info.path === PLAN_PATH && info.verb === 'post') return { verb: 'get', path: GIT_PATH };
   if (!info.isResource) return { verb: info.verb, path: info.path };
   const { verb, group, subresource, namespace } = info;
   const resource = kinds.byPlural(group, info.resource)?.plural ?? info.resource;
   const name = info.name || info.selectedName;
-  // What a rollback takes beyond reading depends on what is there.
+  // The further rights of a rollback depend on the object.
   if (rightOnObject(subresource, verb) !== undefined) {
     return { verb: 'get', group, resource, namespace, name };
   }
   return { verb, group, resource, subresource, namespace, name };
 }
 
-/** Throws 403 with Kubernetes' wording. */
+/** Throws 403 in the words of Kubernetes. */
 export function authorizeRequest(
   deps: ServerDependencies,
   user: User,
@@ -163,7 +163,7 @@ export function authorizeRequest(
   if (!decision.allowed) throw forbidden(user, attributes, decision.reason);
 }
 
-/** Impersonation is not offered; ignoring the headers would act as someone else than asked for. */
+/** Impersonation is not supported. Ignoring its headers would act as the wrong user. */
 export function refuseImpersonation(headers: Readonly<Record<string, unknown>>, user: User): void {
   if (wantsImpersonation(headers)) throw noImpersonation(headers, user);
 }

@@ -1,6 +1,5 @@
 /**
- * Bodies as the audit log has them: without secrets, on one line, and made from bytes that are there
- * already wherever that can be.
+ * Bodies in the audit log: on one line, without secrets, and made from stored bytes where possible.
  */
 import { isRecord } from '../../apimachinery/index.ts';
 import {
@@ -27,7 +26,7 @@ interface AuditedRequestBody {
   readonly type: string | undefined;
 }
 
-/** `answer`: only where its body is recorded. */
+/** `answer`: set if its body is recorded. */
 export function auditedBodies(
   kind: Kind | undefined,
   request: AuditedRequestBody,
@@ -43,7 +42,7 @@ export function auditedBodies(
   return { ...asked, ...answered, remarks };
 }
 
-/** Undefined: the request had none. */
+/** Undefined: the request had no body. */
 function requestBody(
   kind: Kind | undefined,
   request: AuditedRequestBody,
@@ -61,7 +60,7 @@ function requestBody(
   }
 }
 
-/** The object that a refused create names. */
+/** Identity of the object in the body of a refused create. */
 export function namedInBody(kind: Kind | undefined, request: AuditedRequestBody): ObjectIdentity {
   const read = decoded(kind, request);
   const object = read !== undefined && 'value' in read ? read.value : undefined;
@@ -72,7 +71,7 @@ export function identityIn(metadata: unknown): ObjectIdentity {
   if (!isRecord(metadata)) return {};
   const given = IDENTITY.flatMap((field) => {
     const value = metadata[field];
-    // No object has a longer one.
+    // No name is longer.
     return typeof value === 'string' && value.length <= LONGEST_NAME ? [[field, value]] : [];
   });
   return Object.fromEntries(given);
@@ -110,7 +109,7 @@ function responseBody(kind: Kind | undefined, answer: Answer): AuditedBodies {
   if (contentType !== JSON_TYPE) return omitted('response', 'unsupported-encoding');
   const bytes = bodyOf(answer);
   if (kind !== undefined && shown !== undefined) {
-    // One line each: they are what the store holds.
+    // Stored bytes are on one line each.
     if (isPlain(kind)) return { responseObject: bytes };
     const { head, items } = shown;
     const safe = items.map((ready) => withoutSecrets(kind, ready));
@@ -121,7 +120,7 @@ function responseBody(kind: Kind | undefined, answer: Answer): AuditedBodies {
   return { responseObject: encoded(redactedResponse(kind, parsed(bytes))) };
 }
 
-/** Of each version of an object, as long as that is held. */
+/** Memoized per version of an object. */
 const redacted = new WeakMap<ReadyObject, Pick<ReadyObject, 'json'>>();
 
 function withoutSecrets(kind: Kind, ready: ReadyObject): Pick<ReadyObject, 'json'> {

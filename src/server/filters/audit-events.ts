@@ -1,6 +1,6 @@
 /**
- * `/audit/events`: agents send what they recorded (POST), and who may read the record asks the data
- * store (GET). Rights are those on the path: `post` and `get`.
+ * `/audit/events`: POST relays events that agents recorded, GET reads events from the data store. The
+ * rights are `post` and `get` on the path.
  */
 
 import {
@@ -31,7 +31,7 @@ const FIELDS = [
 const TIMES = ['since', 'until'] as const;
 const USUAL_LIMIT = 100;
 const MOST_LIMIT = 1000;
-/** For agents whose events found no room, and while the data store is away. */
+/** Retry-After for agents while the queue is full or the data store is unavailable. */
 const RETRY_SECONDS = 2;
 
 /** Undefined for other paths. */
@@ -61,7 +61,7 @@ async function findEvents(deps: ServerDependencies, request: ApiRequest): Promis
   return { code: 200, contentType: JSON_TYPE, body: Buffer.from(`${head}${events.join(',')}]}`) };
 }
 
-/** Throws 400 for what nobody knows: a misspelt field would find too much. */
+/** Throws 400 for unknown fields: a misspelt filter would match too much. */
 function queryOf(query: URLSearchParams): EventQuery {
   const known: string[] = [...FIELDS.map(([name]) => name), ...TIMES, 'limit'];
   const unknown = [...query.keys()].find((name) => !known.includes(name));

@@ -1,4 +1,4 @@
-/** What the audit log is told of a request, and of its answer. */
+/** Audit records of requests and their answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isRecord, type User } from '../../apimachinery/index.ts';
 import type {
@@ -16,27 +16,27 @@ import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
 import { auditedBodies, identityIn, namedInBody } from './audit-bodies.ts';
 
-/** Who asks without a key that works. */
+/** User of requests without a valid key. */
 const STRANGER: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** What is told of a request. */
+/** The parts of a request that are recorded. */
 type Asked = Pick<FastifyRequest, 'id' | 'method' | 'url' | 'ip' | 'headers' | 'body'>;
 
-/** What is known of a request when its record begins. */
+/** Facts about a request at the beginning of its record. */
 export interface Recorded {
   readonly request: Asked;
   readonly info: RequestInfo;
   readonly user: User | undefined;
 }
 
-/** Undefined: nothing of the request is recorded. */
+/** Undefined: the policy records nothing of the request. */
 export function beginAudit(
   deps: ServerDependencies,
   { request, info, user = STRANGER }: Recorded,
 ): AuditTrail | undefined {
   if (!deps.audit.isOn) return undefined;
   const { headers, id, url } = request;
-  // There is none on the socket of the clusters' loops, nor when who asked has gone already.
+  // Unix sockets and closed connections have no address.
   const ip: string | undefined = request.ip;
   const trail = deps.audit.begin({
     id,
@@ -56,7 +56,7 @@ interface Known {
   readonly kind: Kind | undefined;
 }
 
-/** Of each reading of a URL, which is the same for all requests with that URL. */
+/** Memoized per request info, which requests with one URL share. */
 const known = new WeakMap<RequestInfo, Known>();
 
 function routeOf(deps: ServerDependencies, info: RequestInfo, url: string): Known {
@@ -71,13 +71,13 @@ function routeOf(deps: ServerDependencies, info: RequestInfo, url: string): Know
   return made;
 }
 
-/** Secrets of clients are of a kind as well: their bodies are not for the log. */
+/** Includes the kinds of client state: their Secrets must not be logged either. */
 function kindOf({ kinds, clientState }: ServerDependencies, info: ResourceInfo): Kind | undefined {
   const { group, resource } = info;
   return kinds.byPlural(group, resource) ?? clientState.kinds.byPlural(group, resource);
 }
 
-/** The root of a cluster that is served ends in its door and its name. */
+/** The root of a cluster ends with `virtualcluster` or `cluster` and its name. */
 function targetOf(root: string): { target: RequestTarget; cluster: string | undefined } {
   const match = /\/(cluster|virtualcluster)\/([^/]+)$/.exec(root);
   if (match === null) return { target: 'Management', cluster: undefined };
@@ -96,29 +96,29 @@ function resourceOf(
   return { resource: { group, resource, subresource, namespace, name }, apiVersion: version };
 }
 
-/** Nobody may impersonate here; who was asked for is said of the refusal. */
+/** The user that the request asked to impersonate. Impersonation is always refused. */
 function impersonatedBy(headers: Asked['headers']): Impersonated | undefined {
   const name = headers['impersonate-user'];
   const groups = headers['impersonate-group'];
   if (name === undefined && groups === undefined) return undefined;
-  // Node joins what a header says more than once.
+  // Node joins repeated headers.
   return { username: String(name ?? ''), groups: groups === undefined ? [] : [String(groups)] };
 }
 
-/** What a request led to. */
+/** Outcome of a request. */
 export interface AuditedPart {
   readonly deps: ServerDependencies;
   readonly info: RequestInfo;
 }
 
-/** The end of a record. Bodies are read only where the policy wants them. */
+/** Ends a record. Bodies are read only if the policy records them. */
 export function endAudit(
   trail: AuditTrail,
   { deps, info }: AuditedPart,
   of: {
     readonly request: Asked;
     readonly answer: Answer;
-    /** A fault of ours, which is no answer of the API. */
+    /** True for a fault of the server: stage Panic. */
     readonly isFault: boolean;
   },
 ): void {
@@ -128,7 +128,7 @@ export function endAudit(
   const failure = code >= 400 ? failureOf(answer, request) : NO_FAILURE;
   const { reason, message, remarks } = failure;
   const revision = answer.headers?.['gitplane-commit'];
-  // Of anything but objects nobody knows what in its bodies is secret.
+  // Only bodies of objects have known secret paths.
   const hasBodies = info.isResource && info.subresource === '' && trail.level !== 'Metadata';
   const bodies = hasBodies ? bodiesOf(trail, { deps, info }, of) : undefined;
   const object = identityOf({ deps, info }, of);
@@ -136,8 +136,8 @@ export function endAudit(
 }
 
 /**
- * The object of a create or an update: the one that it left, or where it was refused what the body names.
- * Undefined: the URL tells all that is known.
+ * Identity of the object of a create or an update: the stored object, or after a refusal the object in
+ * the body. Undefined: only the URL is known.
  */
 function identityOf(
   { deps, info }: AuditedPart,
@@ -154,7 +154,7 @@ function identityOf(
   return () => namedInBody(kind, { method, body, type: request.headers['content-type'] });
 }
 
-/** Written out: objects that are copied here cost more than all the rest of a record. */
+/** Copies field by field: spreading costs more than the rest of a record. */
 function bodiesOf(
   { level }: AuditTrail,
   { deps, info }: AuditedPart,
@@ -180,7 +180,7 @@ function failureOf({ body, code }: Answer, { headers }: Asked): Failure {
   return code === 401 ? { ...said, ...unauthenticated(said.message, headers) } : said;
 }
 
-/** In the words of Kubernetes; what we said to the client stands beside it. */
+/** Reason in the words of Kubernetes; our message is beside it. */
 function unauthenticated(
   message = '',
   { authorization }: Asked['headers'],
@@ -202,7 +202,7 @@ function parsed(body: Answer['body']): unknown {
   }
 }
 
-/** Of an answer that others write to the socket: a watch, a push. Where nobody ends it before. */
+/** Ends the record of an answer that another part writes to the socket, if that part has not ended it before. */
 export function endAuditWithAnswer(trail: AuditTrail, reply: FastifyReply): void {
   reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }

@@ -1,30 +1,29 @@
 /**
- * Turns for requests that cost more than looking something up, shared fairly between those who make
- * them (as the priority and fairness of Kubernetes does it, with one flow a user).
+ * A fair queue for expensive requests, after API Priority and Fairness of Kubernetes. One flow per user.
  *
- * - A flow may hold as much of the room as is still free: one that floods fills half of it, two fill
- *   two thirds. Whoever comes new always finds some, and only who has too much is refused (429).
- * - A seat is a request at work. Whoever finds none waits, and flows get seats in turn: who has one
- *   request waits for one of each other flow, however many of these there are.
- * - A flow that holds too much of the room for answers, as who does not read what was asked for, gets
- *   no seat until it has read some. One answer at a time may always be held.
+ * - A flow may use as much of a limit as is still free: one flooding flow fills half of it, two fill two
+ *   thirds. A new flow always finds room, and only flows above their share are refused (429).
+ * - A seat is one request at work. Without a free seat requests wait, and flows get seats round-robin: a
+ *   flow with one request waits for at most one request of each other flow.
+ * - A flow with too many unsent bytes of answers gets no seat until its client has read some. One answer
+ *   per flow is always allowed.
  */
 import { tooManyRequests } from '../../apimachinery/index.ts';
 
 const RETRY_SECONDS = 1;
 
 export interface FairQueueLimits {
-  /** Requests that are at work at once. */
+  /** Requests at work at the same time. */
   readonly seats: number;
   /** Requests, at work and waiting. */
   readonly requests: number;
-  /** Of all their bodies together. */
+  /** Bytes of all request bodies together. */
   readonly bytes: number;
-  /** The same of answers that are not sent yet. */
+  /** Bytes of all answers that are not sent yet. */
   readonly answers: number;
 }
 
-/** What metrics tell. */
+/** Values for metrics. */
 export interface FairQueueFigures {
   readonly held: number;
   readonly atWork: number;
@@ -42,32 +41,32 @@ interface Flow {
 }
 
 interface Waiter {
-  /** False: nobody waits for it any more. */
+  /** False: the client is gone. */
   isWanted(): boolean;
   begin(): void;
   drop(): void;
 }
 
-/** A request that was taken on. */
+/** A request in the queue or at work. */
 export interface Admission {
-  /** Counts bytes of a body whose length was not announced. Throws 429, and holds none of them. */
+  /** Counts bytes of a body without Content-Length. Throws 429 and counts none of them. */
   body(bytes: number): void;
-  /** Bytes that are held for it until it leaves. */
+  /** Counts bytes of the answer until the request leaves. */
   answer(bytes: number): void;
-  /** To be called once. */
+  /** Call once. */
   leave(): void;
 }
 
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #flows = new Map<string, Flow>();
-  /** Flows with somebody who waits, the next one first. */
+  /** Flows with waiting requests, the next one first. */
   readonly #turns = new Set<Flow>();
   #requests = 0;
   #bytes = 0;
   #answers = 0;
   #atWork = 0;
-  /** Seats that nobody has before something else had a turn. */
+  /** Seats that stay empty until `rest` resolves. */
   #resting = 0;
   #waiting = 0;
   #refused = 0;
@@ -85,7 +84,7 @@ export class FairQueue {
     };
   }
 
-  /** Makes room for a request until it leaves. Throws 429. */
+  /** Counts a request until it leaves. Throws 429. */
   enter(name: string, bytes: number): Admission {
     const flow = this.#flows.get(name) ?? { name, requests: 0, bytes: 0, answers: 0, waiting: [] };
     const hasRoom = flow.requests < this.#limits.requests - this.#requests;
@@ -131,8 +130,8 @@ export class FairQueue {
   }
 
   /**
-   * Does work of a flow that has entered, at once where a seat is free. Rejects with `late` where
-   * nobody wants it by the time it has one: nothing was done then.
+   * Does the work of a flow that has entered, at once if a seat is free. Rejects with `late` if the
+   * client is gone before a seat is free; the work is not done then.
    */
   run<T>(name: string, work: () => Promise<T>, of: Wanted): Promise<T> {
     const flow = this.#flows.get(name);
@@ -174,7 +173,7 @@ export class FairQueue {
   #next(): void {
     for (const flow of this.#turns) {
       if (!this.#hasSeat) return;
-      // It keeps its turn.
+      // It keeps its place.
       if (!this.#mayAnswer(flow)) continue;
       this.#turns.delete(flow);
       const waiter = flow.waiting.shift();
@@ -207,6 +206,6 @@ export class FairQueue {
 export interface Wanted {
   isWanted(): boolean;
   late(): Error;
-  /** Asked when the work is done: nobody is given a seat until it resolves. Must not reject. */
+  /** Called after the work: the seat stays empty until it resolves. Must not reject. */
   rest?(): Promise<void> | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Which requests take turns, and whose they are: writes, and lists. What is read from memory by its
- * name, watches, health and discovery never wait, and neither do our own loops.
+ * Sorts requests into fair queues: one for writes, one for lists, with a flow per user. Reads of one
+ * object, watches, health, discovery and the controllers of the daemon never wait.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type User, Yielding } from '../../apimachinery/index.ts';
@@ -9,20 +9,20 @@ import { type Answer, lengthOf } from '../output/answer.ts';
 import { type Admission, FairQueue, type FairQueueFigures } from './fair-queue.ts';
 import { bodyBytes, timedOut, WRITES } from './overload-limits.ts';
 
-/** Nothing that is answered to a write is large. */
+/** No limit: answers to writes are small. */
 const ANY = Number.MAX_SAFE_INTEGER;
-/** Two groups of commits at once keep git busy; what waits is some seconds' worth of them. */
+/** Seats for two commit groups keep git busy. The queue holds some seconds of commits. */
 const OF_WRITES = { seats: 256, requests: 8192, bytes: 256 * 1024 * 1024, answers: ANY };
-/** A large list stops everything else for some milliseconds. */
+/** A large list blocks the event loop for some milliseconds. */
 const OF_LISTS = { seats: 4, requests: 2048, bytes: ANY, answers: 128 * 1024 * 1024 };
-/** Lists that come close after each other are answered together, which is quicker for all of them. */
+/** Lists run together for this time before the event loop yields, which is faster for all of them. */
 const LISTS_HOLD_MS = 4;
-/** Names that no user can have. */
+/** Prefix of the users of our controllers; no other user can have it. */
 const OURS = 'system:gitplane:';
 
 type Answered = Answer | undefined;
 
-/** What is known of a request when it has passed. */
+/** A request that passed access control. */
 interface Passed {
   readonly info: RequestInfo;
   readonly user: User | undefined;
@@ -33,7 +33,7 @@ export class FlowClassifier {
   readonly #lists: FairQueue;
   /** By response. */
   readonly #admissions = new WeakMap<object, Admission>();
-  /** Between lists, whoever sent them: others have a turn. */
+  /** Yields to other work between lists of all users. */
   readonly #pauses = new Yielding(LISTS_HOLD_MS);
 
   constructor({ writes = OF_WRITES, lists = OF_LISTS } = {}) {
@@ -45,7 +45,7 @@ export class FlowClassifier {
     return { writes: this.#writes.figures, lists: this.#lists.figures };
   }
 
-  /** Takes a request on until its answer is out, or nobody waits for it. Throws 429. */
+  /** Counts a request until its answer is sent or its connection closed. Throws 429. */
   admit(
     passed: Passed,
     request: Pick<IncomingMessage, 'method' | 'headers'>,
@@ -58,12 +58,12 @@ export class FlowClassifier {
     response.once('close', admission.leave);
   }
 
-  /** Counts bytes of a body without an announced length. Throws 429 where there is no room for them. */
+  /** Counts bytes of a body without Content-Length. Throws 429 if they exceed the limit. */
   arrived(response: object, bytes: number): void {
     this.#admissions.get(response)?.body(bytes);
   }
 
-  /** Does the work of a request that was admitted, when its turn has come. */
+  /** Does the work of an admitted request when it gets a seat. */
   run(
     passed: Passed,
     of: {
@@ -90,7 +90,7 @@ export class FlowClassifier {
     return answer;
   }
 
-  /** The list itself goes out at once. */
+  /** Runs after the list is answered. */
   readonly #rest = (): Promise<void> | undefined =>
     this.#pauses.due ? this.#pauses.pause() : undefined;
 
@@ -101,7 +101,7 @@ export class FlowClassifier {
   }
 }
 
-/** Keys of one user share a flow: more keys are not more turns. */
+/** Keys of one user share a flow: more keys do not give more seats. */
 function flowOf({ user }: Passed): string {
   return user?.name ?? '';
 }

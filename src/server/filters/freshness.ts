@@ -1,4 +1,4 @@
-/** Reads "not older than": a version from the future is waited for, briefly. */
+/** Reads "not older than": waits briefly for a version that the store has not reached. */
 import { resourceVersionTooLarge } from '../../apimachinery/index.ts';
 import type { Collection } from '../../state/index.ts';
 import type { ServedStore, ServerDependencies } from '../dependencies.ts';
@@ -8,8 +8,8 @@ import { attributesOf, authorizeRequest } from './access.ts';
 const PATIENCE_MS = 3000;
 
 /**
- * Resolves when the store has reached `version`; throws 504 when it does not within 3 s, and 403 when
- * the right went meanwhile: another object may have the name by now.
+ * Resolves when the store has reached `version`. Throws 504 after 3 s, and 403 if the right is gone by
+ * then: another object may have the name.
  */
 export async function waitForVersion(
   deps: ServerDependencies,

@@ -1,20 +1,20 @@
-/** Limits and headers that every connection and every answer gets, whatever it is about. */
+/** Limits of every connection and headers of every answer. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
 import { cutOff } from '../http2.ts';
 
-/** Headers have to be there after this; a client that dribbles them is cut off. */
+/** Time limit for the request headers, against slow clients. */
 const HEADERS_WITHIN_MS = 30_000;
-/** Room for a large push over a slow line; bodies of the API have less, see `BODY_WITHIN_MS`. */
+/** Time limit for a request: enough for a large push over a slow line. See `BODY_WITHIN_MS` for API bodies. */
 const REQUEST_WITHIN_MS = 15 * 60_000;
 /** A body of the API is 3 MiB at most. */
 export const BODY_WITHIN_MS = 60_000;
-/** Each takes memory whether it asks for anything or not. */
+/** An idle connection takes memory, too. */
 const MOST_CONNECTIONS = 32_768;
 const MOST_HEADERS = 100;
 
-/** Nothing here is a page that a browser should run, frame or remember. */
+/** Browsers must not run, frame or cache answers of the API. */
 export const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -52,7 +52,7 @@ export function secureHeaders(response: ServerResponse): void {
   for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
 }
 
-/** Cuts a connection whose request does not arrive in time; answers may take as long as they like. */
+/** Closes a connection whose body does not arrive in time. Answers have no limit. */
 export function limitBody(request: IncomingMessage): void {
   const length = request.headers['content-length'];
   const chunked = request.headers['transfer-encoding'] !== undefined;
@@ -62,14 +62,14 @@ export function limitBody(request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-/** The same bytes, each part counted before it is kept. An error of `count` ends the body with it. */
+/** Passes a body through and counts each chunk first. An error of `count` ends the body. */
 export function counted(payload: Readable, count: (bytes: number) => void): Readable {
   const parts = new Transform({
     transform(part: Buffer, _encoding, done) {
       try {
         count(part.length);
       } catch (error) {
-        // The rest is discarded: destroying the request would close the connection before the answer.
+        // Discards the rest: destroying the request would close the connection before the answer.
         payload.unpipe(parts);
         payload.resume();
         done(error as Error);

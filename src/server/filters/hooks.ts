@@ -1,7 +1,6 @@
 /**
- * `POST /hooks/<secret>`: a forge says that something was pushed. Nothing in the request is believed
- * but that: it only makes the next fetch come sooner. The secret is the last part of the path and,
- * where the forge signs its requests, the key of the signature as well.
+ * `POST /hooks/<secret>`: webhook of a forge. It only triggers the next fetch, and its body is ignored.
+ * The secret is the last segment of the path, and the key of the signature if the forge signs requests.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -10,17 +9,17 @@ import { TokenBucket } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { limitBody } from './hardening.ts';
 
-/** Forges stay far below; GitHub's limit of 25 MB is for events that nobody needs here. */
+/** Limit of a body. Push events are far below; GitHub's limit of 25 MB is for other events. */
 const MOST_BYTES = 1024 * 1024;
 
 const NOT_FOUND = '404 page not found';
 
-/** Whether a header proves that its sender knows the secret; undefined: it says nothing of that. */
+/** Checks a header that proves knowledge of the secret; undefined: the header is about something else. */
 type Proof = (value: string, secret: string, body: Buffer) => boolean | undefined;
 
 const hexOfBody: Proof = (value, secret, body) => isSame(value, hmac(secret, body));
 const sha256OfBody: Proof = (value, secret, body) =>
-  // The older sha1 signature comes beside the newer one.
+  // The sha1 signature is sent in addition to the sha256 one.
   value.startsWith('sha256=') ? isSame(value, `sha256=${hmac(secret, body)}`) : undefined;
 
 /** GitHub, Bitbucket; GitLab; Gitea, Forgejo, Gogs. */
@@ -37,13 +36,13 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
   const { hooks } = deps;
   if (hooks === undefined) return;
   const known = rateLimit();
-  // Apart, so that strangers cannot use up what the forge needs.
+  // A limit of their own, so that strangers cannot use up that of the forge.
   const strangers = rateLimit();
   const refuse = (reply: FastifyReply, code: number, text: string): FastifyReply =>
     strangers() ? plain(reply, code, text) : tooMany(reply);
 
   const others = app.supportedMethods.filter((method) => method !== 'POST');
-  // Routes of their own: the path must not reach what logs the paths of the API.
+  // The path has the secret in it and must not reach the audit log of the API.
   app.route({
     method: others,
     url: '/hooks/:secret',
@@ -61,7 +60,7 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
   app.post('/hooks/:secret', {
     config: { ownAccess: true },
     bodyLimit: MOST_BYTES,
-    // Before the body is read: a stranger's is not.
+    // Runs before the body is read.
     onRequest: async (request, reply) => {
       const { secret } = request.params as { secret: string };
       if (!isSame(secret, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
@@ -83,13 +82,13 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
   });
 }
 
-/** Whether one more request is taken now. */
+/** Returns true if one more request is allowed now. */
 function rateLimit(): () => boolean {
   const bucket = new TokenBucket({ perSecond: 5, burst: 30 }, performance.now());
   return () => bucket.take(performance.now()) === 0;
 }
 
-/** Every proof that is there must hold; with none, the path is the proof. */
+/** All proofs in the headers must hold. Without any, the path is the proof. */
 function isProven(headers: IncomingHttpHeaders, secret: string, body: Buffer): boolean {
   return PROOFS.every(([name, proof]) => {
     const value = headers[name];
@@ -102,7 +101,7 @@ function hmac(secret: string, body: Buffer): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
-/** Takes the same time whatever the texts are; only their length shows. */
+/** Compares in constant time; only the length of the texts is observable. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

@@ -1,7 +1,6 @@
 /**
- * How much work a server takes on where it does not know whose it is: what may wait is bounded, and 429
- * says when to come back. Nothing is waited for for ever: 504. Where users are known, `flow-classifier.ts`
- * decides. Watches are bounded by connections.
+ * Limits for writes of unknown users: 429 with Retry-After above them, and 504 after a time limit. For
+ * known users see `flow-classifier.ts`. Watches are limited by connections.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
@@ -15,13 +14,13 @@ import type { RequestInfo } from '../input/request-info.ts';
 
 export interface OverloadLimits {
   readonly writes: number;
-  /** Of all their bodies together. */
+  /** Bytes of all bodies together. */
   readonly bytes: number;
 }
 
-/** Some seconds' worth of commits, and memory that any machine can spare. */
+/** Some seconds of commits, and an amount of memory that every machine has. */
 const LIMITS: OverloadLimits = { writes: 4096, bytes: 256 * 1024 * 1024 };
-/** Room of its own for who showed no key that works, so that they take none from who did. */
+/** A limit of their own for requests without a valid key, so that they cannot use up that of users. */
 export const STRANGERS_LIMITS: OverloadLimits = { writes: 512, bytes: 32 * 1024 * 1024 };
 const RETRY_SECONDS = 1;
 export const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
@@ -36,15 +35,15 @@ export class PendingWriteLimit {
   }
 
   /**
-   * Takes a request on until its answer is out, or nobody waits for it. Returns the counter of
-   * bytes that arrive without an announced length. Both throw 429.
+   * Counts a request until its answer is sent or its connection closed. Returns a counter for bytes
+   * of a body without Content-Length. Both throw 429.
    */
   admit(
     request: Pick<IncomingMessage, 'method' | 'headers'>,
     response: Pick<ServerResponse, 'once'>,
   ): BodyCounter {
     const announced = bodyBytes(request.headers);
-    // A body takes the same room whatever it comes with.
+    // A body takes memory with any method.
     const hasBody = announced > 0 || isChunked(request.headers);
     if (!WRITES.includes(request.method ?? '') && !hasBody) return () => undefined;
     if (this.#writes >= this.#limits.writes || !this.#hasRoomFor(announced)) throw noRoom();
@@ -80,14 +79,14 @@ export function isChunked(headers: IncomingMessage['headers']): boolean {
   return headers['transfer-encoding'] !== undefined;
 }
 
-/** The announced length; 0 for a body without one, whose bytes count as they arrive. */
+/** The Content-Length; 0 without one: those bytes are counted on arrival. */
 export function bodyBytes(headers: IncomingMessage['headers']): number {
   if (isChunked(headers)) return 0;
   const length = Number(headers['content-length'] ?? 0);
   return Number.isFinite(length) ? Math.min(Math.max(length, 0), DEFAULT_MAX_BODY_BYTES) : 0;
 }
 
-/** As of Kubernetes; `timeout` in the query can only shorten it. */
+/** As in Kubernetes. The query parameter `timeout` can only shorten it. */
 const LONGEST_MS = 60_000;
 const WRITING = ['create', 'update', 'patch', 'delete'];
 
@@ -101,7 +100,7 @@ export function refuseWrongTimeout({ isResource, verb, query }: RequestInfo): vo
   );
 }
 
-/** The answer to a write, or 504 when it takes too long: it may still take effect. */
+/** The answer to a write, or 504 after the time limit. The write may still take effect. */
 export function withinDeadline<T>(
   info: RequestInfo,
   answer: Promise<T>,

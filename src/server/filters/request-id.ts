@@ -1,13 +1,13 @@
 /**
- * Ids of requests: UUIDs of version 8 (RFC 9562, section 5.8), of which the first half is random and
- * the last a number. They have to be unique, not secret, and every read pays for its own.
+ * Request ids: UUIDs of version 8 (RFC 9562, section 5.8) whose first half is random and whose second
+ * half is a counter. They must be unique and cheap, not secret.
  */
 import { randomBytes } from 'node:crypto';
 
 const COUNT_DIGITS = 12;
 const MOST = 16 ** COUNT_DIGITS;
 
-/** Makes ids that no other maker makes. */
+/** Returns a generator whose ids differ from those of all others. */
 export function requestIds(): () => string {
   let prefix = newPrefix();
   let count = 0;

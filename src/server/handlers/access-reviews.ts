@@ -1,4 +1,4 @@
-/** POST of a review: a question about access, answered in `status` with 201 and kept nowhere. */
+/** POST of a review: a question about access, answered in `status` with 201 and not stored. */
 import {
   type Attributes,
   badRequest,
@@ -45,7 +45,7 @@ import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, objectAnswer } from './shared.ts';
 
-/** What was asked, by whom, and with what to answer. */
+/** A question and the dependencies that answer it. */
 interface Question {
   readonly deps: ServerDependencies;
   readonly request: ResourceRequest;
@@ -115,7 +115,7 @@ function selfAccess(question: Question): JsonObject {
   return accessStatus(deps.authorizer, request.user, asked(question));
 }
 
-/** Kubernetes refuses what a question about access has no use for. */
+/** As in Kubernetes, questions about access have no metadata. */
 function requireBareMetadata(request: ResourceRequest, { metadata }: KubeObject): void {
   if (![SELF_ACCESS_REVIEW, ACCESS_REVIEW, LOCAL_ACCESS_REVIEW].includes(request.kind)) return;
   const { namespace: _place, ...rest } = metadata;
@@ -159,7 +159,7 @@ async function token({ deps, spec }: Question): Promise<JsonObject> {
   const audiences = texts(spec['audiences']);
   const shown = text(spec['token']) ?? '';
   if (shown === '') throw badRequest('token is required for TokenReview in authentication');
-  // An access key is for this API server alone, which the issuer of its tokens names.
+  // The audience of an access key is this API server, named by its issuer.
   const isForUs = audiences.length === 0 || audiences.includes(deps.tokens.issuer);
   const key = isForUs ? deps.authenticate(shown) : undefined;
   if (key !== undefined && 'user' in key && scopeOf(key.user) !== undefined) {
@@ -178,7 +178,7 @@ async function token({ deps, spec }: Question): Promise<JsonObject> {
     const claims = await deps.tokens.review(shown, audiences);
     return tokenStatus(claims, audiences);
   } catch {
-    // Why is for whoever holds the signing keys to find out: the text of errors may repeat claims.
+    // The reason stays hidden: the text of the error may repeat claims.
     return { authenticated: false, error: 'the token is not valid, or not any more' };
   }
 }
@@ -192,8 +192,8 @@ function asked({ deps, request, spec }: Question): Attributes {
 }
 
 /**
- * The right on control files as kubectl asks about it. Discovery has no such resource, so that kubectl
- * leaves the group in the name of the resource, or out, and takes `repository/controlfiles` for a name.
+ * The right on control files in the form in which kubectl asks for it. Discovery has no such resource,
+ * so that kubectl puts the group into the resource or drops it, and reads `repository/controlfiles` as a name.
  */
 function controlFilesAsked(group: string, attributes: Attributes): Attributes | undefined {
   if ('path' in attributes || ![group, ''].includes(attributes.group)) return undefined;

@@ -17,7 +17,7 @@ import {
   writeTarget,
 } from './shared.ts';
 
-/** Throws 415 where objects are kept by somebody who does not note who owns which field. */
+/** Throws 415 where the store of the objects has no managed fields. */
 export async function handleApply(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -45,7 +45,7 @@ export async function handleApply(
     : objectAnswer(deps, request, result, 200);
 }
 
-/** A conflict tells that a value is another one: who may not read a secret could guess it. */
+/** A conflict reveals that a value differs: without the right to read, a client could guess a secret. */
 function refuseToCompare(deps: ServerDependencies, request: ResourceRequest): void {
   const { kind, info, user } = request;
   const { namespace, name } = info;

@@ -12,7 +12,7 @@ export async function handleCreate(
   deps: ServerDependencies,
   request: ResourceRequest,
 ): Promise<Answer> {
-  // What the client cannot read must not be written first.
+  // Negotiates before the write: an answer that the client does not accept must not follow a write.
   answerForm(deps, request, 'object');
   const options = writeOptions(request, 'create');
   const { kind, info } = request;
@@ -28,7 +28,7 @@ export async function handleCreate(
   return createdAnswer(deps, request, { ...result, warnings });
 }
 
-/** The maximum ends keys whatever they say; who makes one should know. */
+/** Warns that the configured maximum ends a key before its own TTL. */
 function lifeWarnings(
   deps: ServerDependencies,
   { kind }: ResourceRequest,

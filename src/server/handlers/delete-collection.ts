@@ -38,7 +38,7 @@ export async function handleDeleteCollection(
   return { code: 200, ...encodeList(kind, { metadata, items }, form) };
 }
 
-/** An object that somebody else removed first is as gone as it was meant to be. */
+/** Counts as deleted if another client removed it first. */
 function unlessGone(error: unknown): undefined {
   if (error instanceof StatusError && error.code === 404) return undefined;
   throw error;

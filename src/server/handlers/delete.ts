@@ -27,7 +27,7 @@ export async function handleDelete(
       },
     }),
   );
-  // As Kubernetes answers: accepted only where the old option asked for its dependents to go.
+  // As in Kubernetes: 202 only with `orphanDependents: false`.
   const code = asked.orphanDependents === false ? 202 : 200;
   if (!result.gone) return objectAnswer(deps, request, result, code);
   const { kind } = request;

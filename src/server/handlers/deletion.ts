@@ -1,4 +1,4 @@
-/** How a deletion wants to be done: from the body, else from the query. */
+/** Options of a deletion: from the body, else from the query. */
 import type { WriteOptions } from '../../registry/index.ts';
 import { type DeleteOptions, parseDeleteOptions } from '../input/delete-options.ts';
 import { DELETE_OPTIONS_MESSAGE } from '../input/kind-messages.ts';

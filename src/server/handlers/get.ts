@@ -23,7 +23,7 @@ export function handleGet(
   return getNow(deps, request, form);
 }
 
-/** Waits for nothing: the answer to most requests there are. */
+/** Synchronous: most requests are of this kind. */
 function getNow(deps: ServerDependencies, request: ResourceRequest, form: AnswerForm): Answer {
   const target = targetOf(request);
   const stored = deps.registry.get(target);
@@ -47,7 +47,7 @@ async function getPast(
 ): Promise<Answer> {
   const { found, point } = await pastObject(deps, request, past);
   const headers = { [REVISION_HEADER]: point.revision };
-  // What was deleted may have been somebody else's under the same name.
+  // A deleted object of the same name may have belonged to another user.
   const ready = shownToReader(deps, request, { ready: found, name: '' });
   return { code: 200, headers, ...encodeObject(request.kind, ready, form) };
 }

@@ -11,10 +11,10 @@ import { pastFilter } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';
 import { answerForm } from './shared.ts';
 
-/** Each entry is a commit that is read. */
+/** Each entry costs the read of a commit. */
 const LARGEST_PAGE = 500;
 const LONGEST_SUBJECT = 256;
-/** Git takes times that no calendar has. */
+/** Git accepts times beyond the range of Date. */
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
 export async function handleHistory(
@@ -53,7 +53,7 @@ async function visibleEntries(
   return filter === undefined ? entries : entries.filter(({ uid }) => filter({ key, uid }));
 }
 
-/** Commits that come meanwhile come first, so a page goes on behind the last one of the page before. */
+/** New commits come first, so that a page begins after the last commit of the page before. */
 function startOf(entries: readonly HistoryEntry[], token: string): number {
   if (token === '') return 0;
   const revision = parsePosition(token);

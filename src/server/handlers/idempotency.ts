@@ -1,4 +1,4 @@
-/** The key that a client gave a write, and what tells that write from others with the same key. */
+/** The idempotency key of a write, and a digest that tells it from other writes with the same key. */
 import { createHmac } from 'node:crypto';
 import { badRequest } from '../../apimachinery/index.ts';
 import type { WriteOptions } from '../../registry/index.ts';
@@ -6,7 +6,7 @@ import { header, type ResourceRequest } from '../request.ts';
 
 type Idempotency = Pick<WriteOptions, 'idempotencyKey' | 'idempotencyDigest' | 'requestDigest'>;
 
-/** Of these the outcome of a write does not depend. */
+/** Query parameters that do not change the outcome of a write. */
 const OF_NO_MATTER = ['pretty', 'timeout'];
 const PRINTABLE = /^[\x20-\x7e]{1,256}$/;
 /** 128 bits. */
@@ -20,14 +20,14 @@ export function idempotencyOf(request: ResourceRequest): Idempotency {
     throw badRequest('Idempotency-Key must be at most 256 printable ASCII characters');
   }
   const requestDigest = digestOf(request, idempotencyKey);
-  // Who reads the commit knows the key and all else that went in, and could try passwords until one
-  // fits: of kinds that hold secrets the digest stays in memory.
+  // A reader of the commit has every other input of the digest and could guess a secret by trial, so
+  // that the digest of kinds with secrets stays in memory.
   const { secretPaths, writeOnly } = request.kind;
   const isTold = secretPaths.length === 0 && writeOnly.length === 0;
   return { idempotencyKey, requestDigest, idempotencyDigest: isTold ? requestDigest : undefined };
 }
 
-/** Of the request as it came: who sends one again sends the same bytes. */
+/** Digest of the request as received: a retry sends the same bytes. */
 function digestOf(request: ResourceRequest, idempotencyKey: string): string {
   const { kind, info, body } = request;
   const { verb, group, version, subresource, namespace, name } = info;

@@ -16,11 +16,11 @@ import { selected, selectsAll } from '../selection.ts';
 import { REVISION_HEADER } from './past.ts';
 import { answerForm, shownToReader } from './shared.ts';
 
-/** What is listed: the state at a version of the journal, or a commit of the past. */
+/** The listed state: a version of the journal, or a commit. */
 interface Snapshot extends Pick<ObjectList, 'items'> {
   readonly resourceVersion?: number;
   readonly revision?: string;
-  /** May hold what is not there any more. */
+  /** True if it may have objects that are deleted by now. */
   readonly isPast: boolean;
 }
 
@@ -65,7 +65,7 @@ function shownItems(
   );
 }
 
-/** Pages go on in the commit of the first one, whatever a time means by now. */
+/** All pages are from the commit of the first page, even if `atTime` now means another one. */
 async function takePast(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -148,7 +148,7 @@ function continued(
   }
 }
 
-/** Index of the first item behind a position; items are ordered by (namespace, name) bytewise. */
+/** Index of the first item after a position. Items are ordered bytewise by (namespace, name). */
 function firstAfter(items: readonly StoredObject[], from: Continuation): number {
   let low = 0;
   let high = items.length;

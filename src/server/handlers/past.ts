@@ -5,10 +5,10 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { pastFilter } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';
 
-/** Names the commit that an answer is of. */
+/** Header with the commit of the answer. */
 export const REVISION_HEADER = 'gitplane-revision';
 
-/** Throws 404, with the same words whether there was nothing or nothing that the reader may see. */
+/** Throws 404, with the same text for missing objects and hidden ones. */
 export async function pastObject(
   deps: ServerDependencies,
   request: ResourceRequest,

@@ -1,4 +1,4 @@
-/** PATCH: every type of patch, applied to the newest version in the write's turn. */
+/** PATCH: every type of patch, applied to the newest version when the write runs. */
 import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/index.ts';
 import { forbidden } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -56,7 +56,7 @@ export async function handlePatch(
 
 const READING_OPERATIONS: readonly unknown[] = ['test', 'copy', 'move'];
 
-/** Such operations answer questions about values, or put them where they are no secrets. */
+/** Throws 403 for operations that compare secret values or copy them to public fields, without the right to read. */
 function refuseToRead(deps: ServerDependencies, request: ResourceRequest, patch: unknown): void {
   const { kind, info, user } = request;
   if (kind.secretPaths.length === 0 || !Array.isArray(patch)) return;

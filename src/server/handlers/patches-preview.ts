@@ -1,6 +1,7 @@
 /**
- * POST of `tenants/<name>/patches:preview`: what given Endpoints and Services would become.
- * Writes nothing. */
+ * POST of `tenants/<name>/patches:preview`: applies the patches of a tenant to given Endpoints and
+ * Services. Writes nothing.
+ */
 import {
   badRequest,
   type FieldError,
@@ -58,7 +59,7 @@ function inConfig(error: FieldError): FieldError {
   return { ...error, path: ['config', ...error.path] };
 }
 
-/** Objects without a kind are Endpoints. Throws 400 for what is neither Endpoints nor a Service. */
+/** Objects without a kind are Endpoints. Throws 400 for other kinds than Endpoints and Service. */
 function objectsIn(body: unknown): KubeObject[] {
   const objects = isRecord(body) ? body['objects'] : undefined;
   if (!Array.isArray(objects) || objects.length === 0 || objects.length > MOST_OBJECTS) {

@@ -1,7 +1,7 @@
 /**
- * POST of `…/<name>/rollback`: a commit that makes an object what it was. As any other write it
- * passes every rule of today. It takes the right to read what is brought back, and beyond that
- * `update` where the object exists and `create` where it does not.
+ * POST of `…/<name>/rollback`: a commit that restores an earlier version of an object. It passes the
+ * admission of every write. It needs the right to read the restored version, and `update` if the object
+ * exists or `create` if not.
  */
 import {
   badRequest,
@@ -25,7 +25,7 @@ import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './share
 interface Wish {
   readonly revision: string;
   readonly reason: string | undefined;
-  /** The version that is to be replaced; any when absent. */
+  /** Precondition on the present version; absent: none. */
   readonly resourceVersion: string | undefined;
 }
 
@@ -66,7 +66,7 @@ async function bringBack(
     throw conflict(kind, info.name, 'its secrets are sealed there with a key that is not here');
   }
   if (living !== undefined) {
-    // Rights were found on this object: another one of its name is not meant.
+    // The rights were checked on this object and not on a later one with its name.
     const { uid } = living.object.metadata;
     const change = (current: KubeObject): KubeObject =>
       aimed(manifest, { uid, resourceVersion: wish.resourceVersion }, current);
@@ -91,7 +91,7 @@ async function bringBack(
   if (!deps.history.isRead(place.path)) return await create(undefined);
   return await create(place.path).catch((error: unknown) => {
     if (!(error instanceof StatusError) || error.reason !== 'Conflict') throw error;
-    // Something else is where its file was.
+    // Another file is at its path by now.
     return create(undefined);
   });
 }

@@ -1,4 +1,4 @@
-/** What several handlers need. */
+/** Shared steps of the handlers. */
 import type { KubeObject } from '../../apimachinery/index.ts';
 import { masked } from '../../kinds/index.ts';
 import {
@@ -23,7 +23,7 @@ import { pastFilter } from '../past-filter.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
 
-/** Throws 406 when the client accepts nothing that can be made. */
+/** Throws 406 if the server supports none of the accepted media types. */
 export function answerForm(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -41,8 +41,8 @@ export function answerForm(
 }
 
 /**
- * How a write wants to be done. Where the client does not say what to do about unknown fields they
- * are refused: what reaches git must not lose a misspelt key in silence.
+ * Options of a write. By default unknown fields are refused, so that a misspelt key is never dropped
+ * silently.
  */
 export function writeOptions(request: ResourceRequest, operation: WriteOperation): WriteOptions {
   const { query } = request.info;
@@ -59,14 +59,14 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
   };
 }
 
-/** Whether the user of a write may see the object that it was about. */
+/** True if the user of a write may read its object. */
 export function mayRead(deps: ServerDependencies, request: ResourceRequest, name: string): boolean {
   const { kind, info, user } = request;
   const resource = { group: kind.group, resource: kind.plural, namespace: info.namespace, name };
   return deps.authorizer.authorize(user, { verb: 'get', ...resource }).allowed;
 }
 
-/** An object with a kind that hides something from who may only read it. */
+/** The object as the reader may see it: some kinds hide fields from users without the right to write. */
 export function shownToReader<T extends ReadyObject>(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -82,7 +82,7 @@ export function shownToReader<T extends ReadyObject>(
   return mayWrite ? ready : readyObject(kind.forReaders(shownObject(kind, ready)));
 }
 
-/** What a write is answered with: writing is not reading, so who may not `get` it sees no secret. */
+/** The object in the answer to a write, without secrets if the user may not `get` it. */
 export function shownAfterWrite(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -99,13 +99,13 @@ export function shownAfterWrite(
   return readyObject(masked(object, [], secretPaths) as KubeObject);
 }
 
-/** Of an object that is gone, what the client named itself. */
+/** The parts of a deleted object that the client named itself. */
 function namedOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name = '', namespace } = metadata;
   return { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
 }
 
-/** The answer to a create, in the form the client accepts: what its user wrote. */
+/** The answer to a create: the object as its user wrote it. */
 export function createdAnswer(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -141,7 +141,7 @@ function answerWith(
   return { code, warnings, headers, written, ...encodeObject(request.kind, ready, form) };
 }
 
-/** Observes how long a write took from its arrival until it was durable and visible. */
+/** Observes the time of a write from its arrival until it is durable and visible. */
 export async function timed<T extends WriteResult>(
   deps: ServerDependencies,
   write: Promise<T>,
@@ -163,8 +163,8 @@ export function targetOf({ kind, info }: ResourceRequest): {
 }
 
 /**
- * The same for a write, which is decided later. A right on one name counts for the object that has
- * the name now, and for no other one that has it by then.
+ * The same for a write, which runs later. A right on one name counts only for the object that has the
+ * name now.
  */
 export function writeTarget(deps: ServerDependencies, request: ResourceRequest): Target {
   const target = targetOf(request);
@@ -176,7 +176,7 @@ export function writeTarget(deps: ServerDependencies, request: ResourceRequest):
   return { ...target, rightOn: deps.store.get(key)?.object.metadata.uid };
 }
 
-/** What is not there is made, and that takes more than the right to change it. */
+/** A PUT that creates an object needs the right to create. */
 export function requireCreate(
   deps: ServerDependencies,
   { kind, info, user }: ResourceRequest,

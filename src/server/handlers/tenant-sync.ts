@@ -1,4 +1,4 @@
-/** GET of `tenants/<name>/sync`: how far the endpoint sync of each object of a tenant is. */
+/** GET of `tenants/<name>/sync`: state of the endpoint sync per object of a tenant. */
 import { notFound } from '../../apimachinery/index.ts';
 import { apiVersionOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';

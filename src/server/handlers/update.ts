@@ -1,4 +1,4 @@
-/** PUT: replaces an object. It creates none, but of kinds that say so: custom resources never do. */
+/** PUT: replaces an object. It creates objects only of kinds with `createdByUpdate`. */
 
 import { isRecord } from '../../apimachinery/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -41,7 +41,7 @@ export async function handleUpdate(
     : objectAnswer(deps, request, result, 200);
 }
 
-/** It was that of an object which is gone. */
+/** The resourceVersion is that of a deleted object. */
 function withoutVersion(body: unknown): unknown {
   if (!isRecord(body) || !isRecord(body['metadata'])) return body;
   const { resourceVersion: _gone, ...metadata } = body['metadata'];

@@ -1,4 +1,4 @@
-/** The rights of a watch while it lasts, and what of its events they show. */
+/** Access control of a watch while it runs: its end, and the events that its reader may see. */
 import type { JournalEvent, StoredObject } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { userNow } from '../filters/access.ts';
@@ -9,14 +9,14 @@ import { type Selection, seenEvent } from '../selection.ts';
 
 /** Interval of the check of a watch without events. */
 const ACCESS_INTERVAL_MS = 10_000;
-/** Lifetime of a decision for readers of every name: events that come closer together share one. */
+/** Lifetime of a decision for readers of every name: events within it share one decision. */
 const ACCESS_KEPT_MS = 1000;
 
 export interface WatchWish {
   readonly selection: Selection;
-  /** An object in the form for this reader. */
+  /** Returns an object in the form for this reader. */
   shown(stored: StoredObject): ReadyObject;
-  /** Ends the watch of a key that does not work any more, or of a right that was taken away. */
+  /** Ends the watch when its key ends or its right is revoked. */
   end(): void;
 }
 
@@ -24,9 +24,9 @@ export class WatchAccess {
   readonly #deps: ServerDependencies;
   readonly #request: ResourceRequest;
   readonly #wish: WatchWish;
-  /** The newest version when the watch was opened. */
+  /** Newest version at the opening of the watch. */
   readonly #opened: number;
-  /** For a reader of single names, from their first event on. */
+  /** Set for a reader of single names after the first event. */
   #replay: NamedReplay | undefined;
   readonly #timer: NodeJS.Timeout;
   /** Absent: the reader has the right on every name. */
@@ -34,7 +34,7 @@ export class WatchAccess {
   #asked = 0;
   #open = true;
 
-  /** The right counts from here on: there may have been a wait since the request was admitted. */
+  /** Checks the right again: the request may have waited since its authorization. */
   constructor(deps: ServerDependencies, request: ResourceRequest, wish: WatchWish) {
     this.#deps = deps;
     this.#request = request;
@@ -48,13 +48,13 @@ export class WatchAccess {
     return this.#open;
   }
 
-  /** The event as the reader sees it; undefined: not at all; `end`: the right is gone. */
+  /** Returns the event for the reader; undefined: hidden; `end`: the right is gone. */
   next(event: JournalEvent): ToldEvent | 'end' | undefined {
     const isDeletion = event.type === 'DELETED';
     if (!isDeletion && performance.now() - this.#asked >= ACCESS_KEPT_MS) this.#check();
     if (this.#filter !== undefined) return this.#replayed(event);
     const { selection, shown } = this.#wish;
-    // A right that follows from the object itself goes with it: its end is still told.
+    // A right that the object itself grants ends with it. The reader still gets its DELETED event.
     if (!isDeletion && !this.#open) return 'end';
     const seen = seenEvent(selection, event);
     return seen && { type: seen.type, ready: shown(seen.stored) };
@@ -70,7 +70,7 @@ export class WatchAccess {
     return this.#replay.next(event, () => this.#filterNow());
   }
 
-  /** A name may have another object at every event: no decision of before counts. */
+  /** Decides anew for each event: the name may belong to another object. */
   #filterNow(): PastFilter | 'end' | undefined {
     this.#check();
     return this.#open ? this.#filter : 'end';

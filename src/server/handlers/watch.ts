@@ -1,6 +1,6 @@
 /**
- * GET with `watch`: the journal as a stream of lines (Kubernetes API, section 2.7). A reader that
- * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
+ * GET with `watch`: the journal as a stream of lines (Kubernetes API, section 2.7). The store ends the
+ * watch of a client that cannot keep up; the client watches again from its last version.
  */
 import type { Writable } from 'node:stream';
 import { expired, StatusError, Yielding } from '../../apimachinery/index.ts';
@@ -19,7 +19,7 @@ import { answerForm, shownToReader } from './shared.ts';
 import { WatchAccess } from './watch-access.ts';
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Kubernetes' `--min-request-timeout`; streams end between one and two times of it. */
+/** `--min-request-timeout` of Kubernetes: streams end after one to two times this. */
 const SHORTEST_STREAM_SECONDS = 1800;
 
 export async function handleWatch(
@@ -44,15 +44,14 @@ export async function handleWatch(
 }
 
 /**
- * Headers go out at once: a client must know that it watches before anything happens. Undefined: the
- * client asked for a WebSocket in a wrong way.
+ * Sends the headers at once, before the first event. Undefined: the WebSocket handshake was invalid.
  */
 async function begin(request: ResourceRequest): Promise<Writable | undefined> {
   const { request: asked, response } = request.raw;
-  // HTTP/2 has done so for its connection, and lets nobody else do it.
+  // An HTTP/2 session has set it already and refuses further calls.
   if (asked.httpVersionMajor === 1) asked.socket.setNoDelay(true);
   if (wantsWebSocket(asked)) return await openWebSocket(asked, response, request.hijack());
-  // Headers that are set one by one stay in memory as long as the watch does.
+  // Headers set one by one would stay in memory for the time of the watch.
   response.writeHead(200, {
     ...Object.fromEntries(request.hijack()),
     'content-type': 'application/json',
@@ -84,8 +83,8 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     await sink.write(errorLine(expired(watch.message).toStatus()));
     return;
   }
-  // Timers fire when every event so far has been handed to the sink, so the newest version is
-  // what the client has seen, unless lines still wait for it.
+  // A timer fires after all events so far were passed to the sink. So the client has seen the newest
+  // version, unless lines are still buffered.
   const bookmark = async (resourceVersion: number, initialEventsEnd: boolean): Promise<void> => {
     const object = bookmarkObject(request.kind, { resourceVersion, initialEventsEnd });
     await sink.write(encode('BOOKMARK', readyObject(object)));
@@ -139,7 +138,7 @@ function openWatch(
   }
 }
 
-/** Initial events are not older than asked for; why they cannot be, if they cannot. */
+/** Waits until initial events are as new as requested. Returns the error if they cannot be. */
 async function fromTheFuture(
   deps: ServerDependencies,
   { request, options }: Stream,
@@ -155,7 +154,7 @@ async function fromTheFuture(
   }
 }
 
-/** Where to begin, and what there already is for a client that asked to be shown it. */
+/** Start version, and the initial events if the client asked for them. */
 function startOf(
   deps: ServerDependencies,
   { request, options }: Stream,
