@@ -157,8 +157,8 @@ export type ClusterRoot = Pick<
 >;
 
 export interface ClusterRoots {
-  /** Paths whose next segment is the name of a cluster. */
-  readonly prefixes: readonly string[];
+  /** Path above `virtualcluster/<name>` and `cluster/<name>`. */
+  readonly prefix: string;
   /** The cluster that a URL leads to; undefined for every other URL and for unknown clusters. */
   find(url: string): ClusterRoot | undefined;
 }

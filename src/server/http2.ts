@@ -24,9 +24,9 @@ const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = 1024 * 1024;
 /** Memory of one connection in MiB, for headers and frames that wait. */
 const MOST_SESSION_MIB = 32;
-/** A connection without a request ends after so long, whatever else its client sends. */
+/** Idle time of a connection without a request, whatever else its client sends. */
 const IDLE_MS = 75_000;
-/** Time limit for the client's half of that end. */
+/** Time limit for the client to close its side. */
 const CLOSE_WITHIN_MS = 1000;
 /**
  * Streams that a client, or a mistake of it, ended before their answer: each costs a start of the
@@ -70,14 +70,14 @@ export function connectionOf(request: IncomingMessage): object {
   return streamOf(request)?.session ?? request.socket;
 }
 
-/** Ends a request whose body does not come, without an answer. */
+/** Ends a request whose body does not arrive, without an answer. */
 export function cutOff(request: IncomingMessage): void {
   const stream = streamOf(request);
   if (stream === undefined) request.destroy();
   else stream.close(constants.NGHTTP2_CANCEL);
 }
 
-/** Begins the end of HTTP/2 connections: streams that are open are answered, and no other is taken. */
+/** Closes HTTP/2 connections gracefully: open streams are answered, new ones refused. */
 export function closeSessions(sessions: Iterable<ServerHttp2Session>): void {
   for (const session of sessions) if (!session.closed && !session.destroyed) session.close();
 }
@@ -135,7 +135,7 @@ class Request extends Http2ServerRequest {
 
 type Headers = Record<string, OutgoingHttpHeader | undefined> | readonly OutgoingHttpHeader[];
 
-/** Takes headers of an HTTP/1.1 connection for what they mean here. */
+/** Translates connection headers of HTTP/1.1. */
 class Response extends Http2ServerResponse {
   override setHeader(name: string, value: number | string | readonly string[]): void {
     if (!this.#isOfConnection(name, value)) super.setHeader(name, value);

@@ -32,7 +32,7 @@ test('a fault of the server is the stage Panic in place of ResponseComplete, and
     ...{ kinds, config, clock: Date, audit: auditor, version: '0' },
     root: '/kubernetes/management',
     store: { resourceVersion: 1 },
-    clusters: { prefixes: [], find: () => undefined },
+    clusters: { prefix: '/kubernetes', find: () => undefined },
     clientState: { kinds: CLIENT_KINDS },
     core: { kinds: CORE_KINDS },
     failedLogins: new FailedLogins(Date),

@@ -112,7 +112,7 @@ beforeEach(async () => {
     authorizer: access.authorizer,
     rights: access.rules,
     // The routes ask it of every URL.
-    clusters: { prefixes: [], find: () => void general++ },
+    clusters: { prefix: '/kubernetes', find: () => void general++ },
     clientState: { kinds: CLIENT_KINDS },
     core: { kinds: CORE_KINDS, store: platform.store, registry: platform.registry },
     // How often somebody may fail is a matter of time, and no matter of bytes.

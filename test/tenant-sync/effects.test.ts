@@ -206,7 +206,7 @@ describe('a plan of the daemon', () => {
     planEffects({
       prefix: '/kubernetes',
       clusters: {
-        prefixes: [],
+        prefix: '/kubernetes',
         find: (url) =>
           url === '/kubernetes/virtualcluster/blue'
             ? ({ authorizer: { authorize: () => ({ allowed, reason: '' }) } } as never)

@@ -190,7 +190,7 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
     root,
     core: { kinds: CORE_KINDS, store: readable, registry: readOnlyRegistry(readable) },
     clientState: onlyOnLeader('state of clients', { kinds: CLIENT_KINDS }),
-    clusters: { prefixes: [], find: () => undefined },
+    clusters: { prefix: root, find: () => undefined },
     signIn: onlyOnLeader('signing in', placeOf(of)),
     history: onlyOnLeader('history'),
     planner: onlyOnLeader('planner'),

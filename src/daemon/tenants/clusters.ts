@@ -85,7 +85,7 @@ export interface Clusters extends ClusterRoots {
 const CLUSTER_TABLE = tableOf(CLUSTER_KINDS);
 
 export class ServedClusters implements Clusters {
-  readonly prefixes: readonly string[];
+  readonly prefix: string;
   readonly wasUsed: boolean;
   readonly #options: ClustersOptions;
   readonly #found = new Map<string, ClusterRoot>();
@@ -100,10 +100,9 @@ export class ServedClusters implements Clusters {
 
   constructor(options: ClustersOptions) {
     this.#options = options;
-    const doors = ['virtualcluster', 'cluster'];
-    this.prefixes = doors.map((door) => `${options.prefix}/${door}`);
+    this.prefix = options.prefix;
     const prefix = options.prefix.replaceAll('.', '\\.');
-    this.#path = new RegExp(`^${prefix}/(${doors.join('|')})/([a-z0-9-]+)(?:[/?]|$)`);
+    this.#path = new RegExp(`^${prefix}/(virtualcluster|cluster)/([a-z0-9-]+)(?:[/?]|$)`);
     const tenant = options.kinds.kinds.find(({ storedIn }) => storedIn === 'file');
     if (tenant === undefined) throw new Error('The table of kinds has no tenants');
     this.#secrets = new ClusterSecrets({

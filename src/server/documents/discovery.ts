@@ -1,5 +1,5 @@
 /**
- * Which groups, versions and resources exist, in the three forms that clients ask for: aggregated
+ * Groups, versions and resources of the API in the three forms of Kubernetes clients: aggregated
  * (v2, v2beta1) and legacy (reference: Kubernetes API, section 1.1). Aliases of a plural answer
  * requests but are not listed.
  */
@@ -136,7 +136,7 @@ function resourceOf(kind: Kind): ApiResource {
   };
 }
 
-/** As Kubernetes makes it: clients compare it to learn that objects are stored in another version. */
+/** As in Kubernetes: a change tells clients that the stored version changed. */
 function storageVersionHash({ group, version, kind }: Kind): string {
   const stored = `${group}/${version}/${kind}`;
   const digest = createHash('sha256').update(stored).digest();
@@ -156,7 +156,7 @@ function newEncoder(value: object): (form: Form) => ReadyDocument {
   return ({ form, mediaType }) => encode(contentTypeOf(form, mediaType));
 }
 
-/** Clients compare the parameters: any other spelling makes kubectl ignore the document. */
+/** kubectl ignores a document whose parameters are spelled differently. */
 function contentTypeOf(form: DiscoveryForm, mediaType: MediaChoice['mediaType']): string {
   const parameters = `;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`;
   return form === 'legacy' ? mediaType : mediaType + parameters;

@@ -1,4 +1,4 @@
-/** Everything that is no object: health, version, discovery, OpenAPI, schemas, metrics, keys. */
+/** Documents: health, version, discovery, OpenAPI, schemas, metrics, keys. */
 import { MethodNotAllowedError, noSuchRoute } from '../../apimachinery/index.ts';
 import { type KindTable, REVIEWS, schemaDocument, schemaNames } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -19,16 +19,16 @@ import { settingsDocuments } from './settings.ts';
 import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
-/** What clients find: everything that is kept, what follows from it, and the questions that can be asked. */
+/** All kinds in discovery and OpenAPI: platform, core, client state, reviews. */
 function everything({ kinds: table, core, clientState }: ServerDependencies): KindTable {
   const kinds = [...table.kinds, ...core.kinds.kinds, ...clientState.kinds.kinds, ...REVIEWS];
   return { ...table, kinds, groups: [...new Set(kinds.map(({ group }) => group))] };
 }
 
-/** Undefined: not a document of this kind. */
+/** Undefined: another document. */
 type Document = (request: ApiRequest) => Answer | undefined | Promise<Answer>;
 
-/** Throws 404 for what nobody knows. Access was decided before. */
+/** Throws 404 for unknown paths. Access was decided before. */
 export type Documents = (request: ApiRequest) => Answer | Promise<Answer>;
 
 export function buildDocuments(deps: ServerDependencies): Documents {
@@ -49,7 +49,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
   ]);
 }
 
-/** What there is to say about a cluster that is served here. */
+/** Documents of a cluster of a tenant. */
 export function buildClusterDocuments(deps: ServerDependencies): Documents {
   return inOrder([
     health(deps),
@@ -59,7 +59,7 @@ export function buildClusterDocuments(deps: ServerDependencies): Documents {
   ]);
 }
 
-/** Of a Kubernetes API: read, and changed by nobody. Throws 405. */
+/** Makes a document read-only. Throws 405. */
 function readOnly(document: Document): Document {
   return (request) => {
     const answer = document(request);
@@ -120,7 +120,7 @@ function discovery(kinds: KindTable, more: readonly ApiGroupVersion[]): Document
   };
 }
 
-/** The URL names the hash of the content, so what it leads to never changes. */
+/** The URL has the hash of the content, so that it never changes. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
 function openApi(deps: ServerDependencies, kinds: KindTable): Document {
@@ -142,7 +142,7 @@ function openApi(deps: ServerDependencies, kinds: KindTable): Document {
   };
 }
 
-/** 304 where the client has it already. Throws 404 for a document that does not exist. */
+/** 304 if the client has this version. Throws 404 for a missing document. */
 function ready(
   request: ApiRequest,
   document: ReadyDocument | undefined,

@@ -1,12 +1,12 @@
 /** `/healthz`, `/livez`, `/readyz` with the parameters that Kubernetes gives them. */
 
-/** Undefined: fine; otherwise what is wrong, in words that may be public. */
+/** Returns a public description of the problem; undefined: healthy. */
 export type HealthCheck = () => string | undefined;
 
 export interface HealthChecks {
   readonly live: Readonly<Record<string, HealthCheck>>;
   readonly ready: Readonly<Record<string, HealthCheck>>;
-  /** Shown among those of `ready`; a problem does not keep readers away. */
+  /** Listed by `readyz`; a problem does not make it fail. */
   readonly degraded?: Readonly<Record<string, HealthCheck>>;
 }
 
@@ -17,7 +17,7 @@ export interface HealthAnswer {
 
 const ENDPOINT = /^\/(healthz|livez|readyz)(?:\/([\w-]+))?$/;
 
-/** Undefined when the path is none of the three, or names a check that does not exist. */
+/** Undefined for other paths and for unknown checks. */
 export function answerHealth(
   checks: HealthChecks,
   path: string,

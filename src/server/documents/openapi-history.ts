@@ -1,16 +1,16 @@
-/** The schemas of what stands behind the name of an object: its history, and a rollback. */
+/** Schemas of the subresources `history` and `rollback`. */
 import type { JsonObject } from '../../apimachinery/index.ts';
 
 export interface Subresource {
   readonly name: string;
-  /** Of what is sent, or of what is answered where nothing is. */
+  /** Kind of the request body, or of the answer if there is no body. */
   readonly kind: string;
   readonly verb: 'get' | 'create';
-  /** What answers what is sent: the object itself where it is absent. */
+  /** Kind of the answer to a body; absent: the object itself. */
   readonly answer?: string;
-  /** Whether the answer comes in pages. */
+  /** True if the answer has pages. */
   readonly paged?: true;
-  /** Whether it makes a commit. */
+  /** True if it makes a commit. */
   readonly writes?: true;
   readonly words: (kind: string) => string;
   /** By kind. `meta`: a reference to ListMeta. */
@@ -63,7 +63,7 @@ const ENTRY: JsonObject = {
   },
 };
 
-/** What every kind that is kept in git has beside its objects. */
+/** Subresources of every kind that is stored in git. */
 export const SUBRESOURCES: readonly Subresource[] = [
   {
     name: 'history',

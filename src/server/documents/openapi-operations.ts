@@ -1,6 +1,6 @@
 /**
- * The operations of a kind: what each path can be asked for, with the parameters that clients look
- * for before they use them. Neutral between the versions of OpenAPI.
+ * Operations of a kind: method, path, parameters and schemas. The OpenAPI documents of both versions
+ * and the routes of the server are made from them.
  */
 import type { Verb } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
@@ -34,7 +34,7 @@ export interface Operation {
   readonly action: string;
   readonly description: string;
   readonly kind: Kind;
-  /** Of the kind itself, or of a subresource. */
+  /** Of the kind, or of its subresource. */
   readonly gvk: GroupVersionKind;
   readonly parameters: readonly Parameter[];
   /** Name of the schema of the body. */
@@ -56,7 +56,7 @@ interface Template {
   readonly verb: Verb;
   readonly method: HttpMethod;
   readonly action: string;
-  /** Whether the path names one object. */
+  /** True if the path names one object. */
   readonly one: boolean;
   readonly subresource?: Subresource;
   readonly words: (kind: string) => string;

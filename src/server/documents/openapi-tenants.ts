@@ -1,9 +1,9 @@
-/** The schemas of what stands behind the name of a tenant: how far its sync is, and a preview. */
+/** Subresources of the kinds, and the schemas of those of a tenant: sync state and preview of patches. */
 import type { JsonObject } from '../../apimachinery/index.ts';
 import { hasStatus, type Kind } from '../../kinds/index.ts';
 import { SUBRESOURCES, type Subresource } from './openapi-history.ts';
 
-/** What a kind has behind the names of its objects. */
+/** Subresources of a kind. */
 export function subresourcesOf(
   kind: Pick<Kind, 'storedIn' | 'kind' | 'schema'>,
 ): readonly Subresource[] {
@@ -14,7 +14,7 @@ export function subresourcesOf(
     : more[storedIn];
 }
 
-/** The object as it is: clients that ask for its status show that part of it. */
+/** Answers with the whole object, as Kubernetes does. */
 function statusOf(kind: string): Subresource {
   return {
     name: 'status',
@@ -57,7 +57,7 @@ const fields = (
   ...{ type: 'object', description, properties },
   ...(required.length === 0 ? {} : { required }),
 });
-/** Endpoints and Services of `v1`, and reports: more than is worth a schema here. */
+/** Objects without a detailed schema: Endpoints and Services of `v1`, and reports. */
 const anything = (description: string): JsonObject => ({
   ...{ type: 'object', description },
   'x-kubernetes-preserve-unknown-fields': true,

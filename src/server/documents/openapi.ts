@@ -13,7 +13,7 @@ import { schemasOf } from './openapi-schemas.ts';
 import { hashOf, memoized, type ReadyDocument, readyDocument } from './ready-document.ts';
 
 export interface OpenApiOptions extends PatchSupport {
-  /** Where the Kubernetes API lives: `/kubernetes/management`. */
+  /** Path of the Kubernetes API: `/kubernetes/management`. */
   readonly root: string;
   /** Of gitplane. */
   readonly version: string;
@@ -27,13 +27,13 @@ export interface OpenApiV3 {
 }
 
 export interface HashedDocument extends ReadyDocument {
-  /** As the index has it, for `?hash=`: a request that names another is out of date. */
+  /** Hash in the index, for `?hash=`. A request with another hash is outdated. */
   readonly hash: string;
-  /** Where the document is now: the URL of the index, which may be cached for ever. */
+  /** URL in the index, with the hash; cacheable for ever. */
   readonly url: string;
 }
 
-/** Each document is built when it is first asked for. */
+/** Builds each document at its first request. */
 export function buildOpenApi(table: KindTable, options: OpenApiOptions): OpenApiV3 {
   const paths = new Map<string, readonly Kind[]>(
     table.groups.map((group) => [
@@ -102,7 +102,7 @@ function operationV3(operation: Operation, options: OpenApiOptions): JsonObject 
   };
 }
 
-/** What both versions write alike. */
+/** The parts that both versions of OpenAPI share. */
 export function commonFields({ kind, gvk, action, description, id }: Operation): JsonObject {
   return {
     description,

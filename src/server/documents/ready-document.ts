@@ -1,4 +1,4 @@
-/** Documents that do not change while the server runs: encoded once, with the ETag to ask by. */
+/** Documents that do not change while the server runs: encoded once, with an ETag. */
 import { createHash } from 'node:crypto';
 
 export interface ReadyDocument {
@@ -16,14 +16,14 @@ export function hashOf(body: Buffer): string {
   return createHash('sha512').update(body).digest('hex').toUpperCase();
 }
 
-/** Whether an `If-None-Match` header names this version, so that 304 says it all (RFC 9110). */
+/** True if an `If-None-Match` header names this version: 304 (RFC 9110). */
 export function isNotModified(ifNoneMatch: string | undefined, { etag }: ReadyDocument): boolean {
   if (ifNoneMatch === undefined) return false;
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag) || tags.includes('*');
 }
 
-/** Makes each value when it is first asked for, and then keeps it. */
+/** Memoizes values by key. */
 export function memoized<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, { value: Value }>();
   return (key) => {

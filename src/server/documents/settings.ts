@@ -1,4 +1,4 @@
-/** What user interfaces and agents read of the configuration. Access was decided before. */
+/** The configuration as user interfaces and agents read it. Access was decided before. */
 import { platformSettings, signInInfo, uiSettings } from '../../config/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
@@ -14,7 +14,7 @@ export function settingsDocuments(
     const config = deps.config.current;
     switch (info.path) {
       case UI_SETTINGS_PATH: {
-        // Strangers learn no version where /version tells them none.
+        // Hides the version where /version needs a key.
         const isSecret = config.authenticateVersionEndpoint === true;
         return jsonAnswer(uiSettings(config, isSecret ? undefined : deps.version));
       }

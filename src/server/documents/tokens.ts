@@ -1,22 +1,22 @@
 /**
- * What verifiers of endpoint tokens need: the keys, where they are (OpenID Connect Discovery 1.0,
- * section 4), and which tokens were ended before their time; and the way to end one (RFC 7009).
+ * Documents for verifiers of endpoint tokens: keys, discovery (OpenID Connect Discovery 1.0, section 4)
+ * and the list of revoked tokens; and the revocation of a token (RFC 7009).
  */
 import { badRequest, isRecord, noSuchRoute, type User } from '../../apimachinery/index.ts';
 import { decodeBody } from '../input/body.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import type { ApiRequest } from '../request.ts';
 
-/** What the documents say and do; made by whoever issues the tokens. */
+/** Content of the documents; the issuer of the tokens makes it. */
 export interface TokenDocuments {
   /** The base URL that tokens name as their issuer. */
   readonly issuer: string;
   jwks(): object;
   /** `expiresAt` in milliseconds since the epoch. */
   revocations(): readonly { readonly id: string; readonly expiresAt: number }[];
-  /** Ends a token that the user shows. Throws StatusError when it is none of ours. */
+  /** Revokes a token by its text. Throws StatusError for foreign tokens. */
   revoke(token: string): Promise<void>;
-  /** Ends a token by its id. Throws 403 unless the user may delete endpoint tokens. */
+  /** Revokes a token by its id. Throws 403 unless the user may delete endpoint tokens. */
   revokeById(id: string, user: User): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `/version`. Clients and the kubectl dispatcher read a Kubernetes version out of it, and behave as
- * they do towards that one; what gitplane itself is stands behind the plus sign.
+ * `/version`. Clients and the kubectl dispatcher read a Kubernetes version from it and behave as they
+ * do with that version. The version of gitplane follows the plus sign.
  */
 
 const KUBERNETES_MINOR = 32;

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests: which media types are accepted, how large and how deep they may be, and what
- * they hold as plain JSON values. What the values mean is for others to judge.
+ * Bodies of requests: accepted media types, limits of size and depth, and parsing into JSON values.
+ * Others judge the values.
  */
 import { isUtf8 } from 'node:buffer';
 import { badRequest, tooLarge, unsupportedMediaType } from '../../apimachinery/index.ts';

@@ -1,5 +1,5 @@
 /**
- * Continue tokens of paged lists: where the next page begins, and of which snapshot. Opaque to
+ * Continue tokens of paged lists: start and snapshot of the next page. Opaque to
  * clients; validated, because a token must not lead out of the collection it was made for.
  */
 import { badRequest } from '../../apimachinery/index.ts';
@@ -54,7 +54,7 @@ export function parseContinue(
 
 const HISTORY_VERSION = 'gitplane.dev/history/v1';
 
-/** Where the next page of a history begins: behind a commit. */
+/** Start of the next page of a history: after a commit. */
 export function formatPosition(revision: string): string {
   return Buffer.from(JSON.stringify({ v: HISTORY_VERSION, at: revision })).toString('base64url');
 }

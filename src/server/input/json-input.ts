@@ -11,7 +11,7 @@ export interface DecodedText {
   readonly duplicates: string[];
 }
 
-/** Throws 400 for what is no JSON (with line and column), for deep nesting and for `__proto__`. */
+/** Throws 400 for invalid JSON (with line and column), for deep nesting and for `__proto__`. */
 export function decodeJson(text: string, maxDepth: number): DecodedText {
   let value: unknown;
   let refused = false;
@@ -35,8 +35,8 @@ const LONG_INTEGER = /[:,[\s-]\d{16}/;
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 /**
- * Whether the scanner would have nothing to say, which most clients can be told by less: a text that
- * its value is written as, to the last character, has no key twice.
+ * True if the scanner would report nothing. A cheap test that holds for most clients: a text that
+ * equals the serialization of its value has no duplicate key.
  */
 function isPlain(text: string, value: unknown, maxDepth: number): boolean {
   const written = text.endsWith('\n') ? text.slice(0, -1) : text;
@@ -159,7 +159,7 @@ class Scanner {
     return key;
   }
 
-  /** Whether the string has escapes. */
+  /** True if the string has escapes. */
   #string(): boolean {
     const start = this.#at;
     let escaped = false;
@@ -195,7 +195,7 @@ class Scanner {
     return true;
   }
 
-  /** Whether anything matched here. */
+  /** True if the pattern matched at the position. */
   #skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
     if (!pattern.test(this.#text)) return false;

@@ -16,7 +16,7 @@ import {
 } from '../../apimachinery/index.ts';
 
 const MAX_PATCH_OPERATIONS = 10_000;
-/** What all `copy` operations of a patch may add, in bytes of JSON. */
+/** Limit of all `copy` operations of a patch together, in bytes of JSON. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 /** Levels that operations may stack on each other: code that recurses over a value this deep is safe. */
 const MAX_LEVELS = 1000;

@@ -181,7 +181,7 @@ const SECRET_FIELDS: MessageShape = {
   5: ['immutable', 'bool'],
 };
 
-/** What POST and PUT of a kind may hold; other kinds are custom resources, which have no such form. */
+/** Bodies of POST and PUT in protobuf by kind. Custom resources have no such form. */
 export const KIND_MESSAGES: ReadonlyMap<Kind, MessageShape> = new Map([
   [ROLE, ROLE_FIELDS],
   [

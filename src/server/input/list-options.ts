@@ -1,5 +1,5 @@
 /**
- * What a list, a watch or a deletecollection may say in its query (reference: Kubernetes API,
+ * Query options of list, watch and deletecollection (reference: Kubernetes API,
  * sections 2.4 to 2.7): selectors, paging, resourceVersion and how to match it.
  */
 import {
@@ -34,7 +34,7 @@ export interface ListOptions {
   readonly timeoutSeconds: number | undefined;
 }
 
-/** Throws 400 for what does not parse and 422 for what does not go together. */
+/** Throws 400 for syntax errors and 422 for options that exclude each other. */
 export function parseListOptions(
   query: URLSearchParams,
   kind: Pick<Kind, 'scope' | 'selectableFields'> &
@@ -43,7 +43,7 @@ export function parseListOptions(
 ): ListOptions {
   const selectable = [
     'metadata.name',
-    // Kubernetes knows it for all kinds of its own.
+    // Kubernetes supports it for all its own kinds.
     ...(kind.scope === 'Namespaced' || kind.strategicMerge ? ['metadata.namespace'] : []),
     ...kind.selectableFields,
   ];
@@ -71,7 +71,7 @@ export function parseListOptions(
   };
 }
 
-/** Undefined when there is none. Throws 400 for what is no version of this server. */
+/** Undefined: absent. Throws 400 for an invalid version. */
 export function parseResourceVersion(query: URLSearchParams): number | undefined {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return undefined;
@@ -82,7 +82,7 @@ export function parseResourceVersion(query: URLSearchParams): number | undefined
   return version;
 }
 
-/** 0: no limit. Throws 400 for what is no number. */
+/** 0: no limit. Throws 400 for anything but a number. */
 export function parseLimit(query: URLSearchParams): number {
   return Math.max(integer(query, 'limit') ?? 0, 0);
 }

@@ -1,10 +1,10 @@
-/** `atRevision` and `atTime`: reading what was. */
+/** `atRevision` and `atTime`: reads of the past. */
 import { badRequest } from '../../apimachinery/index.ts';
 import { checkRevision, checkTime, type Past } from '../../history/index.ts';
 
 export const PAST_PARAMETERS = ['atRevision', 'atTime'] as const;
 
-/** Undefined: the present. Throws 400 for what does not parse or go together. */
+/** Undefined: the present. Throws 400 for syntax errors and for both at once. */
 export function parsePast(query: URLSearchParams): Past | undefined {
   const revision = query.get('atRevision');
   const time = query.get('atTime');
@@ -22,7 +22,7 @@ export function parsePast(query: URLSearchParams): Past | undefined {
     : { revision: checkRevision(revision) };
 }
 
-/** Throws 400 when a request that is no read of objects asks for the past. */
+/** Throws 400 if a request other than a read of objects names the past. */
 export function refusePast(query: URLSearchParams, verb: string): void {
   const given = PAST_PARAMETERS.find((name) => query.has(name));
   if (given === undefined) return;

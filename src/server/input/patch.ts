@@ -1,4 +1,4 @@
-/** Patches of objects: which types are accepted, and what they make of an object. */
+/** Types of patches, and JSON Patch and merge patch on objects. */
 import {
   badRequest,
   isRecord,

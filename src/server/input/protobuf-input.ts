@@ -50,7 +50,7 @@ const MAX_JSON_DEPTH = 100;
 /** Wire types of protobuf; groups are long gone and refused. */
 const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
-/** The message as a JSON object with its apiVersion and kind. Throws 400 for what is none. */
+/** The message as a JSON object with apiVersion and kind. Throws 400 for an invalid message. */
 export function decodeProtobuf(body: Buffer, shape: MessageShape): Record<string, unknown> {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw badRequest('the body is not a Kubernetes protobuf message');

@@ -1,6 +1,6 @@
 /**
- * What a request asks for, read from its method and URL alone (apiserver `RequestInfo`): the words
- * that authorization, audit and routing share. Nothing here knows which kinds exist.
+ * The meaning of a request from its method and URL alone (`RequestInfo` of kube-apiserver), shared by
+ * authorization, audit and routes. It does not depend on the kinds that exist.
  */
 import { parseFieldSelector, pathSegmentProblems } from '../../apimachinery/index.ts';
 
@@ -8,7 +8,7 @@ export interface RequestLine {
   readonly method: string;
   /** Origin form, as it stands in the request line: `/path?query`. */
   readonly url: string;
-  /** Where the Kubernetes API lives: `/kubernetes/management`. No trailing slash. */
+  /** Path of the Kubernetes API: `/kubernetes/management`. No trailing slash. */
   readonly root: string;
 }
 
@@ -21,7 +21,7 @@ interface CommonInfo {
 
 export interface PathInfo extends CommonInfo {
   readonly isResource: false;
-  /** The HTTP method in lower case, as authorization of non-resource URLs wants it. */
+  /** HTTP method in lower case: the verb of non-resource URLs in authorization. */
   readonly verb: string;
 }
 
@@ -32,7 +32,7 @@ export interface ResourceInfo extends CommonInfo {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** Everything behind the name: `status`; empty where nothing follows. */
+  /** Path after the name: `status`; empty: none. */
   readonly subresource: string;
   readonly namespace: string;
   /** From the path; empty for a collection. */
@@ -57,7 +57,7 @@ const VERB_OF_METHOD: Readonly<Record<string, string>> = {
 };
 /** The verbs of a whole collection. */
 const VERBS_WITH_SELECTORS = ['list', 'watch', 'deletecollection'];
-/** What `/namespaces/<name>/…` may be followed by without naming a namespaced resource. */
+/** Segments after `/namespaces/<name>/` that are subresources and not namespaced resources. */
 const NAMESPACE_SUBRESOURCES = ['status', 'finalize'];
 
 /**
@@ -80,7 +80,7 @@ export function parseRequest({ method, url, root }: RequestLine): RequestInfo | 
   return readResource(resource, method, { path, belowRoot, query });
 }
 
-/** Nothing to decode and nothing that could be read in two ways, but for dots and empty segments. */
+/** Paths that need no decoding; dots and empty segments are checked later. */
 const PLAIN_PATH = /^\/[\w\-.~:@!$&'()*+,;=/]*$/;
 
 /** The decoded segments, without the empty one behind a trailing slash. */
@@ -125,7 +125,7 @@ function resourcePath(segments: readonly string[]): ResourcePath | undefined {
   return undefined;
 }
 
-/** Copies field by field: spreading costs more than all the rest, once a request. */
+/** Copies field by field: spreading costs more than the rest of the parsing. */
 function readResource(path: ResourcePath, method: string, common: CommonInfo): ResourceInfo {
   const { query } = common;
   const isRead = method === 'GET' || method === 'HEAD';

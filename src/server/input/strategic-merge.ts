@@ -10,7 +10,7 @@ import {
   jsonEqual,
 } from '../../apimachinery/index.ts';
 
-/** The lists that merge, and the field that tells their items apart; '' for lists of texts. */
+/** Lists that merge, with the key field of their items; '' for lists of strings. */
 const MERGED_LISTS: Readonly<Record<string, string>> = {
   'metadata.finalizers': '',
   'metadata.ownerReferences': 'uid',

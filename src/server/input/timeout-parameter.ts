@@ -1,4 +1,4 @@
-/** How long a request wants to wait for something. */
+/** The query parameter `timeout`. */
 import { badRequest, parseGoDuration } from '../../apimachinery/index.ts';
 
 const DEFAULT_WAIT_MS = 30_000;

@@ -1,9 +1,9 @@
-/** Bodies that clients with Go types may send in protobuf, and everybody in JSON or YAML. */
+/** Bodies in JSON, YAML or, for kinds with Go types, protobuf. */
 import { bodyFormatOf, decodeBody, mediaTypeOf } from './body.ts';
 import type { DecodedText } from './json-input.ts';
 import { decodeProtobuf, type MessageShape, PROTOBUF_TYPE } from './protobuf-input.ts';
 
-/** `shape`: undefined where there is no such form, which is 415. Throws 400, 413 and 415. */
+/** `shape`: undefined if the kind has no protobuf form. Throws 400, 413 and 415. */
 export function decodeTypedBody(
   body: Buffer,
   contentType: string | undefined,

@@ -1,5 +1,5 @@
 /**
- * What a write may say in its query: dryRun, fieldValidation, fieldManager, force (reference:
+ * Query options of writes: dryRun, fieldValidation, fieldManager, force (reference:
  * Kubernetes API, sections 2.4, 2.10 and 2.11). Wrong values are 422.
  */
 import {
@@ -98,7 +98,7 @@ function fieldManagerErrors(name: string): FieldError[] {
   return errors;
 }
 
-/** Who manages the fields of a write: the parameter, else the User-Agent up to its `/`. */
+/** Field manager of a write: the parameter, else the User-Agent up to its `/`. */
 export function fieldManagerOf(options: WriteOptions, userAgent: string | undefined): string {
   if (options.fieldManager !== '') return options.fieldManager;
   const name = (userAgent ?? '').split('/', 1)[0] ?? '';

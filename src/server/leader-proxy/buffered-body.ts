@@ -1,12 +1,12 @@
-/** Bodies of requests that may have to be sent twice. */
+/** Buffered bodies of requests that may be sent again. */
 import type { IncomingMessage } from 'node:http';
 import { tooLarge } from '../../apimachinery/index.ts';
 import { type BodyCounter, isChunked } from '../filters/overload-limits.ts';
 import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
 
 /**
- * Throws 413 for one that is larger than any that the API takes, and what `count` throws for bytes
- * without an announced length; the rest of the body was not read.
+ * Throws 413 above the body limit of the API, and the error of `count` for bytes without
+ * Content-Length. The rest of the body is not read then.
  */
 export async function bufferedBody(request: IncomingMessage, count: BodyCounter): Promise<Buffer> {
   const tooMuch = tooLarge(DEFAULT_MAX_BODY_BYTES);

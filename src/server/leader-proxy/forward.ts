@@ -1,7 +1,7 @@
 /**
- * A request that the leader answers, and its answer. Nothing is kept of bodies that may be large;
- * those of writes are, so that a write can be sent again when the leader changes: it carries a key
- * by which the next leader knows what was done already.
+ * Forwards a request to the leader, and its answer to the client. Bodies of writes are buffered, so that
+ * a write can be sent again when the leader changes: its idempotency key tells the next leader whether
+ * it is done. Other bodies, which may be large, are streamed.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -27,7 +27,7 @@ import {
 } from './headers.ts';
 import { type Failed, isDeaf, type LeaderPeer, type Leaders, nextLeader } from './leaders.ts';
 
-/** How a leader is reached. */
+/** Connection to a leader. */
 export interface Route {
   readonly host: string;
   readonly port: number;
@@ -40,13 +40,13 @@ export interface ForwardOptions {
   readonly leaders: Leaders;
   readonly route: (leader: LeaderPeer) => Route;
   /**
-   * Resolves when what the leader of that term did up to a version can be read here. False: it never
-   * will be, as that version was lost with the leader.
+   * Resolves when this replica has the state of the leader of that term up to a version. False: the
+   * version was lost with the leader.
    */
   readonly shown: (version: number, term: bigint) => Promise<boolean>;
-  /** How long a change of the leader may take. */
+  /** Time limit for a change of the leader. */
   readonly patienceMs?: number;
-  /** Milliseconds that the leader has to begin its answer. */
+  /** Time limit for the beginning of the answer, in milliseconds. */
   readonly answerMs?: number;
 }
 
@@ -54,9 +54,9 @@ export interface Forwarded {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly address: string;
-  /** Whether the next leader knows what became of it: whether it may be sent again. */
+  /** True if it may be sent again: the next leader knows its outcome. */
   readonly isRepeatable: boolean;
-  /** Counts the bytes of a body without an announced length. */
+  /** Counts bytes of a body without Content-Length. */
   readonly count: BodyCounter;
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal;
@@ -79,7 +79,7 @@ interface Outgoing {
   readonly body: Buffer | undefined;
 }
 
-/** Whether what one leader did up to a version can be read here. */
+/** True if this replica has the state of a leader up to a version. */
 type Shown = (version: number) => Promise<boolean>;
 
 /** Throws StatusError while nothing has been answered yet. */
@@ -100,7 +100,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
       return ask(route, of, { ...outgoing, signal, answerMs, leaders });
     });
     const reason = whyNot(answer);
-    // What goes through as it comes cannot be sent again.
+    // A streamed body cannot be sent again.
     const isAgain = outgoing.body !== undefined && (of.isRepeatable || reason === 'refused');
     const shown: Shown = (version) => options.shown(version, leader.term);
     const final = await finalAnswer(shown, { answer, reason, isAgain });
@@ -112,7 +112,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
   }
 }
 
-/** A leader that says nothing, because it is paused or cut off, is not waited for once another leads. */
+/** Stops waiting for a silent leader (paused or partitioned) once another replica leads. */
 async function whileItLeads<T>(
   leaders: Leaders,
   asked: LeaderPeer,
@@ -140,7 +140,7 @@ function nobodyLeads(leaders: Leaders, asked: LeaderPeer | undefined): Error {
   return unavailable(outcome, RETRY_SECONDS);
 }
 
-/** What is known of a request that was not answered. */
+/** State of a request without an answer. */
 type Failure = 'refused' | 'unknown';
 
 function whyNot(answer: IncomingMessage | Failure): Failure | undefined {
@@ -151,7 +151,7 @@ function whyNot(answer: IncomingMessage | Failure): Failure | undefined {
   return said === 'refused' ? 'refused' : 'unknown';
 }
 
-/** Before a connection was there nothing can have been done. */
+/** Without a connection the leader cannot have done anything. */
 const NOT_REACHED = [
   'ENOTCONN',
   'ECONNREFUSED',
@@ -182,7 +182,7 @@ interface Limits {
   readonly leaders: Pick<Leaders, 'isReached'>;
 }
 
-/** Why not, where it could not be asked, or did not begin to answer. */
+/** Reason why the leader was not reached or did not begin to answer. */
 async function ask(
   route: Route,
   { request, response }: Forwarded,
@@ -220,8 +220,8 @@ async function ask(
 }
 
 /**
- * Ends a request when so long nothing of its body came and its answer has not begun, or when the
- * leader is not reached any more. Returns the way to stop.
+ * Ends a request after a time without body bytes and without the beginning of its answer, or when the
+ * leader is unreachable. Returns a function that stops the timer.
  */
 function limitSilence(
   upstream: ClientRequest,
@@ -256,8 +256,8 @@ function limitConnecting(upstream: ClientRequest): void {
 }
 
 /**
- * The answer when its effects can be read here. Undefined: they were lost with the leader that gave
- * it, and whoever asks again, as is possible here, learns what became of them.
+ * Resolves with the answer when this replica has its effects. Undefined: they were lost with the
+ * leader; the request can be sent again and then learns its outcome.
  */
 async function finalAnswer(
   shown: Shown,
@@ -274,7 +274,7 @@ async function finalAnswer(
   return undefined;
 }
 
-/** Hands the answer on; what is told at its end is waited for, too. */
+/** Streams the answer to the client, and waits for the version in its trailers. */
 async function pass(
   shown: Shown,
   { request, response, closing }: Forwarded,
@@ -285,7 +285,7 @@ async function pass(
   if (closing.aborted) headers['connection'] = 'close';
   response.writeHead(statusCode, headers);
   response.flushHeaders();
-  // Streams that go on for hours end with the server, politely.
+  // Watches end cleanly with the server.
   const end = (): void => {
     answer.unpipe(response);
     response.end();
@@ -300,7 +300,7 @@ async function pass(
     await shownAt(answer.trailers[VERSION_HEADER], shown, answer).catch(() => undefined);
     response.end();
   } catch {
-    // What is cut off must not look whole.
+    // A truncated answer must not look complete.
     if (!response.writableEnded) response.destroy();
   } finally {
     disarm();
@@ -308,7 +308,7 @@ async function pass(
   }
 }
 
-/** Ends an answer that stopped in the middle, unless its client does not read. Returns the way to stop. */
+/** Ends an answer that stalls although its client reads. Returns a function that stops the timer. */
 function cutWhenSilent(answer: IncomingMessage, response: ServerResponse): () => void {
   const timer = setTimeout(() => {
     if (response.writableNeedDrain) timer.refresh();

@@ -1,15 +1,15 @@
-/** Headers on their way through: what is for the next hop only stays behind (RFC 9110, section 7.6.1). */
+/** Forwarded headers, without hop-by-hop ones (RFC 9110, section 7.6.1). */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 
 /** On the peer listener: the newest version of the state when the answer was made. */
 export const VERSION_HEADER = 'gitplane-state-version';
 /**
- * On the peer listener: who answers does not lead any more. `refused`: it has done nothing;
- * `unknown`: the request may have taken effect.
+ * On the peer listener: the answering replica has lost the lead. `refused`: it did nothing; `unknown`:
+ * the request may have taken effect.
  */
 export const NOT_LEADER_HEADER = 'gitplane-not-leader';
 
-/** On every request that a front hands on, and on no other: where the client is. */
+/** Address of the client. Set on forwarded requests only. */
 export const CLIENT_HEADER = 'x-forwarded-for';
 
 const HOP_BY_HOP = new Set([
@@ -24,7 +24,7 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** What only we say. */
+/** Headers that clients must not set. */
 const OURS = new Set([
   'forwarded',
   CLIENT_HEADER,
@@ -35,8 +35,8 @@ const OURS = new Set([
 ]);
 
 /**
- * Whether a request at the peer listener is that of a client, which a front hands on, and not a
- * replica's own: what only replicas may have is not given out by way of a front.
+ * True if a request at the peer listener is the forwarded request of a client and not one of a replica:
+ * clients must not get what only replicas may read.
  */
 export function isHandedOn({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return headers[CLIENT_HEADER] !== undefined;
@@ -66,8 +66,8 @@ function passing(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
 }
 
 /**
- * Where a client is. Behind an ingress, which alone can reach the listener, it is what the ingress
- * says: the last address, since those before it are the client's words.
+ * Address of the client. Behind an ingress, which alone can reach the listener, it is the last address
+ * of X-Forwarded-For: the client can forge the ones before.
  */
 export function clientAddress(request: IncomingMessage, isBehindProxy: boolean): string {
   const said = isBehindProxy ? request.headers[CLIENT_HEADER] : undefined;

@@ -1,4 +1,4 @@
-/** A replica's server before its routes: reads go on to them, everything else to the leader. */
+/** Proxy of a replica before its routes: reads are answered here, the rest goes to the leader. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { memoize, StatusError, unavailable } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
@@ -11,12 +11,12 @@ import { clientAddress } from './headers.ts';
 import { isDeaf } from './leaders.ts';
 import { isLocal, SAFE_METHODS, wantsNewest } from './local-requests.ts';
 
-/** What reads are answered from. */
+/** The state that reads use. */
 export interface ProxyStore {
   readonly resourceVersion: number;
   readonly loaded: boolean;
   barrier(patienceMs?: number): Promise<void>;
-  /** False: the version was lost with the leader that gave it out. Undefined: it may have been. */
+  /** False: the version was lost with its leader. Undefined: it may be lost. */
   reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
 }
 
@@ -33,16 +33,16 @@ export interface LeaderProxyOptions
   readonly logger: Logger;
 }
 
-/** What the server lets a front decide about. */
+/** One request, and the ways to answer it. */
 export interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly closing: AbortSignal;
-  /** An ingress says where requests come from. */
+  /** True if an ingress sets the address of the client. */
   readonly isBehindProxy: boolean;
-  /** Answers it here. */
+  /** Answers the request in this process. */
   readonly answer: () => void;
-  /** Refuses it here, as if it had been judged here: with a record of it. */
+  /** Refuses the request in this process, with an audit record. */
   readonly refuse: (error: StatusError) => void;
 }
 
@@ -71,7 +71,7 @@ export class LeaderProxy {
     const { method = '', url = '' } = request;
     const info = this.#read(`${method} ${url}`);
     this.#handle(arrival, info).catch((error: unknown) => {
-      // Who is gone need not be told, and need not be told of.
+      // The client is gone: no answer and no log line.
       if (response.destroyed) return;
       const isRecorded = info?.isResource === true && !response.headersSent;
       if (isRecorded && error instanceof StatusError) {
@@ -130,9 +130,8 @@ export class LeaderProxy {
   }
 
   /**
-   * Resolves when what the leader did up to a version can be read here. False: that version never
-   * will be, since the leader that gave it out did not live to keep it. The next one has read from
-   * git what there is of it.
+   * Resolves when this replica has the state of the leader up to a version. False: the leader died
+   * before it persisted the version, and the next leader has read the rest from git.
    */
   async #shown(version: number, term: bigint): Promise<boolean> {
     const { store, leaders } = this.#options;
@@ -143,12 +142,12 @@ export class LeaderProxy {
     while (performance.now() < end) {
       const reached = await store.reached(version, TURN_MS).catch(() => 'late' as const);
       if (reached === true) return true;
-      // A write that etcd did not send is not shown before etcd is heard again.
+      // A write that etcd did not deliver is shown only after etcd answers again.
       if (isDeaf(leaders)) break;
       const isOver = reached !== 'late' || leaders.leader?.term !== term;
       if (isOver && leaders.leader?.ready === true) {
         await store.barrier(Math.max(end - performance.now(), 1));
-        // Where it may have been lost, it was not if the leader that gave it out is still there.
+        // A version is not lost as long as its leader still leads.
         return (await isShown()) ?? leaders.leader?.term === term;
       }
       if (isOver) await new Promise((resolve) => setTimeout(resolve, TURN_MS / 10));

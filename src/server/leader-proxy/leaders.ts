@@ -1,9 +1,9 @@
-/** Who leads, as a front needs to know it. */
+/** The leader as the proxy sees it. */
 
 /** The replica that takes writes. */
 export interface LeaderPeer {
   readonly id: string;
-  /** Where its peers reach it: host and port. */
+  /** Host and port for its peers. */
   readonly peer: string;
   /** Grows with every change of the leader. */
   readonly term: bigint;
@@ -11,13 +11,13 @@ export interface LeaderPeer {
 }
 
 export interface Leaders {
-  /** As far as is known here. */
+  /** The leader that this replica knows. */
   readonly leader: LeaderPeer | undefined;
-  /** For how long nobody could have been told here that another leads; 0: that would be told. */
+  /** Time since this replica could last learn of a new leader; 0: it can. */
   readonly silentMs: number;
-  /** False: the leader, though it leads, has not answered the last questions of this replica. */
+  /** False: the leader leads but did not answer the last requests of this replica. */
   readonly isReached: boolean;
-  /** Calls back when somebody else leads, or the leader is ready. Returns the way to stop. */
+  /** Calls back when the leader changes or becomes ready. Returns a function that unsubscribes. */
   onLeader(listener: (leader: LeaderPeer | undefined) => void): () => void;
 }
 

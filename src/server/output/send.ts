@@ -1,23 +1,23 @@
 /**
- * Puts an answer on the wire, all of it at once. Past the framework, which would copy every header
- * several times: half the cost of a read.
+ * Writes whole answers to Node's response, past Fastify: this saves 1.3 of 24 µs of the processor per
+ * answer, and lists share their bytes with others (decision 104).
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { SECURITY_HEADERS } from '../filters/hardening.ts';
 import { type Answer, lengthOf, warningHeaders } from './answer.ts';
 
-/** What every answer carries, streams as well. */
+/** Headers of every answer, streams included. */
 export function commonHeaders(requestId: string): (readonly [string, string])[] {
   return [['audit-id', requestId], ...SECURITY_HEADERS];
 }
 
-/** `closing`, once aborted: no further request is wanted on the connection. */
+/** `closing`, once aborted, ends the connection with the answer. */
 export function sendAnswer(reply: FastifyReply, answer: Answer, closing: AbortSignal): void {
   const { raw } = reply.hijack();
-  // Somebody else answered, or nobody is there any more.
+  // Another part answered, or the client is gone.
   if (raw.headersSent) return;
-  // The framework says so where it answers before the body was read.
+  // Fastify sets it when the body was not read.
   const last = closing.aborted || reply.getHeader('connection') === 'close';
   writeAnswer(raw, answer, { id: reply.request.id, last });
 }
@@ -34,14 +34,14 @@ export function writeAnswer(
     response.end(body);
     return;
   }
-  // Both go out in one call.
+  // Node sends both in one call.
   response.write(body);
   response.end(rest);
 }
 
 const SECURITY = SECURITY_HEADERS.flat();
 
-/** Names and values in turn, as `writeHead` takes them without looking for doubles: there are none. */
+/** Names and values alternate: `writeHead` takes this form without a search for duplicates. */
 function headersOf(requestId: string, answer: Answer, last: boolean): string[] {
   const { code, contentType, headers, warnings } = answer;
   const flat = ['audit-id', requestId, ...SECURITY, 'content-type', contentType];

@@ -1,8 +1,7 @@
 /**
- * `/git/platform.git`: clone, fetch and push over HTTP. The access key comes as the password of
- * basic authentication, the way git sends credentials; the rights are those on the path itself,
- * `get` to read and `update` to push. What a push may change is decided object by object by the
- * hook that every push passes.
+ * `/git/platform.git`: clone, fetch and push over HTTP. The access key is the password of basic
+ * authentication, as git sends it. The rights are `get` (fetch) and `update` (push) on the path. The
+ * pre-receive hook decides per object what a push may change.
  */
 
 import { PassThrough, type Readable, type Writable } from 'node:stream';
@@ -60,7 +59,7 @@ interface AdmittedToGit {
   readonly trail: AuditTrail | undefined;
 }
 
-/** The commits in between are those that the push brought: they cannot name it themselves. */
+/** Audit data of a push: the commits between the two revisions are its own. */
 function pushed({ result, revision, previous }: PushOutcome): AuditedAnswer {
   const remarks = {
     'push-result': result,
@@ -102,7 +101,7 @@ function admitGit(
     if (!(error instanceof StatusError)) throw error;
     recorded();
     const { status } = toStatusError(error);
-    // git asks for credentials only when it is told that basic authentication works here.
+    // git asks for credentials only after this header.
     if (status.code === 401) void reply.header('www-authenticate', 'Basic realm="gitplane"');
     void plain(reply, status.code, `${status.message}\n`);
     return undefined;
@@ -132,7 +131,7 @@ async function answerRpc(
   if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
 }
 
-/** Lets everything through but the end, which waits: who pushed then reads what they pushed. */
+/** Delays the end of the response until readers see the push. */
 function holdBack(response: Writable, before: () => Promise<void>): Writable {
   const gate = new PassThrough({
     flush: (done) => {
@@ -142,7 +141,7 @@ function holdBack(response: Writable, before: () => Promise<void>): Writable {
       );
     },
   });
-  // Unlike a plain pipe, it cuts the response off when the gate is.
+  // Unlike `pipe`, it destroys the response with the gate.
   pipeline(gate, response).catch(() => undefined);
   return gate;
 }
@@ -157,7 +156,7 @@ function gitProtocol(request: FastifyRequest): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** From here on the service writes to the socket itself. */
+/** After this call the service writes to the socket itself. */
 function begin(reply: FastifyReply, contentType: string): void {
   void reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {

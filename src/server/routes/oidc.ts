@@ -1,6 +1,6 @@
 /**
- * `/oidc`: the built-in OpenID provider, which answers for itself. Here are its routes, whether it
- * is there at all, and the record of each request.
+ * `/oidc`: the built-in OpenID provider, which answers its requests itself. This file has its routes,
+ * its switch and the audit record of each request.
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -13,7 +13,7 @@ import type { PathInfo } from '../input/request-info.ts';
 import { OIDC_PATH } from '../paths.ts';
 import { configuredHeaders } from '../sign-in/headers.ts';
 
-/** RFC 8414 puts the path of the issuer behind its own. */
+/** RFC 8414 appends the path of the issuer to this one. */
 const METADATA = '/.well-known/oauth-authorization-server';
 
 export function registerOidc(app: FastifyInstance, deps: ServerDependencies): void {
@@ -46,9 +46,9 @@ async function answer(
   path: string,
 ): Promise<FastifyReply> {
   const { oidc } = deps;
-  // Headers that the protocol sets itself come later, and win.
+  // Headers of the protocol are set later and win.
   configuredHeaders(deps, reply);
-  // Routes match names that are written with escapes as well.
+  // The route also matches a path with escapes, which the provider does not.
   if (!oidc.isOn || !path.startsWith('/')) {
     return reply.code(404).header('content-type', 'text/plain').send('404 page not found\n');
   }

@@ -1,7 +1,6 @@
 /**
- * POST `/plan`: what a commit of the repository would bring. Who may clone the repository may ask,
- * since a plan shows what a clone shows; secret values are masked all the same. The verdict is the
- * one that a push of the caller would get.
+ * POST `/plan`: the effects of a commit of the repository. It needs the right to clone, since a plan
+ * reveals the same; secret values are masked. The verdict is that of a push by the caller.
  */
 import { badRequest, isRecord, noSuchRoute } from '../../apimachinery/index.ts';
 import type { PlanTarget } from '../../history/index.ts';

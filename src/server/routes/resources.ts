@@ -94,6 +94,8 @@ export type Serve = (
   work: Work,
 ) => void | Promise<void>;
 
+const CLUSTER_PATH = '/:door(^(?:virtualcluster|cluster)$)/:cluster';
+
 /** Registers the platform below its root, and the clusters below theirs. */
 export function registerObjects(
   app: FastifyInstance,
@@ -102,10 +104,7 @@ export function registerObjects(
 ): void {
   const roots = [
     { prefix: deps.root, sources: platformKinds(deps) },
-    ...deps.clusters.prefixes.map((prefix) => ({
-      prefix: `${prefix}/:cluster`,
-      sources: CLUSTER_OBJECTS,
-    })),
+    { prefix: `${deps.clusters.prefix}${CLUSTER_PATH}`, sources: CLUSTER_OBJECTS },
   ];
   for (const { prefix, sources } of roots) {
     void app.register(
@@ -124,23 +123,28 @@ function registerKinds(api: FastifyInstance, source: KindSource, serve: Serve): 
     for (const plural of [kind.plural, ...kind.aliases]) {
       for (const operation of operationsOf({ ...kind, plural })) {
         const work = workOf(source, kind, operation);
-        for (const url of urlsOf(operation)) {
-          api.route({
-            method: operation.method === 'get' ? ['GET', 'HEAD'] : operation.method,
-            url,
-            config: { operation },
-            handler: (request, reply) => serve(request, reply, work),
-          });
-        }
+        api.route({
+          method: operation.method === 'get' ? ['GET', 'HEAD'] : operation.method,
+          url: urlOf(operation),
+          config: { operation },
+          handler: (request, reply) => serve(request, reply, work),
+        });
       }
     }
   }
 }
 
-/** The path in Fastify's notation. Its router does not decode a colon, so that both forms are routes. */
-function urlsOf({ path }: Operation): string[] {
-  const url = path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
-  return url.includes('::') ? [url, url.replace('::', '%3A'), url.replace('::', '%3a')] : [url];
+/** The path in Fastify's notation. Its router leaves an escaped colon as it is. */
+function urlOf({ path }: Operation): string {
+  return path
+    .split('/')
+    .map((segment) => {
+      if (segment.startsWith('{')) return `:${segment.slice(1, -1)}`;
+      return segment.includes(':')
+        ? `:subresource(^${segment.replace(':', '(?::|%3[Aa])')}$)`
+        : segment;
+    })
+    .join('/');
 }
 
 /** A GET of a collection is a list or a watch: its query decides. */
@@ -239,12 +243,13 @@ export function refusalOf(sources: readonly KindSource[], info: ResourceInfo): S
   const { verb, name, subresource } = info;
   if (subresource === '') {
     const methods = methodsOf(kind, name !== '');
-    // A path that only looks like one of the kind: /namespaces/a/namespaces/b.
+    // The path only looks like one of the kind: /namespaces/a/namespaces/b.
     if (methods.includes(METHOD_OF_VERB[verb] ?? '')) return noSuchRoute();
     return methodNotAllowed(verb === '' ? 'this method' : verb, kind, methods);
   }
   const found = subresourcesOf(kind).find((one) => one.name === subresource);
   if (found === undefined) return notFound(kind, name);
+  if (found.verb === verb) return noSuchRoute();
   const plural = subresource === 'status' ? kind.plural : `${kind.plural}/${subresource}`;
   return methodNotAllowed(verb, { ...kind, plural }, [METHOD_OF_VERB[found.verb] ?? '']);
 }

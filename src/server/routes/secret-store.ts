@@ -1,8 +1,8 @@
 /**
- * `/secret-store`: how the sync of secrets stands, and a cycle now. Rights are those on the paths:
- * `get` of `/secret-store`, `post` of `/secret-store/sync`. What ties secrets to paths of a store
+ * `/secret-store`: state of the secret sync, and a cycle on request. Rights are those on the paths:
+ * `get` of `/secret-store`, `post` of `/secret-store/sync`. Tying secrets to paths of a store
  * needs `get` or `update` of `/secret-store/paths/<mount>/<path>`, or of
- * `/secret-store/stores/<name>/paths/<mount>/<path>`, where there is nothing to read.
+ * `/secret-store/stores/<name>/paths/<mount>/<path>`, which are paths without documents.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { badRequest, noSuchRoute, rfc3339, tooManyRequests } from '../../apimachinery/index.ts';

@@ -1,7 +1,6 @@
 /**
- * `/sync`: where the platform stands beside its branch, waiting until a commit is readable, and
- * consent to what is held. Rights are those on the paths: `get` and `post` of `/sync`, `post` of
- * `/sync/approve`.
+ * `/sync`: state of the platform relative to its branch, waiting for a commit to become readable, and
+ * approval of prunes. The rights are `get` and `post` on `/sync` and `post` on `/sync/approve`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -23,7 +22,7 @@ const MOST_LISTED = 1000;
 const LONGEST_REASON = 1024;
 const MOST_WAITING = 256;
 const POLL_MS = 20;
-/** How often somebody who waits has the remote asked. */
+/** Interval of fetches while a client waits. */
 const LOOK_MS = 2_000;
 const REVISION = /^[0-9a-f]{40}$/;
 
@@ -62,7 +61,7 @@ export function syncRoutes(
   }
 }
 
-/** Why there may be news that were not seen; undefined: there is none. */
+/** Reason why newer commits may be unknown; undefined: none. */
 async function refreshed(sync: SyncService): Promise<{ readonly error: unknown } | undefined> {
   const failure = await sync.refresh?.().then(
     () => undefined,
@@ -72,7 +71,7 @@ async function refreshed(sync: SyncService): Promise<{ readonly error: unknown }
   return failure;
 }
 
-/** Then no news can change the answer. */
+/** True if no newer commit can change the answer. */
 async function isApplied({ report }: SyncService, revision: string): Promise<boolean> {
   return (await report.verdictOn(revision))?.result === 'applied';
 }
@@ -92,7 +91,7 @@ async function waitFor(
       const gone = request.closing.aborted || request.raw.request.destroyed;
       const now = performance.now();
       if (gone || now >= deadline) return undefined;
-      // What is pushed elsewhere while somebody waits is not waited for until the next fetch.
+      // Fetches now: a push to the remote must not wait for the next scheduled fetch.
       if (now - looked >= LOOK_MS) {
         looked = now;
         look?.();
@@ -104,7 +103,7 @@ async function waitFor(
 
 type Waited = CommitVerdict | { readonly revision: string; readonly result: 'unknown' };
 
-/** So that a pipeline need not read the answer to know. */
+/** Status code for pipelines that do not read the body. */
 const CODES = { applied: 200, held: 409, refused: 409, unknown: 504 } as const;
 
 async function answerStatus(sync: SyncService, waited?: Waited): Promise<Answer> {
