@@ -1,0 +1,67 @@
+/** Routes of objects: paths that only look like one of a kind, and spellings of one path. */
+import { expect, onTestFinished, test } from 'vitest';
+import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
+import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
+import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
+import { buildServer } from '../../src/server/server.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { kinds } from '../support/platform.ts';
+
+const ROOT = '/kubernetes/management';
+const TENANT = `${ROOT}/apis/management.gitplane.dev/v1/tenants/a`;
+
+/** Answers every request as a user with all rights. */
+async function answerTo(method: 'GET' | 'PATCH' | 'POST', url: string): Promise<[number, string]> {
+  const deps = {
+    ...{ kinds, config: { current: {} }, clock: Date, audit: { isOn: false }, version: '0' },
+    root: ROOT,
+    store: { resourceVersion: 1 },
+    authenticate: () => ({ user: { name: 'admin', groups: [] } }),
+    authorizer: { authorize: () => ({ allowed: true, reason: '' }) },
+    rights: { revision: 0 },
+    clusters: { prefix: '/kubernetes', find: () => undefined },
+    clientState: { kinds: CLIENT_KINDS },
+    core: { kinds: CORE_KINDS },
+    fairness: new FlowClassifier(),
+    signIn: { baseUrl: 'https://platform.example' },
+    logger: createLogger('fatal'),
+    metrics: { requests: { observe: () => undefined } },
+  } as unknown as ServerDependencies;
+  const app = buildServer(deps, {});
+  onTestFinished(() => app.close());
+  const headers = { authorization: 'Bearer key', 'content-type': 'application/json' };
+  const answer = await app.inject({ method, url, headers, payload: '{}' });
+  return [answer.statusCode, answer.json().message];
+}
+
+const NO_ROUTE = 'the server could not find the requested resource';
+
+test.each([
+  `${ROOT}/api/v1/namespaces/a/namespaces/b`,
+  `${ROOT}/api/v1/namespaces/a/namespaces`,
+  `${ROOT}/api/v1/namespaces/a/namespaces/b/status`,
+  `${ROOT}/apis/management.gitplane.dev/v1/namespaces/a/teams`,
+  `${ROOT}/apis/management.gitplane.dev/v2/teams`,
+  '/kubernetes/%63luster/a/api/v1/namespaces',
+])('GET %s is 404', async (url) => {
+  expect((await answerTo('GET', url))[0]).toBe(404);
+});
+
+test('a namespace does not authorize reads of another one', async () => {
+  const url = `${ROOT}/api/v1/namespaces/a/namespaces/b`;
+  expect(await answerTo('GET', url)).toEqual([404, NO_ROUTE]);
+});
+
+test.each(['patches:preview', 'patches%3Apreview', 'patches%3apreview', 'patches:preview/'])(
+  'POST of %s reaches the preview',
+  async (path) => {
+    const [code, message] = await answerTo('POST', `${TENANT}/${path}`);
+    expect([code, message]).toEqual([400, expect.stringContaining('objects')]);
+  },
+);
+
+test('a method that a path does not have is 405', async () => {
+  expect((await answerTo('PATCH', TENANT))[0]).toBe(405);
+  expect((await answerTo('GET', `${TENANT}/patches:preview`))[0]).toBe(405);
+});
