@@ -32,7 +32,7 @@ async function answerTo(method: 'GET' | 'PATCH' | 'POST', url: string): Promise<
   onTestFinished(() => app.close());
   const headers = { authorization: 'Bearer key', 'content-type': 'application/json' };
   const answer = await app.inject({ method, url, headers, payload: '{}' });
-  return [answer.statusCode, answer.json().message];
+  return [answer.statusCode, answer.body];
 }
 
 const NO_ROUTE = 'the server could not find the requested resource';
@@ -50,14 +50,14 @@ test.each([
 
 test('a namespace does not authorize reads of another one', async () => {
   const url = `${ROOT}/api/v1/namespaces/a/namespaces/b`;
-  expect(await answerTo('GET', url)).toEqual([404, NO_ROUTE]);
+  expect(await answerTo('GET', url)).toEqual([404, expect.stringContaining(NO_ROUTE)]);
 });
 
 test.each(['patches:preview', 'patches%3Apreview', 'patches%3apreview', 'patches:preview/'])(
   'POST of %s reaches the preview',
   async (path) => {
-    const [code, message] = await answerTo('POST', `${TENANT}/${path}`);
-    expect([code, message]).toEqual([400, expect.stringContaining('objects')]);
+    const [code, body] = await answerTo('POST', `${TENANT}/${path}`);
+    expect([code, body]).toEqual([400, expect.stringContaining('objects')]);
   },
 );
 
