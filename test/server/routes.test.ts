@@ -1,7 +1,6 @@
 /** Routes of objects: paths that only look like one of a kind, and spellings of one path. */
 import { expect, onTestFinished, test } from 'vitest';
-import { CLIENT_KINDS } from ;
-import { CORE_KINDS } from '../../src/kinds/kubernetes/tables.ts';
+import { CLIENT_KINDS, CORE_KINDS } from '../../src/kinds/kubernetes/tables.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
 import { buildServer } from '../../src/server/server.ts';
