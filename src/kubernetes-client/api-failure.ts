@@ -1,11 +1,11 @@
-/** What went wrong with a request to a Kubernetes API. */
+/** A failed request to a Kubernetes API. */
 
 export class ApiFailure extends Error {
-  /** HTTP status; 0 where there was no answer. */
+  /** HTTP status; 0 without an answer. */
   readonly code: number;
-  /** As in a Status: `NotFound`, `Conflict`; `Unreachable` where there was no answer. */
+  /** Reason of a Status, such as `NotFound` or `Conflict`; `Unreachable` without an answer. */
   readonly reason: string;
-  /** How long the server asks to wait. */
+  /** Delay that the server asks for. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(of: { code: number; reason: string; message: string; retryAfterSeconds?: number }) {
@@ -16,7 +16,7 @@ export class ApiFailure extends Error {
     this.retryAfterSeconds = of.retryAfterSeconds;
   }
 
-  /** Whether the same request may succeed later, without anybody changing anything. */
+  /** True if the same request may succeed later without a change. */
   get isPassing(): boolean {
     const { code } = this;
     return code === 0 || code === 409 || code === 429 || code >= 500 || code === 408;

@@ -1,25 +1,25 @@
-/** How to reach a Kubernetes API: an address, what to trust, and who we are. */
+/** Access to a Kubernetes API: address, trust and credentials. */
 
 import { parseDocument } from 'yaml';
 import { isRecord, valueAt } from '../apimachinery/index.ts';
 
 export interface ClusterAccess {
-  /** With the path that the API is below; no trailing slash. */
+  /** With the path prefix of the API; no trailing slash. */
   readonly server: string;
-  /** A unix socket to go through instead of the network. */
+  /** A unix socket to use instead of the network. */
   readonly socketPath?: string;
   readonly ca?: string;
   readonly certificate?: string;
   readonly key?: string;
   readonly token?: string;
-  /** For a server whose certificate has another name. */
+  /** Expected name in the certificate, if it differs from the host. */
   readonly serverName?: string;
   readonly skipVerification?: boolean;
-  /** Called before every write; throws where this process must not act any more. */
+  /** Called before every write; throws if this process must not act any more. */
   readonly assertMayAct?: (() => void) | undefined;
 }
 
-/** No message of it holds what is in the file: it is a secret. */
+/** The message never quotes the file, which is a secret. */
 export class KubeconfigError extends Error {
   constructor(message: string) {
     super(message);
@@ -28,9 +28,9 @@ export class KubeconfigError extends Error {
 }
 
 /**
- * The current context of a kubeconfig. Only what is in the file itself is used: programs are not
- * started and other files are not read, because whoever can name a kubeconfig must not run or
- * read anything by it.
+ * The current context of a kubeconfig. Only inline data is used: no program is started and no other
+ * file is read, because the author of a kubeconfig must not be able to run or read anything with
+ * it.
  */
 export function accessFromKubeconfig(text: string): ClusterAccess {
   const config = parsed(text);
@@ -57,7 +57,7 @@ export function accessFromKubeconfig(text: string): ClusterAccess {
 }
 
 function parsed(text: string): unknown {
-  // What the parser says quotes the text.
+  // The message of the parser quotes the text.
   const document = parseDocument(text, { logLevel: 'silent' });
   if (document.errors.length > 0) throw new KubeconfigError('the kubeconfig is not YAML');
   return document.toJS({ maxAliasCount: 10 });

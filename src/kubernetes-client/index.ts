@@ -1,4 +1,4 @@
-/** Public names of `kubernetes-client/`: other folders import this file alone. */
+/** Public names of `kubernetes-client/`. */
 export { ApiFailure, hasReason } from './api-failure.ts';
 export { accessFromKubeconfig, type ClusterAccess } from './cluster-access.ts';
 export { KubeClient, type ResourceCollection } from './kube-client.ts';

@@ -1,4 +1,4 @@
-/** Requests for objects of one cluster, as objects: of core/v1, or of v1 of another group. */
+/** Client for objects of one cluster: of core/v1, or of v1 of another group. */
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { ApiFailure } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
@@ -9,7 +9,7 @@ export interface ResourceCollection {
   /** Absent: the core group. */
   readonly group?: string | undefined;
   readonly plural: string;
-  /** Absent: all namespaces, or a kind that has none. */
+  /** Absent: all namespaces, or a cluster-scoped kind. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
 }
@@ -33,16 +33,16 @@ export type WatchEvent =
 
 export interface WatchOptions {
   readonly resourceVersion: string;
-  /** How long the server is asked to keep it open. */
+  /** Requested duration of the watch. */
   readonly seconds: number;
   readonly signal: AbortSignal;
-  /** The server has begun to answer; events may take their time. */
+  /** Called when the server has begun to answer; events may come much later. */
   opened(): void;
 }
 
 const PAGE = 500;
 const ANSWER_MS = 30_000;
-/** What a watch may be late beyond the time it was asked to last. */
+/** Time that a watch may exceed its requested duration. */
 const WATCH_SLACK_MS = 30_000;
 const FIELD_MANAGER = 'gitplane-endpoint-sync';
 
@@ -57,7 +57,7 @@ export class KubeClient {
     this.#transport.close();
   }
 
-  /** All pages; begins again when the first page has become too old for the rest (410). */
+  /** All pages; starts again when the continue token has expired (410). */
   async list(of: ResourceCollection, signal?: AbortSignal): Promise<FullList> {
     const items: KubeObject[] = [];
     let resourceVersion = '';
@@ -77,20 +77,20 @@ export class KubeClient {
     return (await this.#call({ method: 'GET', path: pathOf(of) })) as KubeObject;
   }
 
-  /** `isTrial`: the server judges the object and keeps nothing. */
+  /** `isTrial`: dry run on the server. */
   async create(of: ResourceCollection, object: KubeObject, isTrial = false): Promise<KubeObject> {
     const trial = isTrial ? { dryRun: 'All' } : {};
     const path = pathOf(of, { fieldManager: FIELD_MANAGER, ...trial });
     return (await this.#call({ method: 'POST', path, body: object })) as KubeObject;
   }
 
-  /** Conflicts (409) unless the object is still at its `metadata.resourceVersion`. */
+  /** Fails with a conflict (409) unless the object is still at its `metadata.resourceVersion`. */
   async update(of: ResourceName, object: KubeObject): Promise<KubeObject> {
     const path = pathOf(of, { fieldManager: FIELD_MANAGER });
     return (await this.#call({ method: 'PUT', path, body: object })) as KubeObject;
   }
 
-  /** Only the very object that was seen, at the version that was seen. */
+  /** Deletes only the object that was read, in the version that was read. */
   async delete(of: ResourceName, seen: KubeObject): Promise<void> {
     const { uid, resourceVersion } = seen.metadata;
     const body = {
@@ -123,7 +123,7 @@ export class KubeClient {
   }
 }
 
-/** Servers leave out of the items of a list what the list itself says. */
+/** Servers leave out `apiVersion` and `kind` in the items of a list. */
 function typeOfItems(page: unknown): { apiVersion?: string; kind?: string } {
   const [apiVersion, kind] = [textAt(page, ['apiVersion']), textAt(page, ['kind'])];
   if (apiVersion === '' || kind === 'List' || !kind.endsWith('List')) return {};

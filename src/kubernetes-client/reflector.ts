@@ -1,6 +1,6 @@
 /**
- * A collection of a cluster as it is, kept up to date: list, then watch from there; after a cut the
- * watch goes on where it was, and only a version that is too old (410) takes a new list.
+ * A current copy of a collection: list, then watch. After an interruption the watch resumes; only a
+ * version that is too old (410) needs a new list.
  */
 import type { KubeObject } from '../apimachinery/index.ts';
 import { type Backoff, backoffAfter, pause } from '../concurrency/index.ts';
@@ -10,21 +10,24 @@ import type { FullList, KubeClient, ResourceCollection, WatchEvent } from './kub
 export interface ReflectorOptions {
   readonly client: Pick<KubeClient, 'list' | 'watch'>;
   readonly of: ResourceCollection;
-  /** An object is there, is another one than before, or is gone (undefined). */
+  /** Called when an object is added, changed, or removed (undefined). */
   changed(key: string, object: KubeObject | undefined): void;
-  /** The collection is complete for the first time. */
+  /** Called when the collection is complete for the first time. */
   synced(): void;
-  /** Why it is not up to date; undefined: it is again. */
+  /** Called with the reason why it is not current; undefined: it is again. */
   problem(failure: ApiFailure | undefined): void;
   readonly backoff?: Backoff | undefined;
-  /** How long one watch is asked to last. */
+  /** Requested duration of one watch. */
   readonly watchSeconds?: number;
 }
 
 const PATIENCE: Backoff = { firstMs: 200, lastMs: 30_000 };
-/** One to two times of it, so that the watches of many collections do not end together. */
+/**
+ * Multiplied by a random factor from 1 to 2, so that the watches of many collections do not end
+ * together.
+ */
 const WATCH_SECONDS = 300;
-/** A watch that ends sooner than this was no good, though nobody said so. */
+/** A shorter watch counts as failed. */
 const SHORTEST_WATCH_MS = 1000;
 
 export function objectId({ metadata }: KubeObject): string {
@@ -58,7 +61,7 @@ export class Reflector {
     return this.#synced;
   }
 
-  /** How often the whole collection was listed. */
+  /** Number of full lists so far. */
   get lists(): number {
     return this.#lists;
   }
@@ -80,8 +83,8 @@ export class Reflector {
   }
 
   /**
-   * What a write of ours has answered, which the watch will bring as well: no news for anybody. Where
-   * the watch is past it, it has told that and what became of it: the object may be gone by now.
+   * Adds the answer to a write, which the watch will deliver again; no callback. Ignored if the
+   * watch has passed this version: it has already reported the object, which may be gone by now.
    */
   note(object: KubeObject): void {
     if (!isLater(object.metadata.resourceVersion, this.#version)) return;
@@ -173,7 +176,7 @@ export class Reflector {
   }
 }
 
-/** Versions of one cluster can be compared as numbers; where they cannot, what comes last counts. */
+/** Versions of one cluster are compared as numbers; otherwise the later arrival wins. */
 function isNewer({ metadata }: KubeObject, old: KubeObject): boolean {
   if (metadata.uid !== old.metadata.uid) return true;
   return isLater(metadata.resourceVersion, old.metadata.resourceVersion);

@@ -1,4 +1,4 @@
-/** HTTP to one API server: connections that are kept, limits, and Status bodies as errors. */
+/** HTTP to one API server: persistent connections, limits, and Status bodies as errors. */
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isRecord } from '../apimachinery/index.ts';
@@ -8,16 +8,16 @@ import type { ClusterAccess } from './cluster-access.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the server, with its query. */
+  /** Path on the server, with its query. */
   readonly path: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** No byte for so long ends it. */
+  /** Time limit without a byte. */
   readonly idleMs: number;
 }
 
 const MOST_CONNECTIONS = 16;
-/** No list of ours is larger than a page. */
+/** Larger than any page of a list. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 export class Transport {
@@ -121,7 +121,7 @@ async function readAll(response: http.IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The server's own words where it gives a Status. */
+/** The message of a Status, if the server gives one. */
 function failureOf(code: number, text: string, retryAfter: string | undefined): ApiFailure {
   let status: unknown;
   try {

@@ -1,10 +1,10 @@
-/** A stream of JSON values, one a line, as a watch sends them. */
+/** A stream of JSON values, one per line, as in a watch. */
 import type { Readable } from 'node:stream';
 import { ApiFailure, unreachable } from './api-failure.ts';
 
 const LONGEST_LINE = 16 * 1024 * 1024;
 
-/** Ends with the stream; throws ApiFailure when it breaks or holds something else. */
+/** Ends with the stream; throws ApiFailure for an interrupted or invalid one. */
 export async function* linesOf(stream: Readable): AsyncIterable<unknown> {
   let rest: Buffer[] = [];
   let size = 0;

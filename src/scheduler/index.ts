@@ -1,4 +1,4 @@
-/** Public names of `scheduler/`: other folders import this file alone. */
+/** Public names of `scheduler/`. */
 export { parseSchedule, type Schedule, ScheduleError, windowSchedule } from './schedule.ts';
 export type { Job, JobObserver, JobRecord } from './scheduled-job.ts';
 export { type Journal, Scheduler } from './scheduler.ts';

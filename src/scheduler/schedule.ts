@@ -1,23 +1,23 @@
-/** Times at which a job runs: an expression of cron, or the window of a day. */
+/** Schedule of a job: a cron expression, or a daily window. */
 import { createTask, type ScheduledTask, type TaskFn, validateDetailed } from 'node-cron';
 
 export interface Schedule {
-  /** Five fields, or a nickname such as `@weekly`. Both fields of days have to match. */
+  /** Five fields, or a nickname such as `@weekly`. Both day fields must match. */
   readonly cron: string;
-  /** IANA name, as in `Europe/Berlin`. */
+  /** IANA name, such as `Europe/Berlin`. */
   readonly timeZone: string;
-  /** Absent: a run begins as late, and takes as long, as it may. */
+  /** Absent: a run may start late and has no time limit. */
   readonly window?: Window;
 }
 
 interface Window {
-  /** Milliseconds from a scheduled time within which a run begins and ends. */
+  /** Milliseconds after a scheduled time within which a run starts and ends. */
   readonly lengthMs: number;
   /** Milliseconds between two scheduled times. */
   readonly everyMs: number;
 }
 
-/** A text that is not a schedule. The message says why, and ends with the remedy. */
+/** An invalid schedule. The message gives the reason and the remedy. */
 export class ScheduleError extends Error {}
 
 export const UTC = 'UTC';
@@ -30,7 +30,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 const REMEDY =
   'write the five fields of cron in UTC, as in "0 3 * * 0", or with a time zone, as in "CRON_TZ=Europe/Berlin 0 3 * * 0"';
-/** The library makes a list of the values of a range: longer numbers would fill the memory. */
+/** The library expands ranges into lists: longer numbers would exhaust memory. */
 const LONG_NUMBER = /\d{3}/;
 const LONGEST = 256;
 
@@ -53,12 +53,12 @@ export function formatSchedule({ cron, timeZone }: Schedule): string {
   return timeZone === UTC ? cron : `CRON_TZ=${timeZone} ${cron}`;
 }
 
-/** A task of node-cron that is not started. Its runs are late rather than left out. */
+/** A task of node-cron that is not started. Its runs are late rather than skipped. */
 export function taskOf({ cron, timeZone }: Schedule, run: TaskFn): ScheduledTask {
   return createTask(cron, run, {
     timezone: timeZone,
     unref: true,
-    // Several times that passed while the process stood still become one run.
+    // Several times that passed while the process was suspended become one run.
     missedExecutionTolerance: Number.POSITIVE_INFINITY,
     suppressMissedWarning: true,
   });
@@ -97,8 +97,8 @@ const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
 
 /**
- * The schedule of a window in UTC: on one day of the week or every day, within hours (`22:00-02:00`
- * ends on the next day) or the whole day. Undefined where neither is given.
+ * The schedule of a window in UTC: on one weekday or every day, within hours (`22:00-02:00` ends on
+ * the next day) or the whole day. Undefined without both.
  */
 export function windowSchedule(of: {
   readonly dayOfWeek?: string;
@@ -117,7 +117,7 @@ export function windowSchedule(of: {
   };
 }
 
-/** Of `hh:mm`, from the beginning of the day. */
+/** Minutes since midnight of `hh:mm`. */
 function minuteOf(time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   return hours * 60 + minutes;

@@ -1,25 +1,28 @@
-/** One job of a scheduler: when it runs next, that it never overlaps itself, and its end. */
+/** One job of a scheduler: its next run, mutual exclusion of its runs, and its end. */
 import type { ScheduledTask } from 'node-cron';
 import { deadline } from '../apimachinery/index.ts';
 import { formatSchedule, type Schedule, taskOf } from './schedule.ts';
 
 export interface Job {
-  /** Lower case with dashes: the label of its metrics, and its name in the journal. */
+  /** Lower case with dashes: its name in metrics and in the journal. */
   readonly name: string;
   /** Undefined: it does not run. */
   readonly schedule: Schedule | undefined;
-  /** A time that passes while the daemon is stopped is made up for after the start. */
+  /** True: a time that passes while the daemon is stopped is made up for after the start. */
   readonly isMadeUp?: boolean;
-  /** Rejects when it fails, and when the signal ended it early. */
+  /** Rejects when it fails, and when the signal ends it early. */
   run(signal: AbortSignal): Promise<unknown> | undefined;
 }
 
-/** `skipped`: the run before had not ended, or the window had; `interrupted`: its window, or the daemon, ended. */
+/**
+ * `skipped`: the previous run was still active, or the window had ended; `interrupted`: its window,
+ * or the daemon, ended.
+ */
 export type RunResult = 'succeeded' | 'failed' | 'skipped' | 'interrupted';
 
 /** Entry of a job in the journal. */
 export interface JobRecord {
-  /** As `formatSchedule` writes it: a time of another schedule does not count. */
+  /** In the format of `formatSchedule`: a time of another schedule is ignored. */
   readonly schedule: string;
   /** Next time, in RFC 3339. */
   readonly next: string;
@@ -38,7 +41,7 @@ export interface JobLogger {
   error(fields: object, message: string): void;
 }
 
-/** Receives what becomes of jobs. */
+/** Receives results and next times of jobs. */
 export interface JobObserver {
   ran(name: string, result: RunResult, seconds: number): void;
   /** Undefined: it is not scheduled. */
@@ -49,7 +52,7 @@ export interface ScheduledJobOptions {
   readonly job: Job;
   readonly observer: JobObserver;
   readonly logger: JobLogger;
-  /** Resolves when the record is kept, or cannot be. Never rejects. */
+  /** Resolves when the record is stored, or cannot be. Never rejects. */
   keep(record: JobRecord): Promise<void>;
 }
 
@@ -65,7 +68,7 @@ export class ScheduledJob {
     this.#options = options;
   }
 
-  /** Replaces the schedule. A run under way goes on, and a time that was missed is made up for. */
+  /** Replaces the schedule. A current run continues, and a missed time is made up for. */
   schedule(schedule: Schedule | undefined, record?: JobRecord): void {
     void this.#task?.destroy();
     this.#task = undefined;
@@ -80,7 +83,7 @@ export class ScheduledJob {
     else void this.#run(missed);
   }
 
-  /** Resolves when it has ended; a run under way is interrupted. */
+  /** Resolves when the job has ended; a current run is interrupted. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     void this.#task?.destroy();
@@ -89,7 +92,7 @@ export class ScheduledJob {
     this.#options.observer.next(this.#options.job.name, undefined);
   }
 
-  /** The newest time that has passed without a run; undefined: none has. */
+  /** The newest time that has passed without a run; undefined: none. */
   #missed({ schedule: of, next }: JobRecord): Date | undefined {
     const due = Date.parse(next);
     const schedule = this.#schedule;
@@ -101,7 +104,7 @@ export class ScheduledJob {
     return newest.getTime() >= due ? newest : undefined;
   }
 
-  /** Milliseconds that a run of this time may still take. */
+  /** Remaining milliseconds for a run of this time. */
   #restMs(time: Date): number {
     const { window } = this.#schedule ?? {};
     if (window === undefined) return Number.POSITIVE_INFINITY;
@@ -120,7 +123,7 @@ export class ScheduledJob {
   }
 
   async #attempt(time: Date): Promise<void> {
-    // Before the run: one that ends the process is not repeated by each start.
+    // Before the run, so that a run that ends the process is not repeated at each start.
     await this.#note();
     const { job } = this.#options;
     // The window may have ended while the record was written.
@@ -151,7 +154,7 @@ export class ScheduledJob {
     else logger.warn(fields, 'A scheduled job did not end within its window: make it longer');
   }
 
-  /** Keeps when it runs next: at the time given, or the one that follows from its schedule. */
+  /** Stores the next time: the given one, or the next of its schedule. */
   async #note(time?: Date): Promise<void> {
     const { job, observer, keep } = this.#options;
     const next = time ?? this.#task?.getNextRun() ?? undefined;

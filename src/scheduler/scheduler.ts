@@ -1,5 +1,5 @@
 /**
- * Runs the jobs of a table at their times, each at most once at a time. A job that fails is logged and
+ * Runs the jobs of a table at their times, each at most once at a time. A failed job is logged and
  * counted, and runs again at its next time.
  */
 import { Mutex } from '../concurrency/index.ts';
@@ -12,9 +12,9 @@ import {
   ScheduledJob,
 } from './scheduled-job.ts';
 
-/** Records of jobs by name, which outlive the process. */
+/** Records of jobs by name, which survive a restart. */
 export interface Journal {
-  /** Never rejects: what cannot be read is as good as empty. */
+  /** Never rejects: an unreadable journal is empty. */
   read(): Promise<Readonly<Record<string, JobRecord>>>;
   write(records: Readonly<Record<string, JobRecord>>): Promise<void>;
 }
@@ -44,18 +44,18 @@ export class Scheduler {
     );
   }
 
-  /** Makes up for what was missed, and runs every job at its times from now on. */
+  /** Makes up for missed times, and runs every job at its times from now on. */
   async start(): Promise<void> {
     this.#records = (await this.#options.journal?.read()) ?? {};
     for (const { name, schedule } of this.#options.jobs) this.reschedule(name, schedule);
   }
 
-  /** Replaces the schedule of a job. Undefined: it does not run any more. */
+  /** Replaces the schedule of a job. Undefined: it no longer runs. */
   reschedule(name: string, schedule: Schedule | undefined): void {
     this.#jobs.get(name)?.schedule(schedule, this.#records[name]);
   }
 
-  /** Interrupts what runs. Resolves when all of it has ended. */
+  /** Interrupts current runs. Resolves when all have ended. */
   async stop(): Promise<void> {
     await Promise.all([...this.#jobs.values()].map((job) => job.stop()));
     await this.#writes.idle();

@@ -1,6 +1,6 @@
 /**
- * One trial instead of many failures, for one store and namespace. It never gives up: a store that
- * comes back after a week is asked again.
+ * Circuit breaker for one store and namespace: one trial request instead of many failures. It never
+ * gives up: a store that returns after a week is tried again.
  */
 
 import type { Clock } from '../apimachinery/index.ts';
@@ -12,7 +12,7 @@ const LONGEST_IN_INTERVALS = 5;
 
 export interface BreakerOptions {
   readonly clock: Clock;
-  /** How often the store is asked when all is well. */
+  /** Normal interval between requests. */
   readonly intervalMs: number;
   /** Between 0 and 1. */
   readonly random?: () => number;
@@ -32,12 +32,14 @@ export class Breaker {
     return this.#failures > 0;
   }
 
-  /** How long nobody may ask, in milliseconds; a question only. */
+  /** Remaining delay in milliseconds, without reserving a trial. */
   get remaining(): number {
     return this.#failures === 0 ? 0 : Math.max(0, this.#closedUntil - this.#options.clock.now());
   }
 
-  /** How long nobody may ask, in milliseconds; 0: one may, and must report. */
+  /**
+   * Remaining delay in milliseconds; 0: the caller may send a request, and must report its result.
+   */
   wait(): number {
     if (this.#failures === 0) return 0;
     const left = this.#closedUntil - this.#options.clock.now();
@@ -52,7 +54,7 @@ export class Breaker {
     this.#isTrying = false;
   }
 
-  /** `retryAfterMs`: what the store itself asked for; taken as the least. */
+  /** `retryAfterMs`: minimum delay that the store asked for. */
   failed(retryAfterMs = 0): void {
     const { clock, intervalMs, random = Math.random } = this.#options;
     this.#isTrying = false;

@@ -1,7 +1,7 @@
 /**
- * Requests to one store in one namespace: headers, the token, redirects, the breaker, and what a
- * status means. Answers are never quoted in errors, only known phrases of theirs are recognised:
- * what a store says may repeat what it was sent.
+ * Requests to one store in one namespace: headers, the token, redirects, the circuit breaker, and
+ * the meaning of a status. Errors never quote answers and only recognise known phrases, since a
+ * store may repeat the request.
  */
 import { StoreError } from '../secrets-merge/index.ts';
 import { Breaker, type BreakerOptions } from './breaker.ts';
@@ -15,8 +15,8 @@ import {
 export interface ClientOptions extends BreakerOptions {
   readonly transport: Transport;
   /**
-   * Read for each request, and again after a 403. Undefined: there is none. `refused`: the token
-   * that the store does not know any more; where another one can be had, it is to be another one.
+   * Called for each request, and again after a 403. Undefined: none. `refused`: a token that the
+   * store no longer accepts; return another one if possible.
    */
   readonly token: (refused?: string) => Promise<string | undefined>;
   readonly namespace?: string;
@@ -24,13 +24,13 @@ export interface ClientOptions extends BreakerOptions {
 
 export interface Call {
   readonly method: StoreRequest['method'];
-  /** Below `/v1/`, encoded. */
+  /** Relative to `/v1/`, encoded. */
   readonly path: string;
   readonly body?: string;
   readonly contentType?: string;
 }
 
-/** CAS answers are no errors: the caller reads again. */
+/** Check-and-set failures are not errors: the caller reads again. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -57,12 +57,12 @@ export class StoreClient {
     return !this.#breaker.isOpen;
   }
 
-  /** How long the store is left alone after failures, in milliseconds; 0: it may be asked. */
+  /** Milliseconds until the next request may be sent; 0: now. */
   get pauseMs(): number {
     return this.#breaker.remaining;
   }
 
-  /** Lets the next request be a trial, whatever failed before: something is different now. */
+  /** Allows a trial request now, whatever failed before. */
   tryAgain(): void {
     this.#breaker.succeeded();
   }
@@ -80,12 +80,12 @@ export class StoreClient {
     return await this.#guarded(() => this.#authorized(call));
   }
 
-  /** Sees to it that there is a token other than the refused one. Rejects with `StoreError`. */
+  /** Makes sure that there is a token other than the refused one. Rejects with `StoreError`. */
   async authenticate(refused?: string): Promise<void> {
     await this.#guarded(() => this.#identity(refused));
   }
 
-  /** For logins. Whether the store is left alone for a while is the question of who needs the token. */
+  /** For logins. The circuit breaker applies to the request that needs the token. */
   async callWithoutToken(call: Call): Promise<Answer> {
     const identity = { token: undefined, namespace: this.namespace };
     return this.#judge(await this.#exchange(call, identity), call);
@@ -112,7 +112,7 @@ export class StoreClient {
     }
   }
 
-  /** The namespace left out; for questions about the store as a whole. */
+  /** Without the namespace; for requests about the whole store. */
   async callRoot(call: Call): Promise<Answer> {
     const token = await this.#options.token();
     return this.#judge(await this.#exchange(call, { token }), call);
@@ -132,7 +132,7 @@ export class StoreClient {
     throw await this.#refused(call, now);
   }
 
-  /** Another token than the one that was refused. Rejects with the refusal where there is none. */
+  /** Returns another token than the refused one. Rejects with the refusal if there is none. */
   async #successor(call: Call, used: Identity): Promise<Identity> {
     const now = await this.#identity();
     if (now.token !== used.token) return now;
@@ -149,12 +149,12 @@ export class StoreClient {
     throw this.#error('TokenMissing', 'needs a token, and there is none');
   }
 
-  /** A token that is dead, or one that may not do this here. */
+  /** Distinguishes an invalid token from a missing capability. */
   async #refused({ method, path }: Call, as: Identity): Promise<StoreError> {
     const self: Call = { method: 'GET', path: 'auth/token/lookup-self' };
     const lookup = await this.#exchange(self, as);
     // A token without the default policy can neither look itself up nor ask for its capabilities,
-    // and lives all the same: a policy refuses it then, in other words.
+    // and is still valid: the store words that refusal differently.
     if (lookup.status === 200 || isOfPolicy(lookup)) {
       return this.#error(
         'Forbidden',
@@ -191,7 +191,7 @@ export class StoreClient {
       if (response.status !== 307 && response.status !== 308) return response;
       const target = new URL(response.headers['location'] ?? '', transport.origin);
       if (target.origin !== transport.origin || !target.pathname.startsWith(root)) {
-        // The token would go along. Another path of the same host may be another service.
+        // The redirect would get the token. Another path of the same host may be another service.
         const [base = ''] = target.pathname.split('/v1/');
         const address = target.origin + base;
         throw this.#error('Redirected', `redirects to ${address}; set that as the address`);
@@ -248,7 +248,9 @@ class Postponed extends StoreError {
   }
 }
 
-/** How OpenBao and Vault word that a policy lacks something; of dead tokens they say less or more. */
+/**
+ * Wording of OpenBao and Vault for a missing capability; for invalid tokens they use other texts.
+ */
 function isOfPolicy({ status, text }: StoreResponse): boolean {
   const isPolicy = text.includes('1 error occurred') || text.includes('preflight capability check');
   return status === 403 && isPolicy && !/(bad|invalid) token/.test(text);
@@ -273,7 +275,7 @@ const MEANINGS: readonly Meaning[] = [
     says: ['Sealed', 'is sealed'],
   },
   {
-    // OpenBao 2.4 says only that it cannot parse the body, which is valid JSON.
+    // OpenBao 2.4 only reports that it cannot parse the body, which is valid JSON.
     is: (status, text) =>
       status === 400 && /exceeded maximum number of strings|error parsing JSON/.test(text),
     says: ['TooLarge', 'finds too many strings in the request'],
@@ -289,7 +291,7 @@ const MEANINGS: readonly Meaning[] = [
   },
 ];
 
-/** Failures that every request would meet. */
+/** Failures that every request would have. */
 const STORE_WIDE = new Set([
   'Unreachable',
   'Sealed',
@@ -305,7 +307,7 @@ const STORE_WIDE = new Set([
   'NamespaceMissing',
 ]);
 
-/** Whether a failure is one of the store as a whole, so that asking for something else is no use. */
+/** True if a failure concerns the whole store, so that other requests would fail too. */
 export function isStoreWide(error: unknown): error is StoreError {
   return (
     error instanceof StoreError && (STORE_WIDE.has(error.reason) || error.reason === 'Unavailable')
@@ -315,7 +317,7 @@ export function isStoreWide(error: unknown): error is StoreError {
 const NEVER_DONE = new Set(['Sealed', 'NotInitialized', 'TooLarge']);
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000;
 
-/** RFC 9110 section 10.2.3: seconds or a date. Milliseconds; 0 where nothing is said. */
+/** Milliseconds from RFC 9110 section 10.2.3: seconds or a date; 0 if absent. */
 export function retryAfterMs({ headers }: StoreResponse, now: number): number {
   const value = headers['retry-after'];
   if (value === undefined) return 0;

@@ -1,4 +1,4 @@
-/** Public names of `secret-store-client/`: other folders import this file alone. */
+/** Public names of `secret-store-client/`. */
 export { isStoreWide, retryAfterMs, StoreClient } from './client.ts';
 export { kv1 } from './kv1.ts';
 export { kv2 } from './kv2.ts';

@@ -1,16 +1,16 @@
 /**
- * Members of an object inside a JSON text, each with the exact text of its value: `JSON.parse`
- * damages numbers above 2^53, and a secret may be one.
+ * Members of an object in a JSON text, each with the exact text of its value: `JSON.parse` damages
+ * numbers above 2^53, and a secret may be one.
  */
 
 export interface Member {
-  /** The exact text, spaces around it left out. */
+  /** The exact text, without surrounding spaces. */
   readonly text: string;
-  /** Where the value is a string: what it means. */
+  /** Decoded value, if it is a string. */
   readonly string?: string;
 }
 
-/** Undefined: there is no object at the path. Throws SyntaxError when the text is no JSON. */
+/** Undefined: there is no object at the path. Throws SyntaxError for invalid JSON. */
 export function membersAt(text: string, path: readonly string[]): Map<string, Member> | undefined {
   JSON.parse(text);
   let members = objectMembers(text);
@@ -18,7 +18,7 @@ export function membersAt(text: string, path: readonly string[]): Map<string, Me
   return members;
 }
 
-/** The text has been parsed before, so that only well-formed JSON gets here. */
+/** The text was parsed before, so that it is well-formed. */
 function objectMembers(text: string): Map<string, Member> | undefined {
   let at = skipSpace(text, 0);
   if (text[at] !== '{') return undefined;

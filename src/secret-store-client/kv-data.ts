@@ -1,4 +1,4 @@
-/** What KV v1 and v2 have in common: paths, the values of a secret, the body of a write. */
+/** Common parts of KV v1 and v2: paths, the values of a secret, the body of a write. */
 import {
   decodeFromStore,
   encodeForStore,
@@ -20,7 +20,7 @@ export interface KvData {
 
 const KEY = /^(?!\.$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 
-/** Each segment encoded. Throws `StoreError` for a path that the store could not serve. */
+/** Encodes each segment. Throws `StoreError` for a path that a store cannot hold. */
 export function encodePath(path: string): string {
   const segments = path.split('/');
   if (path.endsWith('.') || segments.some((part) => part === '' || part === '.' || part === '..')) {
@@ -30,7 +30,7 @@ export function encodePath(path: string): string {
   return segments.map((part) => encodeURIComponent(part)).join('/');
 }
 
-/** Throws `StoreError` when the answer is no JSON with an object there. */
+/** Throws `StoreError` if the answer has no JSON object at this path. */
 export function readMembers(answer: Answer, path: readonly string[], where: string): Members {
   const members = parsed(() => membersAt(answer.text, path));
   if (members !== undefined) return members;
@@ -48,7 +48,7 @@ export function readJson(answer: Answer, where: string): object {
   });
 }
 
-/** What the parser says is dropped: it quotes what it could not read. */
+/** Drops the error of the parser, which quotes its input. */
 function parsed<T>(parse: () => T): T | undefined {
   try {
     return parse();
@@ -72,7 +72,7 @@ export function dataOf(members: Members): KvData {
   return { values, typed, otherKeys };
 }
 
-/** All members after a change as JSON. What did not change keeps its exact text. */
+/** All members after a change as JSON. Unchanged members keep their exact text. */
 export function fullBody(members: Members, { set, remove }: Omit<StoreChange, 'seen'>): string {
   const texts = new Map([...members].map(([key, { text }]) => [key, text]));
   for (const key of remove) texts.delete(key);
@@ -91,9 +91,9 @@ function objectText(texts: ReadonlyMap<string, string>): string {
   return `{${[...texts].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
 }
 
-/** What Raft takes for one version. */
+/** Raft limit for one version. */
 const LARGEST_BODY = 1024 * 1024;
-/** Strings in one body, keys included, where nothing else is configured; a few are ours. */
+/** Default limit of strings in a body, keys included; some are for the envelope. */
 const MOST_STRINGS = 990;
 
 export function tooLarge(data: string): WriteOutcome | undefined {

@@ -1,6 +1,6 @@
 /**
- * One path of a KV v1 mount. There are no versions: a write is read, compared and written, and a
- * window remains in which somebody else's value is covered. Docs say so.
+ * One path of a KV v1 mount. Without versions, a write is read, compared and written. In the window
+ * between, it can overwrite a value of another writer; the docs say so.
  */
 import {
   type StoreChange,

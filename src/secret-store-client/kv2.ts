@@ -1,4 +1,7 @@
-/** One path of a KV v2 mount: versions, check-and-set, tombstones, our marker beside the values. */
+/**
+ * One path of a KV v2 mount: versions, check-and-set, tombstones, and the marker of this daemon
+ * beside the values.
+ */
 import {
   canonicalTime,
   type KeyHistory,
@@ -26,7 +29,7 @@ import { detectMount, type Mount } from './mount.ts';
 export interface KvPath {
   readonly client: StoreClient;
   readonly mount: Mount;
-  /** Below the mount, not encoded. */
+  /** Relative to the mount, not encoded. */
   readonly path: string;
 }
 
@@ -43,16 +46,16 @@ interface Health {
   readonly performance_standby?: boolean;
 }
 
-/** 200 in every state, so that the flags of the body count. */
+/** Answers 200 in every state, with the flags in the body. */
 const HEALTH = 'sys/health?standbyok=true&perfstandbyok=true&drsecondarycode=200';
 const OWNER = 'gitplane-owner';
 const VALUES = 'gitplane-values';
 const VERSION = 'gitplane-version';
 const MERGE_PATCH = 'application/merge-patch+json';
-/** What a mount keeps when nobody says how many. */
+/** Versions per key if nothing is configured. */
 const KEPT_VERSIONS = 10;
 
-/** `max_versions` of mounts. A mount is found anew in each cycle. */
+/** `max_versions` of mounts. A mount is detected again in each cycle. */
 const VERSIONS_OF_MOUNTS = new WeakMap<Mount, number>();
 
 export function kv2(options: KvPath): StoreSide {
@@ -84,7 +87,7 @@ class Kv2 implements StoreSide {
     if (answer.status === 404) return await this.#missing(answer);
     const body = readJson(answer, this.#where);
     const metadata = versionFields(body);
-    // Somebody wrote null in place of an object: there is a version, and nothing in it.
+    // A client wrote null instead of an object: a version without values.
     const isNull = metadata.version !== undefined && isOfNull(body);
     const members: Members = isNull
       ? new Map()
@@ -140,7 +143,7 @@ class Kv2 implements StoreSide {
         body: `{"options":{"cas":${cas}},"data":${data}}`,
         ...(isTyped && { contentType: MERGE_PATCH }),
       });
-      // A patch needs something to patch: it was removed meanwhile.
+      // The key to patch was removed meanwhile.
       return answer.isOutrun || answer.status === 404
         ? { is: 'outrun' }
         : this.#written(answer, cas);
@@ -158,7 +161,10 @@ class Kv2 implements StoreSide {
     await this.#client.call({ method: 'POST', path: this.#url('undelete'), body });
   }
 
-  /** Other owners' fields stay. Without the right to it the sync works, but for lost state. */
+  /**
+   * Keeps fields of other owners. Without this capability the sync works, but cannot recover from
+   * lost state.
+   */
   async mark({ owner, whole, version }: Marker): Promise<void> {
     const fields = { [OWNER]: owner, [VALUES]: whole, [VERSION]: String(version) };
     const body = JSON.stringify({ custom_metadata: fields });
@@ -185,7 +191,7 @@ class Kv2 implements StoreSide {
     return `${encodePath(this.#mount.path.slice(0, -1))}/${part}/${this.#path}`;
   }
 
-  /** A tombstone has a body; for anything else the mount is asked whether it is still the same. */
+  /** A tombstone has a body; otherwise the mount is checked again. */
   async #missing(answer: Answer): Promise<StoreRead> {
     const body = readJson(answer, this.#where);
     const metadata = versionFields(body);
@@ -195,7 +201,7 @@ class Kv2 implements StoreSide {
     throw new StoreError(`${this.#where} is on a mount of KV v1`, { reason: 'WrongEngine' });
   }
 
-  /** 204 is what KV v1 says, which has stored the envelope as if it were the secret. */
+  /** 204 comes from KV v1, which has stored the envelope as the secret. */
   #written(answer: Answer, cas: number): WriteOutcome {
     const { data } = (answer.text === '' ? {} : readJson(answer, this.#where)) as {
       data?: VersionFields;

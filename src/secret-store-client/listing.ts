@@ -1,17 +1,17 @@
 /**
- * The newest versions of all keys of a folder in one answer, where the store can give one (OpenBao
- * since 2.2). A listing only ever saves reading: a key that is not in it may be there all the same,
- * since listings can be filtered and come from nodes that lag behind.
+ * The newest versions of all keys in a folder in one answer, if the store supports it (OpenBao
+ * since 2.2). A listing only saves reads: a key that is missing from it may exist, since listings
+ * can be filtered, or come from nodes that lag behind.
  */
 import { canonicalTime, StoreError, type StoreVersion } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { encodePath, readJson } from './kv-data.ts';
 import type { Mount } from './mount.ts';
 
-/** Newest versions that are live, by the name of the key in the folder. */
+/** Newest live versions, by the name of the key in the folder. */
 export type Listing = ReadonlyMap<string, StoreVersion>;
 
-/** Entries of one folder, by their names there. */
+/** Entries of one folder, by name. */
 export interface FolderList {
   /** Keys that may be live. */
   readonly keys: readonly string[];
@@ -38,8 +38,8 @@ interface Page {
 }
 
 /**
- * `folder`: below the mount, empty for its top. Undefined: the store has no such listing, or none
- * for this token. Rejects with `StoreError` when the store as a whole does not answer.
+ * `folder`: relative to the mount, empty for its root. Undefined: the store has no such listing, or
+ * not for this token. Rejects with `StoreError` when the whole store does not answer.
  */
 export async function listVersions(
   client: StoreClient,
@@ -50,8 +50,9 @@ export async function listVersions(
 }
 
 /**
- * Keys and folders of a folder; `isDetailed`: the store may have listings of versions, which leave out what is
- * deleted. Empty as well where there is no such folder. Rejects with `StoreError`, also where the token may not list.
+ * Keys and folders in a folder; `isDetailed`: the store may have version listings, which leave out
+ * deleted keys. Also empty for a missing folder. Rejects with `StoreError`, also if the token may
+ * not list.
  */
 export async function listFolder(
   client: StoreClient,
@@ -64,7 +65,7 @@ export async function listFolder(
       return { keys: [...listed.versions.keys()], folders: listed.folders, isDetailed: true };
     }
   }
-  // A store that knows no pages may give the same names twice.
+  // A store without paging may return the same names twice.
   const found = new Set<string>();
   const path = folderPath(mount, folder, mount.version === 2 ? 'metadata/' : '');
   for await (const { keys = [] } of pages((query) => plainPage(client, path + query))) {
@@ -105,7 +106,7 @@ async function detailed(
   return isFirst ? undefined : { versions, folders };
 }
 
-/** Nothing where the first page is undefined. */
+/** Empty if the first page is undefined. */
 async function* pages(
   ask: (query: string) => Promise<PageData | undefined>,
 ): AsyncGenerator<PageData> {
@@ -117,13 +118,13 @@ async function* pages(
     yield data;
     const { keys = [] } = data;
     const last = keys.at(-1) ?? '';
-    // A store that knows no pages gives everything at once.
+    // A store without paging returns everything at once.
     if (keys.length !== PAGE || last === after) return;
     after = last;
   }
 }
 
-/** A folder that is not there is empty. */
+/** A missing folder is empty. */
 async function plainPage(client: StoreClient, path: string): Promise<PageData | undefined> {
   const answer = await client.call({ method: 'GET', path });
   return answer.status === 200 ? (readJson(answer, 'A list of keys') as Page).data : undefined;

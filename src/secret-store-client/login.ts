@@ -1,6 +1,6 @@
 /**
- * Logins at the auth methods of a store, and the token that a login gives: renewed before it ends,
- * replaced by another login where it cannot be, and revoked when it is needed no more.
+ * Logins at the auth methods of a store, and the token of a login: renewed before it expires,
+ * replaced by another login if it cannot be renewed, and revoked at the end.
  */
 import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
@@ -8,18 +8,18 @@ import { readJson } from './kv-data.ts';
 import { RenewalTimer, renewToken } from './token.ts';
 
 export interface Login {
-  /** As people call it, for messages: `AppRole at auth/approle`. */
+  /** Display name for messages: `AppRole at auth/approle`. */
   readonly name: string;
-  /** Below `/v1/`, encoded. */
+  /** Relative to `/v1/`, encoded. */
   readonly path: string;
   /** Fields of the request, read for each login. Throws `StoreError`. */
   readonly fields: () => Readonly<Record<string, string>>;
 }
 
-/** A token that a login gave. */
+/** The token of a login. */
 interface Lease {
   readonly token: string;
-  /** Seconds; 0: it does not end. */
+  /** Seconds; 0: it does not expire. */
   readonly ttl: number;
   readonly isRenewable: boolean;
 }
@@ -29,12 +29,14 @@ export interface LoginSessionOptions {
   readonly client: StoreClient;
   /** Revokes a token, within a time limit; never rejects. */
   readonly revoke: (token: string, withinMs?: number) => Promise<void>;
-  /** Called with errors of renewals, which are tried again. */
+  /** Called with errors of renewals, which are retried. */
   readonly onFailure: (error: unknown) => void;
   readonly random?: (() => number) | undefined;
 }
 
-/** A renewal that gives less than this share of the first time nears the longest life of the token. */
+/**
+ * A renewal of less than this share of the first lifetime nears the maximum lifetime of the token.
+ */
 const LEAST_SHARE = 1 / 3;
 
 export class LoginSession {
@@ -51,12 +53,12 @@ export class LoginSession {
   }
 
   /**
-   * The token of the session. Logs in where there is none yet, and where the store refuses the one
-   * that there is (`refused`). Rejects with `StoreError`.
+   * The token of the session. Logs in if there is none, or if the store no longer accepts the
+   * current one (`refused`). Rejects with `StoreError`.
    */
   async token(refused?: string): Promise<string> {
     if (this.#isClosed) {
-      // A login now would leave a token behind.
+      // A login now would leave an unrevoked token.
       throw new StoreError('The session at the secret store has ended', { reason: 'Reconfigured' });
     }
     if (this.#lease !== undefined && this.#lease.token !== refused) return this.#lease.token;
@@ -87,7 +89,7 @@ export class LoginSession {
     return lease;
   }
 
-  /** Seconds that the token has now, which may be another one. */
+  /** Remaining seconds of the token, which may be a new one. */
   async #renew(): Promise<number> {
     const { client, revoke } = this.#options;
     const before = this.#lease;
@@ -103,10 +105,10 @@ export class LoginSession {
   }
 }
 
-/** Answers of a store that takes no such login, or has no such method. */
+/** Reasons of a store that refuses the login, or has no such method. */
 const REFUSALS = new Set(['Rejected', 'WrongEngine']);
 
-/** The store answered that this token is not renewed any more. */
+/** The store answered that this token is no longer renewable. */
 function endedAsZero(error: unknown): number {
   const isAnswer = error instanceof StoreError && /^(Forbidden|Rejected)$/.test(error.reason);
   if (isAnswer) return 0;

@@ -1,13 +1,13 @@
-/** Which engine is mounted where, asked of the store itself. */
+/** Detects the engine of a mount from the answers of the store. */
 import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { encodePath, readJson } from './kv-data.ts';
 
 export interface Mount {
-  /** With its slash at the end; what was asked for may have been longer. */
+  /** With its trailing slash; the requested path may have been longer. */
   readonly path: string;
   readonly version: 1 | 2;
-  /** Another one means that the mount was made anew. */
+  /** Changes when the mount is created again. */
   readonly uuid?: string;
 }
 
@@ -20,7 +20,7 @@ interface MountAnswer {
   };
 }
 
-/** Rejects with `StoreError` when nothing there is a KV engine that the token can use. */
+/** Rejects with `StoreError` if the mount is not a KV engine that the token can use. */
 export async function detectMount(client: StoreClient, mount: string): Promise<Mount> {
   const path = `sys/internal/ui/mounts/${encodePath(trimmed(mount))}`;
   const answer = await client.call({ method: 'GET', path }).catch((error: unknown) => {
@@ -48,9 +48,9 @@ export async function detectMount(client: StoreClient, mount: string): Promise<M
 }
 
 /**
- * Servers from before Vault 0.10 cannot be asked, and have KV v1 only. Any other 404 comes from a
- * namespace that is not there, or from something that is no store: to take that for an empty mount
- * would read as if every secret had been deleted.
+ * Servers before Vault 0.10 do not support the request, and have only KV v1. Any other 404 comes
+ * from a missing namespace, or from a server that is not a store: taking it for an empty mount
+ * would look as if every secret had been deleted.
  */
 async function mountOfOldServer(client: StoreClient, path: string): Promise<Mount> {
   const health = await client.callRoot({ method: 'GET', path: HEALTH });
@@ -62,7 +62,7 @@ async function mountOfOldServer(client: StoreClient, path: string): Promise<Moun
   throw new StoreError(message, { reason: 'MountMissing' });
 }
 
-/** Answers 200 in whatever state the store is. */
+/** Answers 200 in every state of the store. */
 const HEALTH =
   'sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200';
 const OLD_SERVER = /^v?0\.\d\./;
@@ -77,8 +77,8 @@ function versionOf(text: string): string | undefined {
 }
 
 /**
- * Editions without namespaces ignore the header, and would quietly read and write the root. Rejects
- * with `StoreError` when the mount is the same one with and without the namespace.
+ * Editions without namespaces ignore the header, and would silently use the root. Rejects with
+ * `StoreError` when the mount is the same with and without the namespace.
  */
 export async function checkNamespace(client: StoreClient, mount: Mount): Promise<void> {
   const { namespace = '' } = client;

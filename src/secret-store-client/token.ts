@@ -1,15 +1,15 @@
-/** The token of a store: what it is good for, and its renewal. */
+/** The token of a store: its properties, and its renewal. */
 import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { readJson } from './kv-data.ts';
 
 export interface TokenFacts {
-  /** Seconds left; 0 for a token that does not end. */
+  /** Remaining seconds; 0 for a token that does not expire. */
   readonly ttl: number;
-  /** What it had when it was last renewed, where the store says so. */
+  /** Lifetime after the last renewal, if the store reports it. */
   readonly fullTtl: number;
   readonly isRenewable: boolean;
-  /** Sentences for a condition. */
+  /** Messages for a condition. */
   readonly warnings: readonly string[];
 }
 
@@ -55,7 +55,7 @@ function warningsOf(fields: LookupFields, fullTtl: number, isRenewable: boolean)
   return warnings;
 }
 
-/** Seconds that the token has now. */
+/** Returns the remaining seconds of the token. */
 export async function renewToken(client: StoreClient, fullTtl: number): Promise<number> {
   const body = JSON.stringify(fullTtl > 0 ? { increment: `${fullTtl}s` } : {});
   const answer = await client.call({ method: 'POST', path: 'auth/token/renew-self', body });
@@ -63,25 +63,25 @@ export async function renewToken(client: StoreClient, fullTtl: number): Promise<
   return auth?.lease_duration ?? 0;
 }
 
-/** When most of the time is over, and not all daemons at once. Milliseconds from now. */
+/** Milliseconds until the renewal: after most of the lifetime, with jitter between daemons. */
 export function renewalDelay(ttlSeconds: number, random: number): number {
   return ttlSeconds * 1000 * (2 / 3) * (0.9 + 0.1 * random);
 }
 
-/** Node takes no longer delay, and fires at once instead. */
+/** Longest delay of a Node timer; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SHORTEST_RETRY_MS = 1_000;
 const RETRY_SHARE = 0.1;
 
 export interface RenewalTimerOptions {
-  /** Resolves to the seconds that the token has then; 0: it does not end. */
+  /** Resolves to the new lifetime in seconds; 0: the token does not expire. */
   readonly renew: () => Promise<number>;
-  /** Called with what went wrong; it is tried again until the token ends, and after that. */
+  /** Called with errors; the renewal is retried, also after the token has expired. */
   readonly onFailure: (error: unknown) => void;
   readonly random?: (() => number) | undefined;
 }
 
-/** Renews when two thirds of the time of a token are over, for as long as it is not closed. */
+/** Renews a token after two thirds of its lifetime, until it is closed. */
 export class RenewalTimer {
   readonly #options: RenewalTimerOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -91,7 +91,7 @@ export class RenewalTimer {
     this.#options = options;
   }
 
-  /** Seconds that are left; 0: nothing is to be renewed. Replaces the plan of before. */
+  /** Schedules the renewal. `ttl`: remaining seconds; 0: no renewal. */
   plan(ttl: number): void {
     clearTimeout(this.#timer);
     const { random = Math.random } = this.#options;
@@ -129,7 +129,7 @@ export interface TokenKeeperOptions extends Omit<RenewalTimerOptions, 'renew'> {
   readonly onFacts: (facts: TokenFacts | undefined) => void;
 }
 
-/** Renews a token that was handed over, and never revokes it: it is not ours. */
+/** Renews a configured token, and never revokes it: it does not belong to this daemon. */
 export class TokenKeeper {
   readonly #options: TokenKeeperOptions;
   readonly #renewals: RenewalTimer;
@@ -141,7 +141,7 @@ export class TokenKeeper {
     this.#renewals = new RenewalTimer({ ...options, renew });
   }
 
-  /** Looks at the token and plans its renewal. Call again when the token was replaced. */
+  /** Looks up the token and schedules its renewal. Call again after the token was replaced. */
   async start(): Promise<void> {
     this.#renewals.plan(0);
     this.#options.onFacts(undefined);
@@ -149,7 +149,7 @@ export class TokenKeeper {
     this.#options.onFacts(facts);
     if (facts === undefined || !facts.isRenewable) return;
     this.#fullTtl = facts.fullTtl;
-    // The time that is left may be less than a whole life.
+    // The remaining time may be shorter than a full lifetime.
     this.#renewals.plan(facts.ttl);
   }
 

@@ -1,11 +1,14 @@
-/** One HTTP exchange with a store: bounded in time and size, follows nothing, trusts what it is told to. */
+/**
+ * HTTP client for a store: limited in time and size, follows no redirects, trusts only the
+ * configured authorities.
+ */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
 
 export interface StoreRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the root of the store, encoded, with its query. */
+  /** Path from the root of the store, encoded, with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -20,9 +23,9 @@ export interface StoreResponse {
 
 /** Rejects with `TransportError`. */
 export interface Transport {
-  /** Scheme, host and port, for messages and to judge redirects. */
+  /** Scheme, host and port, for messages and redirect checks. */
   readonly origin: string;
-  /** Path before `/v1/` in every request, without a slash at its end; absent: none. */
+  /** Path before `/v1/` in every request, without a trailing slash; absent: none. */
   readonly prefix?: string;
   send(request: StoreRequest): Promise<StoreResponse>;
   close(): void;
@@ -30,7 +33,7 @@ export interface Transport {
 
 export class TransportError extends Error {
   override readonly name = 'TransportError';
-  /** Whether the store may have done what it was asked for. */
+  /** True if the store may have executed the request. */
   readonly mayHaveHappened: boolean;
 
   constructor(message: string, mayHaveHappened: boolean, cause?: unknown) {
@@ -40,7 +43,7 @@ export class TransportError extends Error {
 }
 
 export interface TransportOptions {
-  /** `https://host:port`, with a path that goes before that of each request. */
+  /** `https://host:port`, perhaps with a path prefix. */
   readonly address: string;
   readonly tls?: TransportTls;
   readonly skipTLSVerify?: boolean;
@@ -48,7 +51,7 @@ export interface TransportOptions {
 }
 
 export interface TransportTls {
-  /** PEM of the authorities to trust in place of the usual ones. */
+  /** PEM of the authorities to trust instead of the default ones. */
   readonly ca?: string;
   /** PEM of the client certificate with its chain, and of its private key: both or none. */
   readonly cert?: string;
@@ -57,10 +60,10 @@ export interface TransportTls {
 
 const TIMEOUT_MS = 20_000;
 const CONNECTIONS = 8;
-/** A value has at most 1 MiB where stores keep it in Raft; escapes can make six of one byte. */
+/** A value in Raft has at most 1 MiB; JSON escapes can multiply its size by six. */
 const LARGEST_ANSWER = 8 * 1024 * 1024;
 
-/** Where nothing was sent: no connection, or nobody to trust at its other end. */
+/** Error codes before the request was sent: no connection, or an untrusted peer. */
 const BEFORE_SENDING =
   /^(ADDRESS_REFUSED|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|ERR_TLS_CERT_ALTNAME_INVALID)$/;
 
@@ -74,7 +77,7 @@ function remedyOf(code: string): string {
   return '; it takes no connection without a client certificate that it trusts (clientCertFile)';
 }
 
-/** Throws one sentence when the address is none. */
+/** Throws a one-sentence error for an invalid address. */
 export function httpTransport(options: TransportOptions): Transport {
   const { address, tls = {}, skipTLSVerify = false, timeoutMs = TIMEOUT_MS } = options;
   const url = URL.canParse(address) ? new URL(address) : undefined;

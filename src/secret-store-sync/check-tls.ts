@@ -1,10 +1,10 @@
-/** Check of the certificates and keys for the store; problems are told by the field that they come from. */
+/** Checks certificates and keys for the store; problems name the configuration field. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { rootsProblem } from '../kinds/index.ts';
 import type { TransportTls } from '../secret-store-client/index.ts';
 import { SettingsError } from './settings-error.ts';
 
-/** Throws `SettingsError`, which repeats nothing of them. */
+/** Throws `SettingsError`, whose message contains none of them. */
 export function checkTls({ ca, cert, key }: TransportTls, home: string): void {
   const refuse: Refuse = (fields, problem) => {
     throw new SettingsError('FileUnreadable', `${home}: ${fields} ${problem}`);

@@ -1,6 +1,6 @@
 /**
- * What became of a secret, in the words of its conditions: `Synced`, and `Stale` while the store
- * does not answer. Messages name keys, versions and commits, never a value.
+ * Conditions of a synced secret: `Synced`, and `Stale` while the store does not answer. Messages
+ * name keys, versions and commits, never a value.
  */
 import { type Condition, type JsonObject, rfc3339 } from '../apimachinery/index.ts';
 import type { SyncOutcome, SyncState } from '../secrets-merge/index.ts';
@@ -8,15 +8,15 @@ import type { SyncOutcome, SyncState } from '../secrets-merge/index.ts';
 export const SYNCED = 'Synced';
 export const STALE = 'Stale';
 
-/** How a secret stands, for the counts of reports and metrics. */
+/** Sync state of a secret, for the counts in reports and metrics. */
 export type Standing = 'synced' | 'differs' | 'held' | 'failed' | 'waiting' | 'stale';
 
-/** What a cycle found out about one secret. */
+/** Result of a cycle for one secret. */
 export type Finding =
   | { readonly is: 'outcome'; readonly outcome: SyncOutcome; readonly held: SyncState['held'] }
-  /** Of this secret alone. */
+  /** Only this secret is affected. */
   | { readonly is: 'failed'; readonly reason: string; readonly message: string }
-  /** The store as a whole. */
+  /** The whole store is affected. */
   | { readonly is: 'unavailable'; readonly reason: string; readonly message: string }
   | { readonly is: 'disabled' };
 
@@ -26,8 +26,8 @@ export type ReportedCondition = Pick<
 >;
 
 /**
- * Undefined: nothing is known yet, and the condition of before stays. `isInForce`: the store that the
- * findings are about answered its present configuration; without that no earlier success counts.
+ * Undefined: nothing is known yet, and the previous condition stays. `isInForce`: the store has
+ * answered with the current configuration; otherwise an earlier success does not count.
  */
 export function syncedCondition(
   finding: Finding,
@@ -115,7 +115,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   TooLarge: 'Larger than the store takes',
 };
 
-/** Where a choice between two values settles nothing. */
+/** Remedies where a choice between two values does not help. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ForeignOwner: 'Remove the field from custom_metadata, or only pull',
   UnsupportedValue: 'Write them as text in the store, or give the token the capability "patch"',
@@ -141,7 +141,7 @@ export function staleCondition(
   return { type: STALE, status: 'True', severity: 'Warning', reason, message: text };
 }
 
-/** The status with what is to be told, and without what is over; undefined: it says so already. */
+/** The status with the conditions set and removed; undefined: unchanged. */
 export function withConditions(
   status: JsonObject | undefined,
   change: { readonly set: readonly ReportedCondition[]; readonly remove: readonly string[] },

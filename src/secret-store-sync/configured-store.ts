@@ -1,6 +1,6 @@
 /**
- * The connection that the configuration asks for. It is the only one that is used: where it cannot be
- * made there is none, and the connection of an earlier configuration asks the store nothing more.
+ * The connection that the configuration describes. No other is used: if it cannot be made, there is
+ * none, and the connection of an earlier configuration sends no more requests.
  */
 import { resolve, sep } from 'node:path';
 import type { ObjectKey } from '../apimachinery/index.ts';
@@ -24,18 +24,18 @@ import {
 import { SettingsError } from './settings-error.ts';
 
 export interface ConfiguredStoreOptions {
-  /** The block of the store in the configuration, as in `secretStore`. */
+  /** Configuration block of the store, such as `secretStore`. */
   readonly home: string;
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
-  /** The block in force; read for each request. */
+  /** The current configuration block; read for each request. */
   readonly configuration: () => SecretStoreConfig | undefined;
-  /** Variables that the configuration of the store names and the environment lacks, in a sentence. */
+  /** Message about environment variables that the configuration names and that are not set. */
   readonly missingVariables?: () => string | undefined;
   readonly environment: Environment;
   /** Folders with files that the configuration may use as credentials. */
   readonly credentialFolders?: readonly string[];
-  /** Of the watch of files; absent: the defaults. */
+  /** Timing of the file watch; absent: the defaults. */
   readonly fileTimes?: WatchTimes;
 }
 
@@ -47,7 +47,7 @@ export interface StoreProblem {
 
 export interface Followed {
   readonly connection: StoreConnection | undefined;
-  /** Why the configured store cannot be used. */
+  /** Reason why the configured store cannot be used. */
   readonly problem: StoreProblem | undefined;
 }
 
@@ -66,18 +66,18 @@ export class ConfiguredStore {
     this.secrets = { group, kind: options.kinds.byPlural(group, 'sharedsecrets')?.kind ?? '' };
   }
 
-  /** Settings of the newest `follow`. */
+  /** Settings of the last `follow`. */
   get current(): StoreSettings | undefined {
     return this.#current;
   }
 
-  /** True if the configuration reads a credential in the object. */
+  /** True if the configuration reads a credential from this object. */
   refersTo({ namespace, name }: ObjectKey): boolean {
     const { enabled, auth = {} } = this.#options.configuration() ?? {};
     return enabled === true && namespace === TOKEN_NAMESPACE && loginSecrets(auth).includes(name);
   }
 
-  /** The token as it is configured now; undefined as well where a login gives one. */
+  /** The configured token; undefined if a login provides one. */
   token(): string | undefined {
     const { environment } = this.#options;
     const settings = this.#settings();
@@ -104,13 +104,13 @@ export class ConfiguredStore {
     return this.#files.text(field, path);
   }
 
-  /** True if the configuration of this moment asks for a connection of these settings. */
+  /** True if the current configuration describes a connection with these settings. */
   asksFor(settings: StoreSettings): boolean {
     const now = this.#settings();
     return now !== undefined && connectionOf(now) === connectionOf(settings);
   }
 
-  /** The connection to use from now on, which may be the one in use. */
+  /** The connection to use from now on, which may be the current one. */
   follow(
     inUse: StoreConnection | undefined,
     connect: (settings: StoreSettings) => StoreConnection,
@@ -139,7 +139,7 @@ export class ConfiguredStore {
     this.#files.close();
   }
 
-  /** Undefined as well where they cannot be read: `follow` says why. */
+  /** Undefined also if they cannot be read: `follow` reports the reason. */
   #settings(): StoreSettings | undefined {
     try {
       return this.#read();
@@ -160,12 +160,12 @@ export class ConfiguredStore {
   }
 
   /**
-   * Who writes the configuration administers the platform, not its machine: a file that is sent to a
-   * store, or signs for it, has to be in a folder that the operator named.
+   * The author of the configuration administers the platform, not its machine. So a file that is
+   * sent to a store, or signs for it, must be in a folder that the operator has named.
    */
   #assertMayRead(field: string, path: string): void {
     const { home } = this.#options;
-    // Variables of the environment are the operator's own words.
+    // Environment variables are set by the operator.
     const isCredential = field === `${home}.clientKeyFile` || field.startsWith(`${home}.auth.`);
     if (!isCredential) return;
     const folders = [...CREDENTIAL_FOLDERS, ...(this.#options.credentialFolders ?? [])];
@@ -183,14 +183,14 @@ export class ConfiguredStore {
   }
 }
 
-/** Where container platforms mount secrets. */
+/** Folders where container platforms mount secrets. */
 const CREDENTIAL_FOLDERS = ['/run/secrets', '/var/run/secrets'];
 
 function refused(reason: StoreProblem['reason'], why: string): Followed {
   return { connection: undefined, problem: { reason, message: why } };
 }
 
-/** Only sentences of ours: others may quote what they were given. */
+/** Only messages of this code: others may quote their input. */
 function message(error: unknown): string {
   const text = error instanceof Error ? error.message : '';
   return text.startsWith('The address of the secret store') ? text : 'An internal error';

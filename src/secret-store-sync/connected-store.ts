@@ -1,6 +1,6 @@
 /**
- * The connection that is configured and its state: why there is none, whether the store answers and
- * has answered it before, and how long it is to be left alone.
+ * The configured connection and its state: the reason why there is none, whether the store answers,
+ * and the delay before the next request.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, ObjectKey } from '../apimachinery/index.ts';
@@ -26,24 +26,27 @@ export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
   readonly random?: () => number;
   /** Absent: HTTP. */
   readonly transport?: (address: string) => Transport;
-  /** Of the pace of requests; absent: the clock of the system. */
+  /** Clock of the request pace; absent: the system clock. */
   readonly timing?: Timing;
-  /** Called before every request; throws where this process must not act any more. */
+  /** Called before every request; throws if this process must not act any more. */
   readonly assertMayAct?: (() => void) | undefined;
-  /** Called with why the configured store is not in use, for the status of the Config; undefined: it is. */
+  /**
+   * Reports the reason why the configured store is not in use, for the status of the Config;
+   * undefined: it is in use.
+   */
   readonly notInForce?: ((why: string | undefined) => void) | undefined;
   /** Name of the store, for logs and metrics. */
   readonly name: string;
 }
 
-/** Reasons that are about the token, whatever the store answered before. */
+/** Reasons that concern the token, whatever the store answered before. */
 const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'FileUnreadable']);
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
 const REFUSAL_TOLD_MS = 60 * 60_000;
 const LONGEST_GOODBYE_MS = 5_000;
-/** So that many daemons do not ask as one. */
+/** Spreads the requests of many daemons. */
 const JITTER = 0.1;
 
 export class ConnectedStore {
@@ -53,15 +56,15 @@ export class ConnectedStore {
   #problem: StoreProblem | undefined;
   #outage: Outage | undefined;
   #requests = 0;
-  /** The newest token, and whether the store has answered this connection with it. */
+  /** The newest token; `#hasAnswered`: the store has answered this connection with it. */
   #token: string | undefined;
   #hasAnswered = false;
   #toldNotInForce: string | undefined;
-  /** Connections that are not configured any more, whose tokens are being revoked. */
+  /** Former connections whose tokens are being revoked. */
   readonly #leaving = new Set<Promise<unknown>>();
   #refusalToldAt = Number.NEGATIVE_INFINITY;
 
-  /** `changed` is called when the same configuration means something else. */
+  /** `changed` is called when files or secrets behind the same configuration change. */
   constructor(options: ConnectedStoreOptions, changed: () => void) {
     this.#options = options;
     this.#configured = new ConfiguredStore(options, changed);
@@ -77,12 +80,12 @@ export class ConnectedStore {
     return this.#outage;
   }
 
-  /** Why there is no connection although one is configured. */
+  /** Reason why there is no connection although one is configured. */
   get problem(): StoreProblem | undefined {
     return this.#problem;
   }
 
-  /** Why the configured store is not in use; undefined: it is, or none is configured. */
+  /** Reason why the configured store is not in use; undefined: it is, or none is configured. */
   get notInForce(): string | undefined {
     if (this.#problem !== undefined) return this.#problem.message;
     const isOfToken = OF_TOKENS.has(this.#outage?.reason ?? '');
@@ -94,12 +97,12 @@ export class ConnectedStore {
     return this.#requests;
   }
 
-  /** Where secrets that hold tokens are. */
+  /** Collection of the secrets that hold tokens. */
   get secrets(): Collection {
     return this.#configured.secrets;
   }
 
-  /** True if the configuration reads a credential in the object. */
+  /** True if the configuration reads a credential from this object. */
   refersTo(key: ObjectKey): boolean {
     return this.#configured.refersTo(key);
   }
@@ -118,10 +121,7 @@ export class ConnectedStore {
     };
   }
 
-  /**
-   * Uses the store that is configured now, or none. Returns whether it is another connection than
-   * before.
-   */
+  /** Connects to the configured store, if any. Returns true if the connection is a new one. */
   reconnect(): boolean {
     const { name, logger } = this.#options;
     const { problem, connection } = this.#configured.follow(this.#connection, (settings) =>
@@ -147,7 +147,7 @@ export class ConnectedStore {
     return true;
   }
 
-  /** Revokes in the background what the connection was given. */
+  /** Revokes the token of a connection in the background. */
   #leave(connection: StoreConnection | undefined): void {
     if (connection === undefined) return;
     const left: Promise<unknown> = connection.close().finally(() => this.#leaving.delete(left));
@@ -175,7 +175,7 @@ export class ConnectedStore {
     });
   }
 
-  /** Logged once for each hour at most. */
+  /** Logged at most once per hour. */
   #noteRefusal(): void {
     const { name: store, logger, clock, metrics } = this.#options;
     metrics.refused.inc({ store });
@@ -187,7 +187,7 @@ export class ConnectedStore {
     );
   }
 
-  /** The configuration may have changed since a request was begun. */
+  /** The configuration may have changed since the request began. */
   #assertConfigured(settings: StoreSettings, { headers }: StoreRequest): void {
     const isSame = settings.login || headers['x-vault-token'] === this.#configured.token();
     if (isSame && this.#configured.asksFor(settings)) return;
@@ -195,7 +195,7 @@ export class ConnectedStore {
     throw new StoreError(message, { reason: 'Reconfigured' });
   }
 
-  /** Once for each reason. */
+  /** Reports each reason once. */
   #tell(): void {
     const why = this.notInForce;
     if (why === this.#toldNotInForce) return;
@@ -211,9 +211,9 @@ export class ConnectedStore {
     return this.#connection === undefined && this.#problem === undefined;
   }
 
-  /** Outage of the newest cycle. */
+  /** Records the outage of the last cycle. */
   noteOutage(outage: Outage | undefined): void {
-    // The next cycle is about the new configuration.
+    // The next cycle uses the new configuration.
     if (outage?.reason === 'Reconfigured') return;
     const { name: store, logger } = this.#options;
     if (outage !== undefined && this.#outage === undefined) {
@@ -232,14 +232,14 @@ export class ConnectedStore {
     return this.#configured.current?.intervalMs ?? DEFAULT_INTERVAL_MS;
   }
 
-  /** For secrets that say nothing themselves. */
+  /** Default for secrets without a policy. */
   get onStoreOlder(): Preference {
     return this.#configured.current?.onStoreOlder ?? 'Hold';
   }
 
   /**
-   * Milliseconds until the next cycle: after a failure as long as the store wants to be left alone,
-   * else the interval.
+   * Milliseconds until the next cycle: after a failure the delay that the store asks for, otherwise
+   * the interval.
    */
   get pauseMs(): number {
     const { random = Math.random } = this.#options;
@@ -252,7 +252,7 @@ export class ConnectedStore {
     return interval * (1 + JITTER * (2 * random() - 1));
   }
 
-  /** A store that does not answer keeps nobody from stopping. Never rejects. */
+  /** Time-limited, so that an unresponsive store does not delay the shutdown. Never rejects. */
   async close(): Promise<void> {
     this.#configured.close();
     const left = Promise.all(this.#leaving);

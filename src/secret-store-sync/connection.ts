@@ -1,6 +1,6 @@
 /**
- * One store in one namespace: the token that is configured, what is mounted where, and how fast it
- * is asked. No token is used after the configuration has another one, or none.
+ * One store in one namespace: its token, its mounts, and the request pace. A token is not used
+ * after the configuration has another one, or none.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../apimachinery/index.ts';
@@ -31,31 +31,34 @@ import { SettingsError } from './settings-error.ts';
 
 export interface ConnectionOptions {
   readonly settings: StoreSettings;
-  /** The token as it is configured now; undefined: there is none, or a login gives one. */
+  /** The configured token; undefined: none, or a login provides one. */
   readonly token: () => string | undefined;
-  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
+  /** Text of a file; `field` names it in messages. Throws `SettingsError`. */
   readonly fileText: (field: string, path: string) => string;
   readonly clock: Clock;
-  /** Called before each request; a request that it throws at is not sent. */
+  /** Called before each request; if it throws, the request is not sent. */
   readonly sending: (request: StoreRequest) => void;
-  /** Told what goes wrong in the background, in a sentence. */
+  /** Receives messages about background failures. */
   readonly warn: (message: string) => void;
   readonly random?: (() => number) | undefined;
   /** Absent: HTTP. */
   readonly transport?: Transport | undefined;
-  /** Absent: the clock of the system. */
+  /** Absent: the system clock. */
   readonly timing?: Timing | undefined;
   /** Called when the store refuses a request over its quota. */
   readonly refused?: (() => void) | undefined;
 }
 
-/** More than a small store likes to answer besides its other work. */
+/** Highest pace: more would burden a small store. */
 const FASTEST = { perSecond: 100, burst: 100 };
 
-/** A token that cannot be revoked in that time ends by itself. */
+/** A token that cannot be revoked in this time expires by itself. */
 const LONGEST_REVOCATION_MS = 60_000;
 
-/** A store may be upgraded, and a policy may be widened. */
+/**
+ * Retry interval for features that the store did not support: it may be upgraded, or a policy may
+ * be widened.
+ */
 const TRIED_AGAIN_MS = 60 * 60_000;
 
 export class StoreConnection {
@@ -65,19 +68,19 @@ export class StoreConnection {
   readonly #transport: Transport;
   readonly #keeper: TokenKeeper;
   readonly #session: LoginSession | undefined;
-  /** Of this cycle. */
+  /** Mounts of this cycle. */
   #mounts = new Map<string, Promise<Mount>>();
-  /** Folders without listings of versions, and when that is asked again. */
+  /** Folders without version listings, and the time of the next attempt. */
   readonly #unlisted = new Map<string, number>();
-  /** Mounts whose namespace was found to count, by their uuid. */
+  /** Mounts that respect the namespace header, by uuid. */
   readonly #namespaced = new Set<string>();
-  /** Of the newest cycle. */
+  /** Token of the last cycle. */
   #token: string | undefined;
-  /** The one whose renewal is planned. */
+  /** Token whose renewal is scheduled. */
   #kept: string | undefined;
   #warnings: readonly string[] = [];
 
-  /** Throws one sentence when the address is none. */
+  /** Throws a one-sentence error for an invalid address. */
   constructor(options: ConnectionOptions) {
     const { settings, token, clock, sending, warn, random = Math.random } = options;
     const { timing = systemTiming, refused: onRefusal = () => {} } = options;
@@ -124,14 +127,14 @@ export class StoreConnection {
   }
 
   /**
-   * Revokes a token that a login gave. This is the one request that also goes to a store that is not
-   * configured any more: it uses nothing but ends what the daemon has there. A store that refuses it
-   * over its quota is asked again at the pace that it takes, until the time limit. Never rejects.
+   * Revokes a token from a login. This is the only request that is also sent to a former store: it
+   * only ends what the daemon has there. If the store refuses it over its quota, it is retried at
+   * the accepted pace until the time limit. Never rejects.
    */
   async #revoke(token: string, withinMs = LONGEST_REVOCATION_MS): Promise<void> {
     const { clock, settings, warn, timing = systemTiming } = this.#options;
     const { intervalMs, namespace } = settings;
-    // Ends the waits of this request alone: the connection may live on.
+    // Closing it ends only this request: the connection may live on.
     const own = { ...this.#transport, close: () => {} };
     const pacing = { pace: this.pace, timing, sending: () => {}, refused: () => {} };
     const client = new StoreClient({
@@ -156,7 +159,7 @@ export class StoreConnection {
     client.close();
   }
 
-  /** What is not as it should be although everything works. */
+  /** Warnings about a working connection. */
   get warnings(): readonly string[] {
     const { skipTLSVerify } = this.#options.settings;
     const insecure = skipTLSVerify ? ['the certificate of the store is not checked'] : [];
@@ -168,8 +171,8 @@ export class StoreConnection {
   }
 
   /**
-   * Looks up a token that is new and forgets what was mounted where. Rejects with `StoreError` when
-   * the store does not answer it, or when there is no token.
+   * Looks up a new token and clears the known mounts. Rejects with `StoreError` when the store does
+   * not answer, or there is no token.
    */
   async beginCycle(): Promise<void> {
     this.#mounts = new Map();
@@ -183,7 +186,7 @@ export class StoreConnection {
     this.#kept = token;
   }
 
-  /** The path of the store that a link is about. Rejects with `StoreError`. */
+  /** The store side of a link. Rejects with `StoreError`. */
   async sideOf({ mount: name, path, version }: StoreLink): Promise<StoreSide> {
     const mount = await this.mount(name);
     if (version !== undefined && version !== mount.version) {
@@ -194,7 +197,7 @@ export class StoreConnection {
     return mount.version === 2 ? kv2({ client, mount, path }) : kv1({ client, mount, path });
   }
 
-  /** Newest versions of a folder; undefined where the store has no such listing. */
+  /** Newest versions in a folder; undefined if the store does not support such listings. */
   async listing(
     name: string,
     folder: string,
@@ -230,7 +233,7 @@ export class StoreConnection {
     return found;
   }
 
-  /** Ends renewals, and within a time limit what a login gave. Never rejects. */
+  /** Ends renewals and, within a time limit, revokes the login token. Never rejects. */
   async close(withinMs?: number): Promise<void> {
     this.#keeper.close();
     await this.#session?.close(withinMs);
@@ -247,7 +250,7 @@ export class StoreConnection {
   }
 }
 
-/** A file that cannot be read keeps the store from being used, as a dead token does. */
+/** An unreadable file prevents use of the store, like an invalid token. */
 function asStoreError<T>(read: () => T): T {
   try {
     return read();

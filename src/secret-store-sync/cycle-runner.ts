@@ -1,6 +1,6 @@
 /**
- * Cycles one after another, and what one of them leaves to the next: what is remembered of each
- * secret, which of them rest, and how each was tied. When there is one is not told here.
+ * Runs cycles, and holds the data that one cycle leaves to the next: sync records, unchanged
+ * secrets, and visited links. It does not schedule cycles.
  */
 import type { KindTable } from '../kinds/index.ts';
 import {
@@ -33,23 +33,23 @@ export interface CycleRunnerOptions extends GitParts {
   readonly logger: Logger;
 }
 
-/** How things are when a cycle begins. */
+/** Input of one cycle. */
 export interface CycleContext {
   readonly connection: StoreConnection;
-  /** How many secrets are tied to the store in all. */
+  /** Number of all secrets linked to the store. */
   readonly tracked: () => number;
-  /** The outage that the cycle before met. */
+  /** Outage of the previous cycle. */
   readonly knownOutage: Outage | undefined;
   readonly isStopping: () => boolean;
-  /** As `CycleParts` has it. */
+  /** As in `CycleParts`. */
   readonly onStoreOlder: Preference;
-  /** As `CycleParts` has it. */
+  /** As in `CycleParts`. */
   readonly nextChange: (isInWork: (id: string) => boolean) => LinkedSecret | undefined;
-  /** Called with each finding as soon as it is certain, but for those of an outage. */
+  /** Called with each finding as soon as it is final, except for those of an outage. */
   readonly found: (secret: LinkedSecret, finding: Finding) => void;
 }
 
-/** As `CycleParts` has them. */
+/** As in `CycleParts`. */
 export interface CycleRun extends CycleContext {
   readonly allowDeletions: boolean;
   readonly isFull: boolean;
@@ -69,7 +69,7 @@ export class CycleRunner {
     this.#notes = new SyncNotes(options.store, options.name);
     this.#order = new VisitOrder(this.#notes.cursor);
     this.#fingerprints = new Fingerprints(options.secret);
-    // Known by whoever has the secret: another daemon on the same store is somebody else.
+    // Derived from the secret: another daemon on the same store has another owner id.
     this.#owner = this.#fingerprints.whole(new Map([['owner', '']])).slice(0, 22);
   }
 
@@ -122,7 +122,7 @@ export class CycleRunner {
     return withCause(findings, [undefined, of.knownOutage]);
   }
 
-  /** Remembers that a secret was made of what the store has. */
+  /** Stores the sync record of a secret that was created from the store. */
   async made(
     { id, uid, link }: Pick<LinkedSecret, 'id' | 'uid' | 'link'>,
     made: Pick<SyncBase, 'at' | 'commit' | 'mount'> & { readonly values: SecretValues },
@@ -132,7 +132,7 @@ export class CycleRunner {
     await this.#notes.of(id, { uid, link }).save({ ...NEW_STATE, base });
   }
 
-  /** Whether a secret changed since its cycle. What the sync itself brought into git is no news. */
+  /** True if a secret changed since its last cycle, other than by the sync itself. */
   isNews(secret: LinkedSecret): boolean {
     return this.#order.isTiedAnew(secret) || this.#differsFromBase(secret);
   }
@@ -149,12 +149,12 @@ export class CycleRunner {
     this.#quiet.clear();
   }
 
-  /** The secret is tied no more; what is remembered of it stays for the store's sake. */
+  /** Called when a secret is unlinked; its sync record stays for the store side. */
   untie(id: string): void {
     this.#order.forget(id);
   }
 
-  /** What is remembered of the secret goes too. */
+  /** Removes the sync record of the secret. */
   async forget(id: string): Promise<void> {
     await this.#notes.forget(id);
   }

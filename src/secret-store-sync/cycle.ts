@@ -1,6 +1,6 @@
 /**
- * One round over secrets that are tied to the store: each is a unit of its own, and none of them can
- * fail another. Deletions are counted before the first one is made.
+ * One cycle over linked secrets. Each secret is synced independently, so that none can fail
+ * another. Deletions are counted before the first one is made.
  */
 import { describeKey } from '../apimachinery/index.ts';
 import { type Kind, placeOf } from '../kinds/index.ts';
@@ -32,31 +32,31 @@ export interface CycleParts {
   readonly store: Pick<Store, 'get'>;
   readonly kinds: readonly Kind[];
   readonly fingerprints: Fingerprints;
-  /** Who this daemon is in markers. */
+  /** Id of this daemon in markers. */
   readonly owner: string;
-  /** How many secrets are tied to the store in all. */
+  /** Number of all secrets linked to the store. */
   readonly tracked: number;
-  /** Somebody agreed to whatever this cycle deletes. */
+  /** True if a user approved every deletion of this cycle. */
   readonly allowDeletions: boolean;
-  /** Whether this is about all secrets: others delete nothing. */
+  /** True if the cycle covers all secrets: only then it deletes. */
   readonly isFull: boolean;
-  /** False: its own interval leaves the secret out of this cycle. */
+  /** False: the interval of the secret leaves it out of this cycle. */
   readonly isDue: (secret: LinkedSecret) => boolean;
-  /** Policy for secrets that say nothing themselves. */
+  /** Policy for secrets without one. */
   readonly onStoreOlder: Preference;
-  /** The secret in hand is the last. */
+  /** True: no further secret is started. */
   readonly isStopping: () => boolean;
-  /** True if git changed the secret since its newest visit, in another way than the sync did. */
+  /** True if git changed the secret since its last visit, other than by the sync. */
   readonly isChanged: (secret: LinkedSecret) => boolean;
-  /** The next secret that git changed since the cycle began, of those that are not in work. */
+  /** The next secret that git changed since the cycle began and that is not being synced. */
   readonly nextChange: (isInWork: (id: string) => boolean) => LinkedSecret | undefined;
-  /** Called with each finding as soon as it is certain; a secret may have several. */
+  /** Called with each finding as soon as it is final; a secret may have several. */
   readonly found: (secret: LinkedSecret, finding: Finding) => void;
-  /** An error that nothing here expects. */
+  /** Receives unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Secrets in work at once, at half the highest pace and above; pulls of that many share a flush. */
+/** Concurrent secrets at half the highest pace and above; that many pulls share a flush. */
 const AT_ONCE = 16;
 
 export async function runCycle(
@@ -70,7 +70,7 @@ class RunningCycle {
   readonly #parts: CycleParts;
   readonly #secrets: readonly LinkedSecret[];
   readonly #paths: SharedPaths;
-  /** Findings by id; of secrets that are gone as well. */
+  /** Findings by id, also of deleted secrets. */
   readonly #findings = new Map<string, Finding>();
   readonly #inWork = new Set<string>();
 
@@ -80,7 +80,7 @@ class RunningCycle {
     this.#paths = sharedPaths(secrets);
   }
 
-  /** Changes of git come first, then the secrets whose newest visit is the oldest. */
+  /** Changes in git come first, then the secrets with the oldest visit. */
   async run(): Promise<ReadonlyMap<string, Finding>> {
     const { order, isFull } = this.#parts;
     const { owners, disputed } = this.#paths;
@@ -105,7 +105,7 @@ class RunningCycle {
       const unchanged = await quiet
         .unchanged(members, { connection, notes })
         .catch((error: unknown): ReadonlyMap<LinkedSecret, Finding> => {
-          // Reading the secrets meets the same failure.
+          // Reading the secrets fails in the same way.
           if (error instanceof StoreError) return new Map();
           throw error;
         });
@@ -135,7 +135,7 @@ class RunningCycle {
     if (!this.#findings.has(secret.id)) await this.#visit(secret, { mayDelete: false, isFull });
   }
 
-  /** A secret that is in work as a change of git is not visited beside that. */
+  /** A secret that is already being synced for a change in git is skipped. */
   async #visit(secret: LinkedSecret, mode: VisitMode): Promise<void> {
     if (this.#inWork.has(secret.id)) return;
     this.#inWork.add(secret.id);
@@ -146,13 +146,13 @@ class RunningCycle {
     }
   }
 
-  /** A deletion is reported once all of them are counted. */
+  /** Deletions are reported after all of them are counted. */
   #found(secret: LinkedSecret, finding: Finding): void {
     this.#findings.set(secret.id, finding);
     if (!wantedDeletion(finding)) this.#parts.found(secret, finding);
   }
 
-  /** A secret that git changed since the cycle began. */
+  /** Syncs a secret that git changed since the cycle began. */
   async #visitChange(secret: LinkedSecret): Promise<void> {
     const { mount, path, policy } = secret.link;
     const place = `${mount}/${path}`;
@@ -163,7 +163,7 @@ class RunningCycle {
     } else await this.#visit(secret, { mayDelete: false, isFull: false });
   }
 
-  /** As many at once as the pace of the store is worth. Changes of git do not wait for the items. */
+  /** Concurrency follows the pace of the store. Changes in git do not wait for the items. */
   async #inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     const { isStopping, nextChange, connection } = this.#parts;
     const waiting = items.values();
@@ -206,11 +206,11 @@ interface SharedPaths {
   /** By place, the one secret that is pushed there. */
   readonly first: Map<string, LinkedSecret>;
   readonly owners: readonly LinkedSecret[];
-  /** The others, with the secret that is pushed to their place. */
+  /** The other secrets, each with the one that is pushed to its place. */
   readonly disputed: ReadonlyMap<LinkedSecret, LinkedSecret>;
 }
 
-/** Two secrets that push to one path would undo each other for ever: the first one has it. */
+/** Two secrets that push to one path would overwrite each other forever: the first one owns it. */
 function sharedPaths(secrets: readonly LinkedSecret[]): SharedPaths {
   const first = new Map<string, LinkedSecret>();
   const disputed = new Map<LinkedSecret, LinkedSecret>();
@@ -231,9 +231,9 @@ function pathShared({ key }: LinkedSecret): Finding {
 }
 
 /**
- * Secrets that are remembered and are not there any more, as they were tied last. What is remembered
- * of one that was untied or tied elsewhere is forgotten, also when that happened while nothing ran:
- * its deletion, later, is none in the store.
+ * Deleted secrets with a sync record, with their last link. Records of secrets that were unlinked
+ * or linked elsewhere are removed, also if that happened while the daemon was down: their later
+ * deletion does not affect the store.
  */
 async function departed(
   { notes, store, kinds }: CycleParts,

@@ -1,4 +1,4 @@
-/** Moments at which secrets with an interval of their own are to be visited again. */
+/** Next visits of secrets with their own interval. */
 import type { LinkedSecret } from './linked-secrets.ts';
 
 interface Due {
@@ -16,8 +16,8 @@ export class DueTimes {
   }
 
   /**
-   * True if a cycle over all secrets, one each `cycleMs`, is about the secret as well: it has no longer
-   * interval, or its own has passed.
+   * True if a full cycle, which runs every `cycleMs`, includes the secret: its own interval is not
+   * longer, or has passed.
    */
   isDue({ id, link }: LinkedSecret, now: number, cycleMs: number): boolean {
     const due = this.#due.get(id);
@@ -25,13 +25,13 @@ export class DueTimes {
     return due.intervalMs <= cycleMs || due.at <= now;
   }
 
-  /** Secrets whose interval is shorter than `cycleMs`, and has passed. */
+  /** Secrets whose interval is shorter than `cycleMs` and has passed. */
   early(now: number, cycleMs: number): string[] {
     const found = [...this.#due].filter(([, due]) => due.intervalMs < cycleMs && due.at <= now);
     return found.map(([id]) => id);
   }
 
-  /** When the next secret is early; Infinity: none will be. */
+  /** Time of the next visit between cycles; Infinity: none. */
   nextEarly(cycleMs: number): number {
     const times = [...this.#due.values()].filter(({ intervalMs }) => intervalMs < cycleMs);
     return Math.min(Number.POSITIVE_INFINITY, ...times.map(({ at }) => at));

@@ -1,4 +1,7 @@
-/** Findings of one cycle, published as soon as they are certain: a cycle may take long where a quota is low. */
+/**
+ * Findings of one cycle, published as soon as they are final: a cycle may take long under a low
+ * quota.
+ */
 import type { Finding } from './conditions.ts';
 import type { LinkedSecret, TiedSecrets } from './linked-secrets.ts';
 import type { SyncPublisher } from './publisher.ts';
@@ -21,7 +24,7 @@ export class Findings {
       this.pulled += finding.outcome.pulled;
       this.pushed += finding.outcome.pushed;
     }
-    // A secret that is gone has no status.
+    // A deleted secret has no status.
     if (this.#linked.get(secret.id) === undefined) return;
     const write = this.#publisher
       .publish([secret], new Map([[secret.id, finding]]))
@@ -29,7 +32,7 @@ export class Findings {
     this.#writes.add(write);
   }
 
-  /** Resolves when everything that was added is published. */
+  /** Resolves when every added finding is published. */
   async published(): Promise<void> {
     await Promise.all(this.#writes);
   }

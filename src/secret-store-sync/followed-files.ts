@@ -1,6 +1,6 @@
 /**
- * Texts of the files that the configuration of the store names. They are read when they are first
- * asked for, and again when they change: a question in between reads nothing from the disk.
+ * Texts of the files that the store configuration names. They are read on first use and again after
+ * a change, not on every access.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type WatchTimes, watchFiles } from '../files/index.ts';
@@ -10,7 +10,7 @@ const LARGEST_FILE = 1024 * 1024;
 
 interface ReadFile {
   readonly text?: string;
-  /** Why there is no text. */
+  /** Reason why there is no text. */
   readonly problem?: string;
 }
 
@@ -21,7 +21,7 @@ export class FollowedFiles {
   #paths = '';
   #stop: (() => void) | undefined;
 
-  /** `changed` is called after a change of what the files say, also where one comes or goes. */
+  /** `changed` is called after a change of the contents, and when a file appears or disappears. */
   constructor(changed: () => void, times?: WatchTimes) {
     this.#changed = changed;
     this.#times = times;
@@ -36,7 +36,7 @@ export class FollowedFiles {
     if (paths.length > 0) this.#stop = watchFiles(paths, () => this.#look(), this.#times);
   }
 
-  /** Throws `SettingsError` for a file that cannot be read; `field` names it in the message. */
+  /** Throws `SettingsError` for an unreadable file; `field` names it in the message. */
   text(field: string, path: string): string {
     const { text, problem } = this.#read.get(path) ?? this.#readAnew(path);
     if (text !== undefined) return text;
@@ -67,7 +67,7 @@ export class FollowedFiles {
   }
 }
 
-/** Regular files only: a pipe would keep the process waiting, and a device has no end. */
+/** Regular files only: a pipe would block the process, and a device has no end. */
 function readFile(path: string): ReadFile {
   let file: number | undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * One secret as git has it, for the sync: read from what is served, changed by commits of a bot. A
- * change is decided in its turn, on exactly the values that the sync has seen, or not made.
+ * The git side of one secret: read from the current state, changed by commits of a bot. A change is
+ * validated inside the write queue against exactly the values that the sync has read, or not made.
  */
 import {
   describeKey,
@@ -28,7 +28,7 @@ import type {
 } from '../secrets-merge/index.ts';
 import type { Store } from '../state/index.ts';
 
-/** Git does not give or take what the sync needs; `reason` is a word for conditions. */
+/** Git cannot be read or refuses the change; `reason` is a condition reason. */
 export class GitError extends Error {
   override readonly name = 'GitError';
   readonly reason: 'Unreadable' | 'GitRefused' | 'ReviewOnly';
@@ -44,9 +44,9 @@ export interface GitParts {
   readonly branch: { readonly state: Pick<Branch['state'], 'shown' | 'catalog'> };
   readonly registry: Pick<ObjectRegistry, 'create' | 'update' | 'delete'>;
   readonly history: Pick<History, 'entries' | 'find' | 'objectAt'>;
-  /** Writes go to another branch for review, and are not what is served. */
+  /** Writes go to another branch for review, and are not visible yet. */
   readonly isReviewed: boolean;
-  /** Called with the reason why the history of a secret cannot be read now. */
+  /** Called with the reason why the history of a secret cannot be read. */
   readonly onHistoryError?: ((error: unknown) => void) | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface GitObject {
   readonly kind: Kind;
   readonly key: ObjectKey;
   readonly uid: string;
-  /** Place that it is tied to, from `placeOf`; part of the message of commits. */
+  /** Linked place, from `placeOf`; part of commit messages. */
   readonly place: string;
 }
 
@@ -66,7 +66,7 @@ export const BOT: User = {
 };
 export const REVIEWED =
   'writes are reviewed on another branch, where the sync cannot see what became of them';
-/** Versions of a secret that are looked through to tell whether a value was there before. */
+/** Maximum number of versions that are searched for an earlier value. */
 const MOST_PAST = 1_000;
 
 export function gitSide(parts: GitParts, object: GitObject): GitSide {
@@ -111,7 +111,7 @@ class ServedSecret implements GitSide {
       const options = this.#options(`Keys: ${keys.join(', ')}`, from);
       const changed = ownChange(target, options, (current) => {
         const link = storeLinkOf(kind, current);
-        // Values of a place say nothing to a secret that was tied to another one meanwhile.
+        // The values belong to another place if the secret was linked elsewhere meanwhile.
         const isTied = link !== undefined && placeOf(link) === this.#object.place;
         const isSeen =
           isTied && current.metadata.uid === uid && sameValues(secretValues(current), seen.values);
@@ -153,7 +153,7 @@ class ServedSecret implements GitSide {
     }
   }
 
-  /** Rejects where a part of them is missing: then nothing is certain of a value that is not found. */
+  /** Rejects if a version is missing: then a value that is not found proves nothing. */
   async #valuesSince(since: string): Promise<readonly SecretValues[]> {
     const { history } = this.#parts;
     const { kind, key, uid } = this.#object;
@@ -198,7 +198,7 @@ class ServedSecret implements GitSide {
   }
 }
 
-/** Somebody else changed the values first. */
+/** Another writer changed the values first. */
 class Outrun extends Error {}
 
 function isGone(error: unknown): boolean {

@@ -1,3 +1,3 @@
-/** Public names of `secret-store-sync/`: other folders import this file alone. */
+/** Public names of `secret-store-sync/`. */
 export type { SecretSyncReport, StoreSyncReport } from './report.ts';
 export { SecretSync, type SecretSyncOptions } from './secret-sync.ts';

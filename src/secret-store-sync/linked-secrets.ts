@@ -1,4 +1,4 @@
-/** The secrets that are tied to a store, kept up to date with what is served. */
+/** The secrets that are linked to a store, kept current with the state. */
 import { keyString, type ObjectKey } from '../apimachinery/index.ts';
 import {
   type Kind,
@@ -15,18 +15,18 @@ export interface LinkedSecret {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly link: StoreLink;
-  /** Differs when what git asks for does. */
+  /** Changes with the desired state. */
   readonly generation: number;
 }
 
 /** Secrets of one store. */
 export interface TiedSecrets {
   get(id: string): LinkedSecret | undefined;
-  /** In the order of their ids, so that the first to come is the same everywhere. */
+  /** In order of their ids, so that the first one is the same on every replica. */
   all(): LinkedSecret[];
 }
 
-/** Called with a secret as it was and as it is; undefined: it was tied to no store, or is not any more. */
+/** Called with a secret before and after a change; undefined: not linked. */
 export type LinkListener = (
   key: ObjectKey,
   id: string,
@@ -44,7 +44,7 @@ export class LinkedSecrets {
     this.#store = store;
   }
 
-  /** `changed` hears of each secret that is tied, tied otherwise, changed in git or gone. */
+  /** `changed` is called for each secret that is linked, relinked, changed in git or deleted. */
   follow(changed: LinkListener): void {
     for (const kind of this.#kinds) {
       const collection = { group: kind.group, kind: kind.kind };
@@ -61,7 +61,7 @@ export class LinkedSecrets {
     }
   }
 
-  /** The secrets of the stores whose names are chosen. */
+  /** The secrets of the selected stores. */
   of(isChosen: (store: string) => boolean): TiedSecrets {
     const chosen = (one: LinkedSecret): boolean => isChosen(one.link.store);
     return {

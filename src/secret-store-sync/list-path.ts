@@ -1,24 +1,27 @@
-/** All secrets below a path of a store, folder by folder. What a listing leaves out proves nothing. */
+/**
+ * Lists all secrets below a path of a store, folder by folder. An entry that is missing from a
+ * listing proves nothing.
+ */
 
 import { type FolderList, isStoreWide } from '../secret-store-client/index.ts';
 import { StoreError } from '../secrets-merge/index.ts';
 
-/** A path that cannot be used, with the reason for reports. */
+/** An unusable path, with the reason for reports. */
 export interface Refused {
-  /** Below the mount. */
+  /** Relative to the mount. */
   readonly path: string;
   readonly reason: string;
   readonly message: string;
 }
 
 export interface ListedPath {
-  /** Below the mount, sorted. */
+  /** Relative to the mount, sorted. */
   readonly paths: readonly string[];
   readonly refused: readonly Refused[];
 }
 
 export interface ListOptions {
-  /** Folder below the mount; empty: its top. */
+  /** Folder relative to the mount; empty: its root. */
   readonly path: string;
   readonly isRecursive: boolean;
   /** Rejects with `StoreError`. */
@@ -26,12 +29,12 @@ export interface ListOptions {
   readonly isStopping: () => boolean;
 }
 
-/** Secrets that a listing of one path looks at, and its folders. */
+/** Limits of secrets, folders and depth for the listing of one path. */
 export const MOST_LISTED = 20_000;
 const MOST_FOLDERS = 2_000;
 const MOST_DEEP = 32;
 
-/** Rejects with `StoreError` where the store as a whole does not answer, or the path cannot be listed. */
+/** Rejects with `StoreError` if the whole store does not answer, or the path cannot be listed. */
 export async function listPath(options: ListOptions): Promise<ListedPath> {
   const paths: string[] = [];
   const refused: Refused[] = [];

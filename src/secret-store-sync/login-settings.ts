@@ -1,39 +1,39 @@
-/** The login at the store that the configuration asks for, with its credentials. */
+/** The login that the configuration describes, with its credentials. */
 import type { SecretStoreConfig } from '../config/index.ts';
 import type { Login } from '../secret-store-client/index.ts';
 import { SettingsError } from './settings-error.ts';
 
 export interface SecretReference {
-  /** Of a SharedSecret in the namespace `default`; may be empty. */
+  /** Name of a SharedSecret in the namespace `default`; may be empty. */
   readonly name?: string;
   readonly key: string;
   readonly optional?: boolean;
 }
 
 export interface LoginSources {
-  /** The block of the store in the configuration, as in `secretStore`. */
+  /** Configuration block of the store, such as `secretStore`. */
   readonly home: string;
-  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
+  /** Text of a file; `field` names it in messages. Throws `SettingsError`. */
   readonly fileText: (field: string, path: string) => string;
-  /** Value of a key of a SharedSecret, without a line break at its end; undefined: there is none. */
+  /** Value of a key of a SharedSecret, without a trailing line break; undefined: absent. */
   readonly secretText: (reference: SecretReference) => string | undefined;
 }
 
-/** Texts: two settings with the same texts are the same login. */
+/** Plain texts: settings with equal texts are the same login. */
 export interface LoginSettings {
   readonly name: string;
   readonly path: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** File of the field `jwt`, which is read for each login. */
+  /** File of the field `jwt`, read for each login. */
   readonly jwtFile?: { readonly field: string; readonly path: string };
 }
 
 type Auth = NonNullable<SecretStoreConfig['auth']>;
 
-/** Where Kubernetes mounts the token of the service account of a pod. */
+/** Path where Kubernetes mounts the service account token of a pod. */
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** Undefined: a token is configured, or none of both. Throws `SettingsError`. */
+/** Undefined: a token is configured, or neither. Throws `SettingsError`. */
 export function readLogin(auth: Auth, sources: LoginSources): LoginSettings | undefined {
   const { appRole, kubernetes, jwt, userpass } = auth;
   const home = `${sources.home}.auth`;
@@ -99,7 +99,7 @@ export function loginSecrets({ tokenSecretRef, appRole, jwt, userpass }: Auth): 
   return references.flatMap((reference) => (reference?.name ? [reference.name] : []));
 }
 
-/** The login itself. Its JWT is read from the file each time: it is replaced before it ends. */
+/** Reads the JWT file for each login, since it is replaced before it expires. */
 export function loginOf(
   { name, path, fields, jwtFile }: LoginSettings,
   fileText: LoginSources['fileText'],
@@ -119,7 +119,7 @@ function placeOf(
   return { name: `${method} at auth/${at}`, path: `auth/${encoded}/${rest}` };
 }
 
-/** A mistake is found out before it is used. */
+/** Reports an invalid file at once, before the first login. */
 function withJwt(
   { fileText }: LoginSources,
   settings: LoginSettings & Required<Pick<LoginSettings, 'jwtFile'>>,
@@ -128,7 +128,7 @@ function withJwt(
   return settings;
 }
 
-/** RFC 7519: nothing else of the machine is sent to the store as one. */
+/** Checks the format of RFC 7519, so that no other file of the machine is sent to the store. */
 function jwtIn(
   { field, path }: { readonly field: string; readonly path: string },
   fileText: LoginSources['fileText'],
@@ -144,7 +144,7 @@ interface Written {
   readonly reference?: SecretReference | undefined;
 }
 
-/** Undefined: none is configured, or an optional one is not there. Throws `SettingsError`. */
+/** Undefined: none is configured, or an optional one is absent. Throws `SettingsError`. */
 function credential(
   { fileText, secretText }: LoginSources,
   field: string,
@@ -160,7 +160,7 @@ function credential(
   throw new SettingsError('CredentialMissing', message);
 }
 
-/** Editors end a file with one. */
+/** Editors end a file with a line break. */
 export function withoutBreak(text: string): string {
   return text.replace(/\r?\n$/, '');
 }

@@ -1,8 +1,7 @@
 /**
- * What a sync has to remember of each object, as a note of the state store: fingerprints, versions
- * and where in the store it was tied to, never a value. Notes of objects that are gone stay until
- * somebody decided what that means for the store. Each secret store has notes of its own: what was
- * agreed with one says nothing about another.
+ * Sync records, one document of the state store per object: fingerprints, versions and the linked
+ * place, never a value. Records of deleted objects stay until the deletion in the store is decided.
+ * Each secret store has its own records.
  */
 import type { JsonObject } from '../apimachinery/index.ts';
 import { DEFAULT_STORE, type StoreLink } from '../kinds/index.ts';
@@ -13,7 +12,7 @@ import type { VisitCursor } from './visit-order.ts';
 const FORMAT = 1;
 
 export interface PersistedSync {
-  /** Of which life of the object. */
+  /** Identifies the object among those of the same name. */
   readonly uid: string;
   readonly link: StoreLink;
   readonly state: SyncState;
@@ -29,9 +28,9 @@ export class SyncNotes {
     this.#prefix = name === DEFAULT_STORE ? 'secret-store:' : `secret-store/${name}:`;
   }
 
-  /** Read once, at the first use: what this process visits is in its memory. Saved without a flush. */
+  /** Read once, on first use: later visits of this process are in memory. Saved without a flush. */
   get cursor(): VisitCursor {
-    // Not below the prefix, which is of secrets.
+    // Not below the prefix, which is for secrets.
     const name = this.#prefix.replace(/:$/, '-cursor');
     let first: { readonly id: string | undefined } | undefined;
     const read = (): string | undefined => {
@@ -66,8 +65,8 @@ export class SyncNotes {
   }
 
   /**
-   * The memory of one object in its present life, at its present place. Another life or another
-   * place has nothing to remember: what was agreed elsewhere says nothing here.
+   * The sync memory of one object with this uid and place. With another uid or place it starts
+   * empty.
    */
   of(id: string, { uid, link }: Omit<PersistedSync, 'state'>): SyncMemory {
     return {
@@ -97,7 +96,7 @@ function isNew({ intents, covered, staleReads, missingReads, ...rest }: SyncStat
   return isEmpty && nothingOpen && staleReads === 0 && missingReads === 0;
 }
 
-/** Prints are maps in memory and objects in a note. */
+/** Fingerprints are maps in memory and objects in a document. */
 function encode({ uid, link, state }: PersistedSync): JsonObject {
   const { base, intents, pulled, ...rest } = state;
   const encoded = {
@@ -109,7 +108,7 @@ function encode({ uid, link, state }: PersistedSync): JsonObject {
   return { format: FORMAT, uid, link, state: encoded } as unknown as JsonObject;
 }
 
-/** Undefined: of another version of this program. The object is adopted anew. */
+/** Undefined: another format version. The object is then adopted again. */
 function decode(note: JsonObject): PersistedSync | undefined {
   if (note['format'] !== FORMAT) return undefined;
   const { uid, link, state } = note as unknown as PersistedSync;

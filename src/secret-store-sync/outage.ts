@@ -1,17 +1,17 @@
-/** The store as a whole does not answer: one reason for all secrets that could not be asked for. */
+/** An outage of the whole store: one reason for all secrets that could not be read. */
 import type { Finding } from './conditions.ts';
 
 export type Outage = Extract<Finding, { readonly is: 'unavailable' }>;
 
 export interface Cycle {
   readonly findings: ReadonlyMap<string, Finding>;
-  /** What every secret met that could not be asked for. */
+  /** The finding of every secret that could not be read. */
   readonly outage: Outage | undefined;
 }
 
 /**
- * That a store is left alone for a while is no reason of its own: the cause is what `began` the
- * outage, what a secret met, or what was `known` before.
+ * `Unavailable` (the client backs off) is not a cause. The cause is the failure that `began` the
+ * outage, that of a secret, or the one `known` before.
  */
 export function withCause(
   findings: ReadonlyMap<string, Finding>,
@@ -29,7 +29,7 @@ export function withCause(
   return { findings: new Map(told), outage };
 }
 
-/** What goes wrong before any secret is asked for is about all of them. */
+/** A failure before the first secret concerns all of them. */
 export function asOutage(finding: Finding): Outage {
   if (finding.is === 'unavailable') return finding;
   const { reason, message } = finding.is === 'failed' ? finding : { reason: '', message: '' };

@@ -1,13 +1,13 @@
 /**
- * Requests per second that a store takes, learned from its answers: an accepted request raises the pace a
- * little, a refused one (429) lowers it to what was accepted lately. Headers of quotas are followed where the
- * operator of the store has turned them on. Times are in milliseconds.
+ * The request pace of a store, learned from its answers: an accepted request raises it a little, a
+ * refused one (429) lowers it to the recently accepted rate. Quota headers are followed if the
+ * operator of the store has enabled them. Times are in milliseconds.
  */
 import { type Backoff, backoffBound } from '../concurrency/index.ts';
 import type { StoreResponse } from '../secret-store-client/index.ts';
 
 export interface PaceLimits {
-  /** Highest pace, and the pace until the store refuses a request. */
+  /** Highest pace, used until the store refuses a request. */
   readonly perSecond: number;
   /** Requests that may be sent at once after a pause, until the store refuses one. */
   readonly burst: number;
@@ -19,14 +19,14 @@ export interface Exchange {
   readonly now: number;
 }
 
-/** Requests per second that a second at full pace adds. */
+/** Increase of the pace per second of accepted requests at full pace. */
 const INCREASE = 1;
 const DECREASE = 0.9;
-/** Share of the requests that were accepted within a second. */
+/** Factor of the rate that was accepted within a second. */
 const OF_ACCEPTED = 0.95;
-/** Factor for each second in which the store refuses everything. */
+/** Factor per second in which the store refuses everything. */
 const DECREASE_REFUSED = 0.5;
-/** Pauses after refusals in a row without `Retry-After`: the first one, doubled up to the last one. */
+/** Pauses after consecutive refusals without `Retry-After`. */
 const PAUSE: Backoff = { firstMs: 50, lastMs: 1_000 };
 const SLOWEST = 0.2;
 const SECOND = 1_000;
@@ -36,12 +36,12 @@ const CATCH_UP = 0.1;
 export class LearnedPace {
   readonly #limits: PaceLimits;
   #perSecond: number;
-  /** Earliest time of the next request by the pace, and by what the store asked for. */
+  /** Earliest time of the next request: by the pace, and by the answers of the store. */
   #next = 0;
   #notBefore = 0;
-  /** Time of the newest decrease: requests from before it say nothing of the new pace. */
+  /** Time of the last decrease: requests sent before it do not measure the new pace. */
   #slowedAt = Number.NEGATIVE_INFINITY;
-  /** Refusals in a row, and the time of the first. */
+  /** Consecutive refusals, and the time of the first. */
   #refusals = 0;
   #refusedSince = 0;
   /** Times of accepted requests within the last second. */
@@ -66,7 +66,7 @@ export class LearnedPace {
     return this.#perSecond / this.#limits.perSecond;
   }
 
-  /** Time that the store has refused every request for. */
+  /** Time for which the store has refused every request. */
   refusedMs(now: number): number {
     return this.#refusals === 0 ? 0 : now - this.#refusedSince;
   }
@@ -93,7 +93,7 @@ export class LearnedPace {
     else this.#notBefore = Math.max(this.#notBefore, now + quota.seconds * SECOND);
   }
 
-  /** `retryAfterMs`: 0 where the store says nothing. */
+  /** `retryAfterMs`: 0 if the store gives none. */
   refused(retryAfterMs: number, { sentAt, now }: Exchange): void {
     if (this.#refusals === 0) this.#refusedSince = now;
     const pause = backoffBound(this.#refusals + 1, PAUSE);
@@ -119,7 +119,10 @@ export class LearnedPace {
   }
 }
 
-/** Rest of a quota whose window ends in a second or later. OpenBao and Vault round down to seconds. */
+/**
+ * Remaining quota, if its window ends in a second or later. OpenBao and Vault round down to
+ * seconds.
+ */
 function quotaOf({ headers }: StoreResponse): { remaining: number; seconds: number } | undefined {
   const remaining = Number(headers['x-ratelimit-remaining'] ?? Number.NaN);
   const seconds = Number(headers['x-ratelimit-reset'] ?? Number.NaN);

@@ -1,6 +1,6 @@
 /**
- * A transport that sends requests one after another at the pace that the store takes. A request that the store
- * refuses (429) has not been carried out: it is sent again at the lower pace.
+ * A transport that sends requests one after another at the learned pace. A request that the store
+ * refuses (429) was not executed: it is sent again at the lower pace.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Mutex } from '../concurrency/index.ts';
@@ -12,7 +12,7 @@ import {
 } from '../secret-store-client/index.ts';
 import type { LearnedPace } from './pace.ts';
 
-/** Time as the pace measures it, in milliseconds. `sleep` rejects when the signal is aborted. */
+/** Clock of the pace, in milliseconds. `sleep` rejects when the signal is aborted. */
 export interface Timing {
   now(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -26,13 +26,13 @@ export const systemTiming: Timing = {
 export interface PacedOptions {
   readonly pace: LearnedPace;
   readonly timing: Timing;
-  /** Called before a request is sent; a request that it throws at is not sent. */
+  /** Called before a request is sent; if it throws, the request is not sent. */
   readonly sending: (request: StoreRequest) => void;
   /** Called when the store refuses a request. */
   readonly refused: () => void;
 }
 
-/** A store that wants to be left alone for longer is an outage, and so is one that refuses for longer. */
+/** A store that asks for a longer delay, or refuses for longer, counts as an outage. */
 const LONGEST_WAIT_MS = 10_000;
 const LONGEST_REFUSAL_MS = 30_000;
 

@@ -1,7 +1,8 @@
 /**
- * Pulls of whole paths: a secret below the path of a pull that no object is tied to becomes an object that is,
- * with the values that the store has. From then on it is a tied secret as any other. A listing only ever makes
- * objects: it changes and deletes none, so that one which is empty, cut short or refused does no harm.
+ * Pulls of whole paths: for each secret below the path without a linked object, a linked object is
+ * created with the values of the store. From then on it is synced like any other. A listing only
+ * creates objects and never changes or deletes one, so an empty, truncated or refused listing is
+ * harmless.
  */
 
 import {
@@ -41,17 +42,17 @@ import { nameOf, nameProblem } from './pull-names.ts';
 
 export type PullConfig = NonNullable<SecretStoreConfig['pulls']>[number];
 
-/** The newest listing of a pull. */
+/** Result of the last listing of a pull. */
 export interface PullReport {
   readonly name: string;
-  /** As `placeOf` has it. */
+  /** As in `placeOf`. */
   readonly place: string;
   readonly namespace: string;
-  /** Why nothing was listed, or not all of it. */
+  /** Reason why nothing, or not everything, was listed. */
   readonly problem: { readonly reason: string; readonly message: string } | undefined;
-  /** Secrets that an object is tied to. */
+  /** Secrets with a linked object. */
   readonly tied: number;
-  /** Secrets whose object a person untied. */
+  /** Secrets whose object a user unlinked. */
   readonly untied: number;
   /** Secrets that have no object. */
   readonly refused: readonly Refused[];
@@ -78,7 +79,7 @@ interface Known {
   readonly report: PullReport;
 }
 
-/** Objects that are made at once; they share a flush, and leave the store time for changes of git. */
+/** Concurrent creations; they share a flush, and leave the store time for changes in git. */
 const AT_ONCE = 8;
 
 export class PathPulls {
@@ -93,12 +94,12 @@ export class PathPulls {
     return [...this.#known.values()].map(({ report }) => report);
   }
 
-  /** Nothing is known of pulls of a store that is not configured any more. */
+  /** Drops the reports, after the store was removed from the configuration. */
   clear(): void {
     this.#known.clear();
   }
 
-  /** `isAsked`: whatever their intervals are. Never rejects. */
+  /** `isAsked`: ignores the intervals. Never rejects. */
   async run(
     connection: StoreConnection,
     pulls: readonly PullConfig[],
@@ -221,7 +222,7 @@ class PullRun {
     return path === '' ? secret : secret.slice(path.length + 1);
   }
 
-  /** Secrets without an object, as far as the limit goes. */
+  /** Secrets without an object, up to the limit. */
   #candidates(paths: readonly string[]): Candidate[] {
     const kind = this.#kind;
     const tied = this.#tiedPaths(kind);
@@ -260,7 +261,7 @@ class PullRun {
     return new Set(ofPull.map(({ link }) => link.path));
   }
 
-  /** Undefined: there is no object to be made of the secret, and it is counted why. */
+  /** Undefined: no object can be created; the reason is recorded. */
   #candidateOf(
     kind: Kind,
     path: string,
@@ -293,7 +294,10 @@ class PullRun {
     return found === undefined ? { link, key, body } : this.#isTaken(kind, path, found);
   }
 
-  /** An object of the name is never touched. One that the pull made and a person untied is no problem. */
+  /**
+   * An existing object is never changed. An object of the pull that a user unlinked is not a
+   * problem.
+   */
   #isTaken(kind: Kind, path: string, { key, terminating, object }: StoredObject): undefined {
     if (terminating) return undefined;
     const { metadata } = object;
@@ -335,7 +339,7 @@ class PullRun {
     };
   }
 
-  /** Rejects where the store as a whole does not answer. */
+  /** Rejects if the whole store does not answer. */
   async #makeAll(candidates: readonly Candidate[]): Promise<void> {
     await mapLimit(candidates, AT_ONCE, async (candidate) => {
       if (!this.#options.isStopping()) await this.#make(candidate);

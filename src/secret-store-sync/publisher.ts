@@ -1,7 +1,6 @@
 /**
- * What cycles find out, told: in the status of secrets, as events, and in the counts of metrics. The
- * status is written when it changes and never for the time alone, so that a quiet store writes
- * nothing.
+ * Publishes findings: in the status of secrets, as events, and in metrics. The status is written
+ * only when it changes, never for the time alone, so that a quiet store causes no writes.
  */
 import type { Clock, EventRing, JsonObject } from '../apimachinery/index.ts';
 import { placeOf } from '../kinds/index.ts';
@@ -21,11 +20,11 @@ import {
 } from './conditions.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 
-/** Who tells of syncs, in events. */
+/** Component name in events. */
 const COMPONENT = 'gitplane-secret-sync';
 
 export interface PublisherOptions {
-  /** Name of the secret store, as metrics have it. */
+  /** Name of the secret store in metrics. */
   readonly name: string;
   readonly store: Pick<Store, 'get'>;
   readonly branch: Pick<Branch, 'submit'>;
@@ -37,15 +36,15 @@ export interface PublisherOptions {
 
 interface Known {
   readonly standing: Standing;
-  /** The reason of the newest finding that is no success. */
+  /** Reason of the last finding that is not a success. */
   readonly reason: string | undefined;
   readonly message: string | undefined;
   readonly lastSynced: number | undefined;
-  /** What its conditions were told, and the version of the object that says so. */
+  /** The last written conditions, and the version of the object that has them. */
   readonly said?: { readonly words: string; readonly version: number | undefined };
 }
 
-/** A secret that somebody should look at. */
+/** A secret that needs attention. */
 export interface Attention {
   /** Name of the secret store. */
   readonly store: string;
@@ -65,10 +64,7 @@ export class SyncPublisher {
     this.#options = options;
   }
 
-  /**
-   * Tells what was found about secrets that are there. Never rejects. `isInForce`: see
-   * `syncedCondition`.
-   */
+  /** Publishes findings of existing secrets. Never rejects. `isInForce`: see `syncedCondition`. */
   async publish(
     secrets: Iterable<LinkedSecret>,
     findings: ReadonlyMap<string, Finding>,
@@ -133,7 +129,7 @@ export class SyncPublisher {
     );
   }
 
-  /** Does not even look at an object that says so since the last time. */
+  /** Skips an object that already has these conditions. */
   async #say(
     secret: LinkedSecret,
     told: readonly (ReportedCondition | undefined)[],
@@ -226,7 +222,7 @@ export class SyncPublisher {
     });
   }
 
-  /** Takes the conditions away from a secret that is not tied any more. */
+  /** Removes the conditions from a secret that is no longer linked. */
   async untie(key: LinkedSecret['key']): Promise<void> {
     const { store, branch, clock } = this.#options;
     const without = (): JsonObject | undefined =>

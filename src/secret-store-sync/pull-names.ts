@@ -1,7 +1,10 @@
-/** Names of the objects that a pull makes of paths of a store. */
+/** Names of the objects that a pull creates. */
 import { dnsSubdomainProblems } from '../apimachinery/index.ts';
 
-/** The name by a template; `path` is below the path of the pull. What a name cannot have becomes `-`. */
+/**
+ * The name from a template; `path` is relative to the path of the pull. Invalid characters become
+ * `-`.
+ */
 export function nameOf(template: string, path: string): string {
   const own = path.slice(path.lastIndexOf('/') + 1);
   return template
@@ -11,7 +14,7 @@ export function nameOf(template: string, path: string): string {
     .replace(/^[-.]+|[-.]+$/g, '');
 }
 
-/** Undefined: an object can have the name. */
+/** Undefined: the name is valid. */
 export function nameProblem(name: string): string | undefined {
   const [problem] = dnsSubdomainProblems(name);
   return (

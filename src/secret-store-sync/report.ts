@@ -1,4 +1,4 @@
-/** How the sync stands, for whoever asks. */
+/** Report on the sync. */
 import type { PullReport } from './path-pulls.ts';
 import type { Attention } from './publisher.ts';
 
@@ -11,10 +11,10 @@ export interface CycleSummary {
   readonly pushed: number;
 }
 
-/** How the store stands. */
+/** State of the store. */
 export interface StoreReport {
   readonly state: 'disabled' | 'available' | 'unavailable';
-  /** Why the newest configuration is not in use, or the store not available. */
+  /** Reason why the configuration is not in use, or the store not available. */
   readonly problem: string | undefined;
   readonly warnings: readonly string[];
   readonly address: string | undefined;
@@ -22,7 +22,7 @@ export interface StoreReport {
   readonly intervalMs: number | undefined;
 }
 
-/** One store, and the secrets that are tied to it. */
+/** One store, and the secrets linked to it. */
 export interface StoreSyncReport extends StoreReport {
   readonly name: string;
   readonly counts: Readonly<Record<string, number>>;
@@ -31,8 +31,8 @@ export interface StoreSyncReport extends StoreReport {
   readonly pulls: readonly PullReport[];
 }
 
-/** The default store, with the counts and the attention of all stores. */
+/** The default store, with the counts and the attention list of all stores. */
 export interface SecretSyncReport extends StoreSyncReport {
-  /** The others. */
+  /** The other stores. */
   readonly stores: readonly StoreSyncReport[];
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps secrets and the secret stores that are configured in step: one loop for each store, so that none of
- * them waits for another. Secrets that name a store that is not configured are told so.
+ * Syncs secrets with the configured secret stores: one loop per store, so that none waits for
+ * another. Secrets that name an unknown store get a condition.
  */
 import type { SecretStoreBlock } from '../config/index.ts';
 import { DEFAULT_STORE } from '../kinds/index.ts';
@@ -27,22 +27,27 @@ type OfOneStore =
   | 'linked';
 
 export interface SecretSyncOptions extends Omit<StoreLoopOptions, OfOneStore> {
-  /** The stores that are configured, by name, the default one among them; read for each request. */
+  /** The configured stores by name, including the default one; read for each request. */
   readonly stores: () => ReadonlyMap<string, SecretStoreBlock>;
-  /** Completes the default store. */
+  /** Completes the configuration of the default store. */
   readonly environment: StoreLoopOptions['environment'];
-  /** Called with why configured stores are not in use, for the status of the Config; undefined: they are. */
+  /**
+   * Reports the reason why configured stores are not in use, for the status of the Config;
+   * undefined: they are in use.
+   */
   readonly notInForce?: ((why: string | undefined) => void) | undefined;
-  /** Called with why pulls left secrets out, for the status of the Config; undefined: they did not. */
+  /**
+   * Reports the reason why pulls left secrets out, for the status of the Config; undefined: none.
+   */
   readonly pullsIncomplete?: ((why: string | undefined) => void) | undefined;
 }
 
 export class SecretSync {
   readonly #options: SecretSyncOptions;
   readonly #linked: LinkedSecrets;
-  /** By name. A store that is not configured any more asks nothing and has no secrets. */
+  /** By name. The loop of a removed store sends no requests and has no secrets. */
   readonly #loops = new Map<string, StoreLoop>();
-  /** Secrets that name a store that is not configured. */
+  /** Secrets that name an unknown store. */
   readonly #strays: TiedSecrets;
   readonly #strayPublisher: SyncPublisher;
   /** By the name of the store. */
@@ -62,8 +67,8 @@ export class SecretSync {
   }
 
   /**
-   * Begins once the state is filled: who is tied to a store is told by the objects themselves, and
-   * after a cold start those are made in the background, while everybody is served.
+   * Begins after the state is filled: links are in the objects, which are built in the background
+   * after a cold start.
    */
   start(): void {
     void this.#options.store.filled().then(() => this.#follow());
@@ -85,7 +90,7 @@ export class SecretSync {
     this.#tellStrays(this.#strays.all());
   }
 
-  /** The configuration, or what it refers to, is another one. */
+  /** Called after a change of the configuration, or of data it refers to. */
   configurationChanged(): void {
     if (this.#isClosed) return;
     this.#openLoops();
@@ -101,7 +106,7 @@ export class SecretSync {
   }
 
   /**
-   * Resolves after a cycle over all secrets that began after this call, of the store or of all stores. Never
+   * Resolves after a full cycle of the store, or of all stores, that began after this call. Never
    * rejects.
    */
   async syncNow({
@@ -116,7 +121,7 @@ export class SecretSync {
     await Promise.all(loops.map((loop) => loop.syncNow({ allowDeletions })));
   }
 
-  /** True if a store of the name is configured. */
+  /** True if a store of this name is configured. */
   has(store: string): boolean {
     return this.#options.stores().has(store);
   }
@@ -136,7 +141,7 @@ export class SecretSync {
     };
   }
 
-  /** Finishes the secrets in hand; what was begun with a store is remembered. */
+  /** Finishes the secrets in progress; unfinished writes are in the sync records. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const stop of this.#stops) stop();
@@ -172,7 +177,7 @@ export class SecretSync {
       linked: this.#linked.of((store) => store === name && stores().has(name)),
       configuration: () => stores().get(name)?.config,
       missingVariables: () => stores().get(name)?.missing,
-      // It describes one store. Its token is not to be sent to another one.
+      // The environment describes one store. Its token must not be sent to another one.
       environment: name === DEFAULT_STORE ? environment : {},
       notInForce: (why) => this.#noteInForce(name, why),
       pullsIncomplete: (why) => this.#noteIncomplete(name, why),
@@ -184,7 +189,7 @@ export class SecretSync {
     if (from !== undefined && from !== to) {
       this.#loops.get(from)?.left(key, id);
       this.#strayPublisher.forget(id);
-      // Nobody should read conditions of a sync that does not run.
+      // Removes conditions of a sync that does not run.
       if (to === undefined) void this.#untie(key);
     }
     if (now === undefined) return;
@@ -234,7 +239,7 @@ export class SecretSync {
   }
 }
 
-/** Reports on all stores, after a change for one of them. */
+/** Report on all stores, after a change for one of them. */
 function noted(
   all: Map<string, string>,
   name: string,

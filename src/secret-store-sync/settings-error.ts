@@ -1,4 +1,6 @@
-/** A configuration of the secret store that cannot be used: a reason for conditions, and one sentence without secrets. */
+/**
+ * An unusable configuration of the secret store: a condition reason, and a message without secrets.
+ */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly reason: 'AddressInvalid' | 'FileUnreadable' | 'CredentialMissing';

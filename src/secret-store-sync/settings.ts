@@ -1,6 +1,6 @@
 /**
- * What the platform configuration says of the secret store (spec section 2.8.11), completed from the
- * environment as the clients of OpenBao and Vault do: `BAO_*` first, then `VAULT_*`.
+ * Settings of a secret store from the platform configuration (spec section 2.8.11), completed from
+ * the environment as the clients of OpenBao and Vault do: `BAO_*` first, then `VAULT_*`.
  */
 import { parseGoDuration } from '../apimachinery/index.ts';
 import type { SecretStoreConfig } from '../config/index.ts';
@@ -17,10 +17,10 @@ import {
 import { SettingsError } from './settings-error.ts';
 
 export interface TokenReference {
-  /** Of a SharedSecret in the namespace `default`; may be empty. */
+  /** Name of a SharedSecret in the namespace `default`; may be empty. */
   readonly name: string;
   readonly key: string;
-  /** Without the secret the environment is asked. */
+  /** True: without the secret, the environment is used. */
   readonly optional: boolean;
 }
 
@@ -31,12 +31,12 @@ export interface StoreSettings {
   readonly tls: TransportTls;
   /** Empty: the root. */
   readonly namespace: string;
-  /** Absent: see `login`, then `tokenRef`, and then the environment. */
+  /** Absent: `login`, then `tokenRef`, then the environment. */
   readonly token?: string;
   readonly login?: LoginSettings;
   readonly tokenRef?: TokenReference;
   readonly intervalMs: number;
-  /** For secrets that say nothing themselves. */
+  /** For secrets without a policy. */
   readonly onStoreOlder: Preference;
 }
 
@@ -47,13 +47,13 @@ export interface SettingsSources extends LoginSources {
 }
 
 const DEFAULT_INTERVAL_MS = 60_000;
-/** A store is not asked more often than that, whatever is configured. */
+/** Lower limit of the interval, whatever is configured. */
 const SHORTEST_INTERVAL_MS = 1_000;
 
-/** Where the secret of a token reference is. */
+/** Namespace of the secret of a token reference. */
 export const TOKEN_NAMESPACE = 'default';
 
-/** Undefined: there is no sync. Throws `SettingsError` when something is missing. */
+/** Undefined: the sync is off. Throws `SettingsError` for missing settings. */
 export function readStoreSettings(
   given: SecretStoreConfig | undefined,
   sources: SettingsSources,
@@ -70,7 +70,7 @@ export function readStoreSettings(
   const { tokenSecretRef } = auth;
   const token = auth.token?.trim() || tokenInFile(auth.tokenFile, sources);
   const login = readLogin(auth, sources);
-  // Who takes the address from the environment means the store that is described there.
+  // An address from the environment comes with the namespace of the environment.
   const namespace =
     given.namespace || (own === '' ? fromEnvironment(environment, 'NAMESPACE') : undefined) || '';
   const interval = parseGoDuration(given.syncInterval) ?? 0;
@@ -87,7 +87,7 @@ export function readStoreSettings(
   };
 }
 
-/** The files that these settings are read from. */
+/** The files from which these settings are read. */
 export function settingsFiles(
   given: SecretStoreConfig | undefined,
   environment: Environment,
@@ -100,7 +100,7 @@ export function settingsFiles(
   return [...ofTls, ...loginFiles(given.auth ?? {})];
 }
 
-/** One line without spaces: a header takes nothing else, and other files are no tokens. */
+/** One line without spaces, as a header requires; other files are not tokens. */
 function tokenInFile(
   path: string | undefined,
   { fileText, home }: SettingsSources,
@@ -119,13 +119,13 @@ const TLS_FIELDS = [
 ] as const;
 
 interface TlsSource {
-  /** Field of the store; absent: a variable. */
+  /** Field of the store; absent: an environment variable. */
   readonly field?: string;
   readonly text?: string | undefined;
   readonly path?: string | undefined;
 }
 
-/** The environment has its say where the configuration says nothing. */
+/** The environment applies where the configuration has no value. */
 function tlsSource(
   given: SecretStoreConfig,
   environment: Environment,
@@ -156,12 +156,14 @@ function referenceOf({ name = '', key, optional = false }: WrittenReference): To
 
 type WrittenReference = NonNullable<NonNullable<SecretStoreConfig['auth']>['tokenSecretRef']>;
 
-/** The token of the environment, where the configuration names none. */
+/** The token of the environment, used if the configuration names none. */
 export function tokenOfEnvironment(environment: Environment): string | undefined {
   return fromEnvironment(environment, 'TOKEN');
 }
 
-/** Settings that differ in more than the interval, the policy and the token are another connection. */
+/**
+ * Settings that differ in more than the interval, the policy and the token need another connection.
+ */
 export function connectionOf(settings: StoreSettings): string {
   const { address, skipTLSVerify, tls, namespace, login } = settings;
   return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);

@@ -1,7 +1,7 @@
 /**
- * Keeps secrets and one secret store in step: a cycle over all of them each interval, a small one
- * soon after somebody changed some, one more whenever somebody asks. There is one cycle at a time.
- * Level-triggered: a cycle looks at what is there, so a missed one costs only time.
+ * Syncs secrets with one secret store: a cycle over all of them per interval, a small cycle soon
+ * after changes, and one on request. One cycle runs at a time. Level-triggered: a cycle reads the
+ * current state, so a missed event only costs time.
  */
 import type { EventRing, ObjectKey } from '../apimachinery/index.ts';
 import type { Branch } from '../registry/index.ts';
@@ -20,9 +20,9 @@ import { SyncPublisher } from './publisher.ts';
 import type { CycleSummary, StoreSyncReport } from './report.ts';
 
 export interface StoreLoopOptions extends ConnectedStoreOptions {
-  /** The secrets that are tied to this store. */
+  /** The secrets that are linked to this store. */
   readonly linked: TiedSecrets;
-  /** As readers of the state have it, and the notes beside. */
+  /** As readers see it, with the documents. */
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit' | 'state'>;
   readonly registry: GitParts['registry'];
@@ -32,7 +32,9 @@ export interface StoreLoopOptions extends ConnectedStoreOptions {
   readonly secret: Uint8Array;
   readonly metrics: SecretSyncMetrics;
   readonly events: EventRing;
-  /** Called with why pulls left secrets out, for the status of the Config; undefined: they did not. */
+  /**
+   * Reports the reason why pulls left secrets out, for the status of the Config; undefined: none.
+   */
   readonly pullsIncomplete?: ((why: string | undefined) => void) | undefined;
 }
 
@@ -41,11 +43,11 @@ interface Waiter {
   resolve(): void;
 }
 
-/** Delay of a change in git, so that others come along with it. */
+/** Debounce time of changes in git. */
 const SOON_MS = 200;
-/** A store that does not answer keeps nobody from stopping. */
+/** Time limit at shutdown for an unresponsive store. */
 const LONGEST_GOODBYE_MS = 3_000;
-/** Pause after an unexpected failure, which could repeat at once otherwise. */
+/** Delay after an unexpected failure, which might repeat at once. */
 const AFTER_A_DEFECT_MS = 60_000;
 
 export class StoreLoop {
@@ -57,12 +59,12 @@ export class StoreLoop {
   readonly #changed = new Set<string>();
   readonly #dueTimes = new DueTimes();
   readonly #pulls: PathPulls;
-  /** The newest run of all pulls, which goes on beside cycles. */
+  /** The last run of all pulls, which runs beside cycles. */
   #pulling: Promise<void> = Promise.resolve();
   #isPulling = false;
   #asked: Waiter[] = [];
   #due = 0;
-  /** Counts changes of the configuration: one that comes during a cycle asks for another one. */
+  /** Counts configuration changes: one during a cycle requests another cycle. */
   #news = 0;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
@@ -84,7 +86,7 @@ export class StoreLoop {
     this.#connected = new ConnectedStore(options, () => this.configurationChanged());
   }
 
-  /** To be called once the secrets are known. */
+  /** Called once the secrets are known. */
   start(): void {
     this.#isFollowing = true;
     this.#wake(0);
@@ -111,25 +113,25 @@ export class StoreLoop {
     return this.#connected.secrets;
   }
 
-  /** True if the configuration reads a credential in the object. */
+  /** True if the configuration reads a credential from this object. */
   refersTo(key: ObjectKey): boolean {
     return this.#connected.refersTo(key);
   }
 
-  /** A secret of this store is tied, tied otherwise, or changed in git. */
+  /** Called when a secret of this store is linked, relinked, or changed in git. */
   changed(id: string): void {
     this.#changed.add(id);
     this.#wake(SOON_MS);
   }
 
-  /** The configuration, or what it refers to, is another one. */
+  /** Called after a change of the configuration, or of data it refers to. */
   configurationChanged(): void {
     this.#news += 1;
     this.#due = 0;
     this.#wake(0);
   }
 
-  /** Resolves after a cycle over all secrets that began after this call. Never rejects. */
+  /** Resolves after a full cycle that began after this call. Never rejects. */
   async syncNow({ allowDeletions }: { allowDeletions: boolean }): Promise<void> {
     if (this.#isClosed) return;
     await new Promise<void>((resolve) => {
@@ -149,7 +151,7 @@ export class StoreLoop {
     };
   }
 
-  /** Finishes the secrets in hand; what was begun with the store is remembered. */
+  /** Finishes the secrets in progress; unfinished writes are in the sync records. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -189,7 +191,7 @@ export class StoreLoop {
     return this.#changed.size > 0 ? Math.min(SOON_MS, due) : due;
   }
 
-  /** When a secret is read between cycles; a store that does not answer is left to the cycles. */
+  /** Next read between cycles; during an outage only full cycles read. */
   get #nextEarly(): number {
     const { connection, outage, intervalMs } = this.#connected;
     const isUp = connection !== undefined && outage === undefined;
@@ -220,7 +222,10 @@ export class StoreLoop {
     }
   }
 
-  /** Pulls of whole paths keep no cycle waiting. One that nobody asked for is left out while one runs. Never rejects. */
+  /**
+   * Pulls of whole paths do not delay cycles. A run that no user requested is skipped while one is
+   * active. Never rejects.
+   */
   #pull(connection: StoreConnection, isAsked: boolean): Promise<void> {
     if (this.#isPulling && !isAsked) return this.#pulling;
     const { configuration, logger } = this.#options;
@@ -241,7 +246,7 @@ export class StoreLoop {
     return this.#connected.connection === undefined && this.#connected.problem === undefined;
   }
 
-  /** Nobody should read conditions of a sync that does not run. */
+  /** Replaces the conditions of a sync that does not run. */
   async #stayOff(): Promise<void> {
     this.#due = Number.POSITIVE_INFINITY;
     this.#changed.clear();
@@ -256,7 +261,7 @@ export class StoreLoop {
 
   async #fullCycle(connection: StoreConnection, asked: readonly Waiter[]): Promise<void> {
     const { name, clock, metrics } = this.#options;
-    // A person who asks for a cycle may have mended the store.
+    // The user may have repaired the store.
     if (asked.length > 0) connection.client.tryAgain();
     const started = clock.now();
     const began = performance.now();
@@ -294,12 +299,15 @@ export class StoreLoop {
     this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
   }
 
-  /** Syncs secrets that changed in git or have a short interval; deletions wait for the next cycle over all. */
+  /**
+   * Syncs secrets that changed in git or have a short interval; deletions wait for the next full
+   * cycle.
+   */
   async #smallCycle(connection: StoreConnection): Promise<void> {
     const ids = [...this.#changed];
     this.#changed.clear();
     const early = this.#dueTimes.early(this.#options.clock.now(), this.#connected.intervalMs);
-    // A store that does not answer is asked by the cycle that is due for it.
+    // During an outage, the next full cycle asks the store.
     if (this.#connected.outage !== undefined) return;
     const isEarly = new Set(early);
     const secrets = [...new Set([...ids, ...early])]
@@ -330,7 +338,7 @@ export class StoreLoop {
     }
   }
 
-  /** Findings of an outage, which is known once the cycle has ended. */
+  /** Publishes findings of an outage, whose cause is known at the end of the cycle. */
   async #publishRest(
     secrets: readonly LinkedSecret[],
     findings: ReadonlyMap<string, Finding>,
@@ -339,7 +347,7 @@ export class StoreLoop {
     await this.#publisher.publish(met, findings, this.#connected.notInForce === undefined);
   }
 
-  /** The next secret that git changed, of those that are not in work. */
+  /** The next secret that git changed and that is not being synced. */
   #nextChange(isInWork: (id: string) => boolean): LinkedSecret | undefined {
     for (const id of this.#changed) {
       if (isInWork(id)) continue;
@@ -362,7 +370,7 @@ export class StoreLoop {
     };
   }
 
-  /** A secret that was tied to this store is gone, untied, or tied to another store. */
+  /** Called when a secret of this store is deleted, unlinked, or linked to another store. */
   left(key: ObjectKey, id: string): void {
     const { store, logger } = this.#options;
     this.#changed.delete(id);
@@ -370,7 +378,7 @@ export class StoreLoop {
     this.#cycles.untie(id);
     this.#dueTimes.forget(id);
     const found = store.get(key);
-    // A secret that is gone may have to be deleted in the store; one that was untied has not.
+    // A deleted secret may have to be deleted in the store; an unlinked one not.
     if (found === undefined || found.terminating) {
       this.#wake(SOON_MS);
       return;

@@ -1,6 +1,6 @@
 /**
- * Secrets that need no reading: nothing changed in git since they came to rest, and a listing of
- * their folder shows the very version of the store that they came to rest with.
+ * Secrets that need no read: nothing changed in git since they settled, and a listing of their
+ * folder shows the store version with which they settled.
  */
 import type { Listing } from '../secret-store-client/index.ts';
 import type { SyncState } from '../secrets-merge/index.ts';
@@ -9,19 +9,19 @@ import type { StoreConnection } from './connection.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 import type { SyncNotes } from './memory.ts';
 
-/** How a secret came to rest, and with what in git. */
+/** The finding of a settled secret, and its version in git. */
 interface Rest {
   readonly finding: Finding;
   readonly asked: string;
 }
 
-/** A folder with fewer tied secrets is not listed: what else is in it may be much. */
+/** A folder with fewer linked secrets is not listed, since it may have many other entries. */
 const FEWEST = 3;
 
 export class UnchangedSecrets {
   readonly #rests = new Map<string, Rest>();
 
-  /** Forgets nothing that was at rest and could not be read. */
+  /** Keeps a settled secret that could not be read. */
   note(secret: LinkedSecret, finding: Finding): void {
     if (finding.is === 'unavailable') return;
     if (!isRest(finding)) this.#rests.delete(secret.id);
@@ -32,7 +32,7 @@ export class UnchangedSecrets {
     this.#rests.clear();
   }
 
-  /** Secrets at rest, in groups that one listing each is about. */
+  /** Settled secrets, grouped by the folder to list. */
   folders(secrets: readonly LinkedSecret[]): LinkedSecret[][] {
     const folders = new Map<string, LinkedSecret[]>();
     for (const secret of secrets) {
@@ -43,7 +43,9 @@ export class UnchangedSecrets {
     return [...folders.values()].filter((members) => members.length >= FEWEST);
   }
 
-  /** Members of one folder that a listing shows to be unchanged. Rejects with `StoreError`. */
+  /**
+   * Members of one folder that are unchanged according to its listing. Rejects with `StoreError`.
+   */
   async unchanged(
     members: readonly LinkedSecret[],
     of: { connection: StoreConnection; notes: SyncNotes },
@@ -66,7 +68,7 @@ function isRest(finding: Finding): boolean {
   return finding.outcome.result === 'Synced' || finding.outcome.result === 'Differs';
 }
 
-/** What was written then is not written again. */
+/** The writes of that finding are not counted again. */
 function atRest(finding: Finding): Finding {
   if (finding.is !== 'outcome') return finding;
   return { ...finding, outcome: { ...finding.outcome, pulled: 0, pushed: 0 } };

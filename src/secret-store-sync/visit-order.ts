@@ -1,7 +1,7 @@
 /**
- * Order in which a cycle visits secrets. A store with a quota may take longer than a cycle for all of them: the
- * next cycle goes on with those whose newest visit is the oldest, and a start with those that follow the
- * last one that the process before visited.
+ * Order in which a cycle visits secrets. A store with a quota may need more time than one cycle for
+ * all of them. The next cycle continues with the oldest visits, and a restart with the secrets
+ * after the last one that the previous process visited.
  */
 import type { LinkedSecret } from './linked-secrets.ts';
 
@@ -11,20 +11,20 @@ interface Visit {
   readonly link: string;
 }
 
-/** Id of a secret that was visited lately, which outlives the process; it need not be the very last one. */
+/** Id of a recently visited secret, which survives a restart; not necessarily the last one. */
 export interface VisitCursor {
   load(): string | undefined;
   save(id: string): void;
 }
 
-/** A killed process visits again what came after. */
+/** Interval between saves: a killed process repeats the visits after the last one. */
 const SAVED_EACH_MS = 1_000;
 
 export class VisitOrder {
   readonly #visits = new Map<string, Visit>();
   readonly #cursor: VisitCursor;
   #count = 0;
-  /** The newest visit in its turn that is not saved. */
+  /** The last regular visit that is not saved. */
   #last: string | undefined;
   #savedAt = Number.NEGATIVE_INFINITY;
 
@@ -32,7 +32,10 @@ export class VisitOrder {
     this.#cursor = cursor;
   }
 
-  /** Called after the store was read for the secret; `isInTurn`: not earlier because git changed it. */
+  /**
+   * Called after the store was read for the secret; `isRegular`: false if a change in git moved the
+   * visit forward.
+   */
   visited({ id, generation, link }: LinkedSecret, isInTurn: boolean): void {
     this.#count += 1;
     this.#visits.set(id, { number: this.#count, generation, link: JSON.stringify(link) });
@@ -41,19 +44,19 @@ export class VisitOrder {
     if (performance.now() - this.#savedAt >= SAVED_EACH_MS) this.save();
   }
 
-  /** Called when a cycle ends as well. */
+  /** Also called at the end of a cycle. */
   save(): void {
     this.#savedAt = performance.now();
     if (this.#last !== undefined) this.#cursor.save(this.#last);
     this.#last = undefined;
   }
 
-  /** True if git changed the secret since its newest visit, or there was none. */
+  /** True if git changed the secret since its last visit, or there was none. */
   isChanged(secret: LinkedSecret): boolean {
     return this.isTiedAnew(secret) || this.#visits.get(secret.id)?.generation !== secret.generation;
   }
 
-  /** True if the newest visit was to another place or under another policy, or there was none. */
+  /** True if the last visit was for another place or policy, or there was none. */
   isTiedAnew({ id, link }: LinkedSecret): boolean {
     return this.#visits.get(id)?.link !== JSON.stringify(link);
   }

@@ -1,11 +1,12 @@
-/** Times of the store, which writes them in more than one format, as text that sorts. */
+/** Times of the store, which uses several formats, as text that sorts. */
 
 const RFC3339 =
   /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)? ?(Z|[+-]\d{2}:?\d{2})(?: \S+)*$/;
 
 /**
- * A time as `2026-01-02T03:04:05.123456789Z`, in UTC and always with nine digits. Takes RFC 3339
- * with any offset, and what Go prints for a time. Empty for empty text, undefined for what is none.
+ * A time as `2026-01-02T03:04:05.123456789Z`, in UTC, with nine digits. Accepts RFC 3339 with any
+ * offset, and the format in which Go prints a time. Empty for empty text, undefined for an invalid
+ * time.
  */
 export function canonicalTime(text: string): string | undefined {
   if (text === '') return '';

@@ -1,6 +1,6 @@
 /**
- * The decision of one round: what git holds, what the store holds and what they agreed on before
- * become one step. No values, no clock and no I/O here; whoever carries the step out asks again.
+ * The decision of one round: git, the store and the last agreement become one step. Without values,
+ * clock or I/O; the caller executes the step and asks again.
  */
 
 import { type FingerprintMap, NO_PRINTS, sameFingerprints } from './fingerprints.ts';
@@ -13,7 +13,7 @@ export type GitView =
   | { readonly state: 'absent' }
   | { readonly state: 'live'; readonly commit: string; readonly prints: FingerprintMap };
 
-/** What we wrote beside the values when both sides agreed. */
+/** Marker that the sync stores beside the values when both sides agree. */
 export interface Marker {
   readonly owner: string;
   readonly whole: string;
@@ -26,12 +26,12 @@ export type StoreView =
   | {
       readonly state: 'live';
       readonly at: StoreVersion;
-      /** Of the keys that can be synced. */
+      /** Keys that can be synced. */
       readonly prints: FingerprintMap;
-      /** Keys whose value is no string: they can be read, and not written. */
+      /** Keys whose value is not a string: readable, but not writable. */
       readonly typed: ReadonlySet<string>;
       readonly marker?: Marker;
-      /** Another tool says that the key is its own. */
+      /** Set when another tool owns the key. */
       readonly managedBy?: string;
     };
 
@@ -40,24 +40,24 @@ export interface Situation {
   readonly store: StoreView;
   readonly state: SyncState;
   readonly policy: SyncPolicy;
-  /** Who this daemon is in markers. */
+  /** Id of this daemon in markers. */
   readonly owner: string;
   readonly whole: (prints: FingerprintMap) => string;
-  /** Whether the store keeps what is overwritten: KV v2 with more than one version. */
+  /** True if the store keeps overwritten versions: KV v2 with more than one version. */
   readonly keepsHistory: boolean;
-  /** Present once it was asked for. */
+  /** Present after it was requested. */
   readonly history?: History;
-  /** The mount is not the one of the base, which therefore was left out of the state. */
+  /** The mount is not that of the base, so the base was left out of the state. */
   readonly isOtherMount?: boolean;
   readonly resolution?: Resolution;
-  /** Present where the store shows an older copy than the one that is known. */
+  /** Present if the store shows an older copy than the known one. */
   readonly older?: OlderStore;
 }
 
 export interface OlderStore {
   /** `StoreLags`: a standby answered, and the active node may have the newer version. */
   readonly reason: 'StoreOlder' | 'StoreLags';
-  /** The newest version that is known. */
+  /** The newest known version. */
   readonly known: number;
 }
 
@@ -67,7 +67,7 @@ export interface Resolution {
   readonly id: string;
 }
 
-/** Why the two sides differ after the round. The reason of the condition `Synced`. */
+/** Reason why the two sides differ after the round; reason of the condition `Synced`. */
 export type Difference =
   | 'GitChanged'
   | 'StoreChanged'
@@ -88,7 +88,7 @@ export type ManualReason =
   | OlderStore['reason'];
 
 export type Step =
-  /** Nothing to write. `agreed`: what the base becomes, when there is something to remember. */
+  /** Nothing to write. `agreed`: the new base, if it changes. */
   | {
       readonly do: 'rest';
       readonly agreed?: FingerprintMap;
@@ -97,16 +97,16 @@ export type Step =
     }
   | { readonly do: 'pull'; readonly keys: readonly string[]; readonly push: readonly string[] }
   | { readonly do: 'push'; readonly keys: readonly string[]; readonly cas: number }
-  /** Both sides changed the same keys: ask again with the history since the base. */
+  /** Both sides changed the same keys: decide again with the history since the base. */
   | { readonly do: 'look' }
   | { readonly do: 'hold'; readonly reason: ManualReason; readonly keys: readonly string[] }
   | { readonly do: 'delete-in-store'; readonly version: number }
   | { readonly do: 'delete-in-git' }
-  /** The object is gone from git: the store keeps what it has, nothing is tracked any more. */
+  /** The object is gone from git: the store keeps its data, and tracking ends. */
   | { readonly do: 'forget' }
-  /** Something is missing that was there: look again before believing it. */
+  /** A value is missing: read again before acting on it. */
   | { readonly do: 'confirm' }
-  /** The history of git is not known at present, and would tell which side is newer: ask again later. */
+  /** The git history that shows the newer side is unavailable: retry later. */
   | { readonly do: 'wait' };
 
 export function decide(situation: Situation): Step {
@@ -127,9 +127,9 @@ export function decide(situation: Situation): Step {
 }
 
 /**
- * Nothing merges with an older copy of the store: its values look like changes and are none. A person
- * decides, or the policy where the store was restored; all differences count as changes of the side that
- * wins. A push to a store that merely lags fails its check-and-set, so git may win there as well.
+ * An older copy of the store is never merged: its values look like changes but are not. A user
+ * decides, or the policy if the store was restored; all differences count as changes of the winning
+ * side. A push to a standby that lags fails its check-and-set, so git may win there too.
  */
 function olderStore(situation: Situation, git: FingerprintMap, { reason }: OlderStore): Step {
   const { store, policy } = situation;
@@ -138,7 +138,7 @@ function olderStore(situation: Situation, git: FingerprintMap, { reason }: Older
   const open: Step = { do: 'hold', reason, keys: differingKeys(git, seen) };
   if (winner === undefined) return open;
   const step = withWinner(situation, { winner, git, seen });
-  // Of a standby only check-and-set tells what the active node has.
+  // For a standby, only check-and-set proves the state of the active node.
   if (reason === 'StoreLags' && step.do !== 'push') return open;
   const isRetained =
     winner === 'store'
@@ -149,7 +149,7 @@ function olderStore(situation: Situation, git: FingerprintMap, { reason }: Older
   return { do: 'rest', difference, keys: differingKeys(git, seen) };
 }
 
-/** A standby catches up: no policy decides on values that lag. */
+/** A standby catches up: no policy decides on lagging values. */
 function preferredOver(
   reason: OlderStore['reason'],
   { storeOlder = 'Hold' }: SyncPolicy,
@@ -183,7 +183,7 @@ export function differingKeys(a: FingerprintMap, b: FingerprintMap): string[] {
   return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key)).sort();
 }
 
-/** Of what the store holds, what this object is about. */
+/** The keys of the store that belong to this object. */
 export function visible(
   situation: Situation,
   git: FingerprintMap,
@@ -220,8 +220,9 @@ function withoutBase(situation: Situation, git: FingerprintMap, store: Fingerpri
   const { marker } = situation.store;
   const settled = settle(situation, git, store);
   const isMine = marker !== undefined && marker.owner === situation.owner;
-  // What was agreed before the state was lost stands in the marker; the other side has moved on.
-  // What git lacks may be new there instead of removed: the object may have been made anew.
+  // The marker holds the last agreement of a lost state; the other side has changed since. A key
+  // that git lacks may be new in the store, not removed in git: the object may have been created
+  // again.
   if (
     isMine &&
     marker.version === situation.store.at.version &&
@@ -248,20 +249,20 @@ function withoutBase(situation: Situation, git: FingerprintMap, store: Fingerpri
   return flow(situation, merge, { git, store, conflict: 'AdoptionConflict' });
 }
 
-/** The store lost what it had: by a tombstone, or with all that it knew of the key. */
+/** The store lost its data: by a tombstone, or with all metadata of the key. */
 function withoutStore(situation: Situation, git: FingerprintMap): Step {
   const { state, policy } = situation;
   if (state.missingReads < MISSING_READS_BEFORE_ACTING) return { do: 'confirm' };
   if (git.size === 0) return { do: 'rest', keys: [] };
   const isChanged = !sameFingerprints(git, state.base?.prints ?? NO_PRINTS);
-  // What somebody wrote since outlives the removal of what was there before.
+  // A later write wins over the removal of the earlier value.
   if (isChanged && mayPush(policy)) return push(situation, [...git.keys()].sort());
   return !isChanged && policy.deletionInStore === 'Delete' && mayPull(policy)
     ? { do: 'delete-in-git' }
     : { do: 'rest', difference: 'DeletedInStore', keys: [...git.keys()].sort() };
 }
 
-/** A side that holds nothing where it held something was deleted, in effect. */
+/** A side that is now empty counts as deleted. */
 function emptied(
   situation: Situation,
   git: FingerprintMap,
@@ -295,7 +296,7 @@ function merged(situation: Situation, git: FingerprintMap, store: FingerprintMap
   return flow(situation, merge, { git, store });
 }
 
-/** What a person decided, when it is about exactly the pair that was shown. */
+/** The manual resolution, if it applies to exactly the values that were shown. */
 function settle(
   situation: Situation,
   git: FingerprintMap,
@@ -326,7 +327,7 @@ function isAbout({ winner, id }: Resolution, held: HeldPair, now: ShownValues): 
   return isSame && id === (winner === 'git' ? held.commit : String(held.version));
 }
 
-/** Two sides that are there, the store as far as this object is about it. */
+/** Two existing sides; the store only with the keys of this object. */
 interface Sides {
   readonly git: FingerprintMap;
   readonly store: FingerprintMap;
@@ -374,7 +375,7 @@ function refusedPush(situation: Situation, keys: readonly string[]): Step | unde
   const typed = keys.filter((key) => store.typed.has(key));
   if (typed.length > 0) return { do: 'hold', reason: 'UnsupportedValue', keys: typed };
   const base = state.base?.prints ?? NO_PRINTS;
-  // Git has what was agreed on. Anything else has to stay readable in the store.
+  // Git has the agreed values. Other values must stay readable in the store.
   const unseen = keys.filter(
     (key) => store.prints.has(key) && store.prints.get(key) !== base.get(key),
   );

@@ -1,11 +1,14 @@
-/** Takes an object away on one side, as it was read, because it is gone on the other one. */
+/**
+ * Deletes an object on one side, in the version that was read, because it is gone on the other
+ * side.
+ */
 import type { Step } from './decide.ts';
 import type { Observation } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 
 export type DeletionStep = Step & { do: 'delete-in-store' | 'delete-in-git' };
 
-/** False: somebody else changed the object in git meanwhile, and it stays. */
+/** False: another writer changed the object in git meanwhile, and it stays. */
 export async function deleteObject(
   record: SyncRecord,
   { git, store }: Observation,

@@ -1,11 +1,14 @@
 /**
- * Bytes of a secret as text of the store and back. The mark of an encoding stands in the value
- * itself, so that it changes in the same instant as the value does.
+ * Encodes the bytes of a secret as text for the store. The encoding prefix is part of the value, so
+ * that both change atomically.
  */
 
 const MARK = 'base64:';
 
-/** Text where the bytes are text, else `base64:…`. Text that begins like the mark is marked too. */
+/**
+ * Plain text if the bytes are valid text, otherwise `base64:…`. Text that begins with the prefix is
+ * encoded too.
+ */
 export function encodeForStore(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = buffer.toString('utf8');
@@ -13,7 +16,7 @@ export function encodeForStore(bytes: Uint8Array): string {
   return isText ? text : `${MARK}${buffer.toString('base64')}`;
 }
 
-/** Only what an encoder would have written counts as encoded; anything else is the text itself. */
+/** Only canonical base64 after the prefix is decoded; any other text is the value itself. */
 export function decodeFromStore(text: string): Uint8Array {
   if (text.startsWith(MARK)) {
     const encoded = text.slice(MARK.length);

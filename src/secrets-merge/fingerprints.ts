@@ -1,6 +1,6 @@
 /**
- * Values as fingerprints, so that what was agreed can be kept on disk and compared without keeping
- * a secret. HMAC, because a short secret can be guessed from a plain hash.
+ * Fingerprints of values, so that agreements can be stored on disk and compared without storing a
+ * secret. HMAC, because a short secret can be guessed from a plain hash.
  */
 import { createHmac } from 'node:crypto';
 
@@ -15,7 +15,7 @@ export const NO_PRINTS: FingerprintMap = new Map();
 export class Fingerprints {
   readonly #secret: Uint8Array;
 
-  /** `secret`: 32 random bytes that live and die with the bases they made. */
+  /** `secret`: 32 random bytes with the same lifetime as the bases made with them. */
   constructor(secret: Uint8Array) {
     this.#secret = secret;
   }
@@ -24,7 +24,7 @@ export class Fingerprints {
     return new Map([...values].map(([key, value]) => [key, this.#print(key, value)]));
   }
 
-  /** One fingerprint of a whole map, in whatever order it is. */
+  /** One fingerprint of a whole map, independent of its order. */
   whole(prints: FingerprintMap): string {
     const lines = [...prints].map(([key, print]) => `${JSON.stringify(key)} ${print}`).sort();
     return this.#hmac(Buffer.from(`whole\n${lines.join('\n')}`));

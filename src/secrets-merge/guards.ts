@@ -1,33 +1,33 @@
-/** What stops a cycle before it believes something: old answers, other mounts, mass deletions. */
+/** Checks before a cycle acts: stale reads, replaced mounts, mass deletions. */
 import { isOlder, newestKnown, type StoreVersion, type SyncState } from './sync-state.ts';
 
-/** What the store says of a key beside its values. */
+/** Metadata of a key in the store. */
 export interface KeyHistory {
   readonly createdTime: string;
   readonly currentVersion: number;
-  /** Kept versions by number. */
+  /** Creation times of kept versions, by number. */
   readonly versions: ReadonlyMap<number, string>;
-  /** Those without a time of deletion, past or to come, and not destroyed. */
+  /** Versions that are not destroyed, and without a past or future time of deletion. */
   readonly undeleted: ReadonlySet<number>;
-  /** How many versions stay readable. */
+  /** Number of versions that stay readable. */
   readonly maxVersions: number;
 }
 
-/** A read that looks older than the base this often in a row is looked into. */
+/** Consecutive reads older than the base before the sync investigates. */
 export const STALE_READS_BEFORE_LOOKING = 3;
-/** A key counts as removed when it was not found this often in a row. */
+/** Consecutive missing reads before a key counts as removed. */
 export const MISSING_READS_BEFORE_ACTING = 2;
 
-/** Whether an answer comes from before what is known: a node that lags behind. */
+/** True if a read is older than the known version: the node may lag behind. */
 export function looksStale(state: SyncState, read: StoreVersion): boolean {
   const known = newestKnown(state);
   return known !== undefined && isOlder(read, known);
 }
 
 /**
- * Whether a read that looks old is new all the same. It is when the key was made anew after what is
- * known, or when it is a later version in the same life of the key, written by a clock that had
- * stepped back. The history must know the very version that was read: it may come from another node.
+ * True if a read that looks stale is new: the key was created again after the known version, or it
+ * is a later version of the same key whose clock stepped back. The history must contain exactly the
+ * version that was read, since it may come from another node.
  */
 export function isNewAllTheSame(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
   const known = newestKnown(state);
@@ -38,8 +38,8 @@ export function isNewAllTheSame(state: SyncState, read: StoreVersion, key: KeyHi
 }
 
 /**
- * True if a read proves that the store was put back to an older copy and written since: the history of
- * the same life of the key has another version under the number that is known, or has not reached it.
+ * True if a read proves that the store was restored from an older copy and written since: the
+ * history of the same key has another version under the known number, or has not reached it.
  */
 export function isFork(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
   const known = newestKnown(state);
@@ -56,8 +56,8 @@ const MOST_DELETIONS = 3;
 const LARGEST_SHARE = 0.1;
 
 /**
- * Whether one cycle wants to delete so much on one side that somebody has to agree first.
- * `tracked`: how many objects are synced.
+ * True if one cycle would delete so many objects on one side that a user must approve it.
+ * `tracked`: number of synced objects.
  */
 export function isMassDeletion(deletions: number, tracked: number): boolean {
   return deletions > Math.max(MOST_DELETIONS, Math.floor(tracked * LARGEST_SHARE));

@@ -1,4 +1,4 @@
-/** Public names of `secrets-merge/`: other folders import this file alone. */
+/** Public names of `secrets-merge/`. */
 export { canonicalTime } from './canonical-time.ts';
 export type { Marker, Resolution } from './decide.ts';
 export { decodeFromStore, encodeForStore } from './encoding.ts';

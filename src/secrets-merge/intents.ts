@@ -1,19 +1,19 @@
 /**
- * What became of a push whose end nobody saw, and what it covered. Version numbers come back when a
- * key is removed and made anew, so a push can land on a value that nobody has read: that value is
- * still in the store, as the version before, and has to be reported.
+ * Results of pushes whose answer was lost, and the versions they covered. Version numbers restart
+ * when a key is removed and created again, so a push can overwrite a value that was never read.
+ * That value is still in the store as the previous version, and must be reported.
  */
 import type { KeyHistory } from './guards.ts';
 import type { Intent, StoreVersion } from './sync-state.ts';
 
 export type Verdict =
-  /** Nothing is certain: the answers may come from a node that lags behind. Ask again later. */
+  /** The answers may come from a node that lags behind: retry later. */
   | { readonly is: 'unknown' }
-  /** It did not become a version, or nobody can tell any more. */
+  /** It did not become a version, or the result is no longer known. */
   | { readonly is: 'void'; readonly covered?: StoreVersion }
   | { readonly is: 'landed'; readonly at: StoreVersion; readonly covered?: StoreVersion };
 
-/** What version `cas` + 1 holds, as a fingerprint of all of it; undefined: it cannot be read. */
+/** Fingerprint of version `cas` + 1; undefined: unreadable. */
 export interface Successor {
   readonly createdTime: string;
   readonly whole: string | undefined;
@@ -36,7 +36,7 @@ export function judgeIntent(
       ? landed(intent, key, at)
       : otherLife(intent, at);
   }
-  // From before the read that the push was based on.
+  // The version is older than the read before the push.
   if (createdTime < intent.predecessor.createdTime) return { is: 'unknown' };
   if (successor === undefined || successor.createdTime !== createdTime) return { is: 'unknown' };
   if (successor.whole === undefined) {
@@ -46,7 +46,9 @@ export function judgeIntent(
   return successor.whole === intent.target ? landed(intent, key, at) : { is: 'void' };
 }
 
-/** The version that was acknowledged is not the one that is there: one of the two is history. */
+/**
+ * The acknowledged version is not the current one: one of them is from an earlier life of the key.
+ */
 function otherLife(intent: Intent, at: StoreVersion): Verdict {
   const isGone = intent.landed !== undefined && intent.landed.createdTime < at.createdTime;
   return { is: isGone ? 'void' : 'unknown' };
@@ -57,7 +59,7 @@ function landed(intent: Intent, key: KeyHistory, at: StoreVersion): Verdict {
   return { is: 'landed', at, ...(covered && { covered }) };
 }
 
-/** The version under the push, unless it is the one that was read before, and as it was then. */
+/** The version that the push overwrote, unless it is the one that was read, in the same state. */
 function coveredBy({ cas, predecessor }: Intent, key: KeyHistory): StoreVersion | undefined {
   const createdTime = key.versions.get(cas);
   if (cas === 0 || createdTime === undefined) return undefined;
@@ -69,7 +71,7 @@ function coveredBy({ cas, predecessor }: Intent, key: KeyHistory): StoreVersion 
 
 const MOST_INTENTS = 16;
 
-/** The same push tried again is one intent; the oldest of far too many is given up. */
+/** A repeated push is one intent; the oldest intents above the limit are dropped. */
 export function withIntent(intents: readonly Intent[], intent: Intent): readonly Intent[] {
   const others = intents.filter(
     ({ cas, target, predecessor, landed }) =>
@@ -81,7 +83,7 @@ export function withIntent(intents: readonly Intent[], intent: Intent): readonly
   return [...others, intent].slice(-MOST_INTENTS);
 }
 
-/** After a push became version `cas` + 1 no other one with the same `cas` can have. */
+/** After a push became version `cas` + 1, no other push with the same `cas` can succeed. */
 export function afterLanding(intents: readonly Intent[], intent: Intent): readonly Intent[] {
   return intents.filter(({ cas, landed }) => cas !== intent.cas || landed !== undefined);
 }

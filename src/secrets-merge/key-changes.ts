@@ -1,7 +1,10 @@
-/** The keys of a step as changes: to values, which are written, and to fingerprints, which are kept. */
+/** The keys of a step as changes: of values to write, and of fingerprints to store. */
 import type { FingerprintMap, SecretValues } from './fingerprints.ts';
 
-/** What makes another side hold `values` for these keys; what `values` lacks is removed there. */
+/**
+ * The change that gives another side `values` for these keys; keys absent from `values` are
+ * removed.
+ */
 export function changeOf(
   keys: readonly string[],
   values: SecretValues,
@@ -16,7 +19,7 @@ export function changeOf(
   return { set, remove };
 }
 
-/** The fingerprints once these keys came over `from` the other side. */
+/** The fingerprints after these keys were copied `from` the other side. */
 export function changed(
   prints: FingerprintMap,
   keys: readonly string[],

@@ -1,10 +1,10 @@
-/** What waits for a person: remembers the pair of values, as fingerprints, that the person is shown. */
+/** Manual resolution: records fingerprints of the two values that the user sees. */
 import type { Step } from './decide.ts';
 import { type Observation, shownFingerprints } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 import { isOlder } from './sync-state.ts';
 
-/** A person may decide on exactly this pair, and on no other. */
+/** The user may decide on exactly this pair of values. */
 export async function requireManualResolution(
   record: SyncRecord,
   seen: Observation,
@@ -30,7 +30,7 @@ export async function requireManualResolution(
     before.store === held.store &&
     before.version === held.version;
   const { seen: known } = record.state;
-  // The newest known state stays the newest known state.
+  // `seen` never moves back to an older version.
   if (seen.store.state === 'absent' || seen.situation.older !== undefined) {
     if (!isSame) await record.save({ held });
   } else if (!isSame || known === undefined || isOlder(known, seen.store.at)) {

@@ -1,4 +1,4 @@
-/** The three-way merge, key by key, on fingerprints: what flows where, and what does not. */
+/** The three-way merge, key by key, on fingerprints: the direction of each key. */
 
 import type { FingerprintMap } from './fingerprints.ts';
 import { mayPull, mayPush, type SyncPolicy } from './policy.ts';
@@ -9,19 +9,19 @@ export interface MergeInput {
   readonly store: FingerprintMap;
 }
 
-/** Every key that differs between git and the store is in exactly one list; lists are sorted. */
+/** Each differing key is in exactly one list; lists are sorted. */
 export interface Merge {
-  /** Keys that git takes from the store; one that the store lacks is removed. */
+  /** Keys that git takes from the store; a key that the store lacks is removed. */
   readonly pull: readonly string[];
-  /** Keys that the store takes from git; one that git lacks is removed. */
+  /** Keys that the store takes from git; a key that git lacks is removed. */
   readonly push: readonly string[];
-  /** Changed on both sides, and nothing tells who is right. */
+  /** Changed on both sides, and the newer one is unknown. */
   readonly conflicts: readonly string[];
-  /** Changed on the side that does not flow. */
+  /** Changed on the side that is not synced from. */
   readonly drift: readonly string[];
 }
 
-/** Values that each side had since the base; a conflict over one of them is none. */
+/** Values that each side had since the base; they can resolve a conflict. */
 export interface History {
   readonly git: readonly FingerprintMap[];
   readonly store: readonly FingerprintMap[];
@@ -46,7 +46,7 @@ function changedBy({ base, git, store }: MergeInput, key: string, history?: Hist
   const [b, l, r] = [base.get(key), git.get(key), store.get(key)];
   if (r === b) return 'git';
   if (l === b) return 'store';
-  // A value that somebody wrote outlives the removal of the value before it.
+  // A written value wins over the removal of the previous one.
   if (l === undefined) return 'store';
   if (r === undefined) return 'git';
   const pushed = had(history?.git, key, r);
@@ -64,7 +64,7 @@ function groupsOf({ merge }: SyncPolicy, all: readonly string[]): readonly (read
   return merge === 'object' ? [all] : merge;
 }
 
-/** One side's user with the other side's password is worse than a conflict. */
+/** The user name of one side with the password of the other is worse than a conflict. */
 function tearApart(group: readonly string[], natural: Map<string, Author>): void {
   const members = group.filter((key) => natural.has(key));
   if (new Set(members.map((key) => natural.get(key))).size < 2) return;
@@ -81,21 +81,21 @@ function allowed(author: Author | undefined, policy: SyncPolicy): Flow {
     if (pull) return 'pull';
     return policy.conflict === 'PreferGit' ? 'push' : 'drift';
   }
-  // Whoever wins on the side that does not flow keeps what it has.
+  // The winner on a side that is not synced from keeps its value.
   if (policy.conflict === 'PreferGit') return push ? 'push' : 'drift';
   if (policy.conflict === 'PreferStore') return pull ? 'pull' : 'drift';
   return 'conflicts';
 }
 
-/** Keys that differ after a round, and which side of them counts as what was agreed. */
+/** Keys that differ after a round, and the side that counts as agreed. */
 export interface Unequal {
-  /** Only git has changed them: about to be pushed, or not to be pushed. */
+  /** Changed only in git: to be pushed, or not pushed by policy. */
   readonly asInStore?: readonly string[];
-  /** Only the store has changed them. */
+  /** Changed only in the store. */
   readonly asInGit?: readonly string[];
 }
 
-/** The base after a round: what is equal is agreed, and where nothing is said the old base stays. */
+/** The base after a round: equal keys are agreed; other keys keep the old base. */
 export function agreedFingerprints(
   { base, git, store }: MergeInput,
   { asInStore = [], asInGit = [] }: Unequal = {},

@@ -1,7 +1,4 @@
-/**
- * Decides on what was read, and brings what `decide` asks for: how deep the history is, and what it
- * holds.
- */
+/** Decides on an observation, and reads the history that `decide` asks for. */
 import { decide, differingKeys, type Situation, type Step } from './decide.ts';
 import { type FingerprintMap, NO_PRINTS, type SecretValues } from './fingerprints.ts';
 import type { History } from './merge.ts';
@@ -9,9 +6,11 @@ import type { Observation } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 import type { StoreVersion } from './sync-state.ts';
 
-/** Full cycles that wait for a history; it may be lost, as with a branch that was rewritten. */
+/**
+ * Full cycles that wait for the history, which may be lost, for example after a rewritten branch.
+ */
 const UNKNOWN_HISTORIES_BEFORE_ASKING = 3;
-/** Versions of the store that are read to tell whether a value was there before. */
+/** Store versions that are searched for an earlier value. */
 const MOST_VERSIONS = 100;
 
 export async function nextStep(record: SyncRecord, seen: Observation): Promise<Step> {
@@ -25,7 +24,7 @@ export async function nextStep(record: SyncRecord, seen: Observation): Promise<S
   return decide(await withHistoryDepth(record, { ...situation, history }));
 }
 
-/** Both sides changed a key, and nothing tells which value the other side had before: no conflict. */
+/** Both sides changed a key and the earlier values are unknown: this is not a conflict. */
 async function withoutHistory(record: SyncRecord, { gitPrints, view }: Observation): Promise<Step> {
   const { state, task } = record;
   const unknownHistories = (state.unknownHistories ?? 0) + (task.isFull === false ? 0 : 1);
@@ -39,7 +38,7 @@ async function withoutHistory(record: SyncRecord, { gitPrints, view }: Observati
   return { do: 'hold', reason: 'HistoryUnknown', keys: differingKeys(gitPrints, shown) };
 }
 
-/** A store that keeps a single version keeps no history; asked only where it matters. */
+/** A store with one version per key has no history; checked only when it matters. */
 async function withHistoryDepth(record: SyncRecord, situation: Situation): Promise<Situation> {
   const { policy, resolution, keepsHistory } = situation;
   const mayCover =
@@ -49,7 +48,7 @@ async function withHistoryDepth(record: SyncRecord, situation: Situation): Promi
   return { ...situation, keepsHistory: key === undefined || key.maxVersions > 1 };
 }
 
-/** Values of both sides since the base; undefined: git does not know its part at present. */
+/** Values of both sides since the base; undefined: the git history is unavailable. */
 async function historyOf(record: SyncRecord, { store }: Observation): Promise<History | undefined> {
   const { git, fingerprints } = record.task;
   const { base, pulled } = record.state;
@@ -62,7 +61,7 @@ async function historyOf(record: SyncRecord, { store }: Observation): Promise<Hi
   return { git: printed(past), store: [...printed(versions), ...(pulled ? [pulled] : [])] };
 }
 
-/** Versions of the store after `base` and before `at`, of those that it keeps. */
+/** Kept versions of the store after `base` and before `at`. */
 async function versionsBetween(
   { task: { store } }: SyncRecord,
   base: StoreVersion,

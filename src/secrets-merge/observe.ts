@@ -1,6 +1,6 @@
 /**
- * Reads both sides and puts them into a `Situation` to decide on. What looks older than what is known
- * is not believed: it may come from a node of the store that lags behind.
+ * Reads both sides into a `Situation`. A read older than the known version is not trusted, since it
+ * may come from a node that lags behind.
  */
 import { type OlderStore, type Situation, type StoreView, visible } from './decide.ts';
 import { type FingerprintMap, NO_PRINTS } from './fingerprints.ts';
@@ -9,7 +9,7 @@ import type { GitRead, StoreRead } from './ports.ts';
 import type { SyncRecord } from './sync-record.ts';
 import { newestKnown, type StoreVersion, type SyncBase } from './sync-state.ts';
 
-/** Both sides as they were read, with the values, which `situation` does not have. */
+/** Both sides with their values, which `situation` does not contain. */
 export interface Observation {
   readonly git: GitRead | undefined;
   readonly gitPrints: FingerprintMap;
@@ -18,7 +18,7 @@ export interface Observation {
   readonly situation: Situation;
 }
 
-/** Undefined: what was read is not to be believed. */
+/** Undefined: the read is not trusted. */
 export async function observe(record: SyncRecord): Promise<Observation | undefined> {
   const { git: gitSide, store: storeSide, fingerprints, policy, owner, resolution } = record.task;
   const git = await gitSide.read();
@@ -27,7 +27,7 @@ export async function observe(record: SyncRecord): Promise<Observation | undefin
   const { base, ...withoutBase } = record.state;
   const isOtherMount =
     base?.mount !== undefined && storeSide.mount !== undefined && base.mount !== storeSide.mount;
-  // Versions of another mount are neither older nor newer.
+  // Versions of another mount are not comparable.
   const isComparable = store.state !== 'absent' && !isOtherMount;
   const belief = isComparable ? await believe(record, store.at) : 'believed';
   if (belief === 'unsure') return undefined;
@@ -50,14 +50,14 @@ export async function observe(record: SyncRecord): Promise<Observation | undefin
   return { git, gitPrints, store, view, situation };
 }
 
-/** What the store shows of the keys that the object is about. */
+/** Fingerprints of the store for the keys of the object. */
 export function shownFingerprints({ situation, gitPrints, view }: Observation): FingerprintMap {
   return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
 }
 
 /**
- * `unsure`: it may come from a node that lags behind, which has had little time to catch up. What stays
- * old for longer is an older copy of the store, unless a standby answers.
+ * `unsure`: the node may lag behind. A read that stays old for longer is from an older copy of the
+ * store, unless a standby answers.
  */
 async function believe(
   record: SyncRecord,
@@ -98,7 +98,7 @@ async function believed(record: SyncRecord): Promise<'believed'> {
   return 'believed';
 }
 
-/** Cycles that a change in git asks for follow each other too fast to count. */
+/** Only full cycles count: cycles for changes in git follow each other too fast. */
 async function countStale(record: SyncRecord): Promise<void> {
   const { staleReads } = record.state;
   if (record.task.isFull === false || staleReads >= STALE_READS_BEFORE_LOOKING) return;

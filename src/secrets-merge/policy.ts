@@ -1,17 +1,17 @@
 /**
- * How one object follows the store: what its annotations say (docs: secret-store). Whatever could
- * remove or cover a value is off unless somebody asks for it.
+ * Sync policy of one object, from its annotations (docs: secret-store). Every option that could
+ * remove or cover a value is off by default.
  */
 
 export type Direction = 'Pull' | 'Push' | 'Both';
-/** Who wins where nothing tells which value is newer. */
+/** The winner if the newer value is unknown. */
 export type Preference = 'Hold' | 'PreferGit' | 'PreferStore';
 
 export interface SyncPolicy {
   readonly direction: Direction;
-  /** When both sides hold something different and never agreed. */
+  /** For different values without an earlier agreement. */
   readonly adopt: Preference;
-  /** When both sides changed the same key to different values. */
+  /** For a key that both sides changed to different values. */
   readonly conflict: Preference;
   /** Keys that change together or not at all. `object`: all of them. */
   readonly merge: 'keys' | 'object' | readonly (readonly string[])[];
@@ -19,7 +19,7 @@ export interface SyncPolicy {
   readonly deletionInStore: 'Retain' | 'Delete';
   /** Keys of the store that git does not have. */
   readonly foreignKeys: 'Sync' | 'Ignore';
-  /** Side that wins once the store was restored from an older copy; absent: as for all secrets. */
+  /** Winner after the store was restored from an older copy; absent: the default of the store. */
   readonly storeOlder?: Preference;
 }
 

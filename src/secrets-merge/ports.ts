@@ -1,4 +1,4 @@
-/** What a sync of one object needs from git, from the store and from the disk. */
+/** Interfaces of a sync to git, the store and the disk. */
 import type { Marker } from './decide.ts';
 import type { SecretValues } from './fingerprints.ts';
 import type { KeyHistory } from './guards.ts';
@@ -10,35 +10,35 @@ export interface GitRead {
 }
 
 export interface GitChange {
-  /** What was read; the commit is made on exactly that or not at all. */
+  /** The values that were read; the commit is made on exactly these, or not at all. */
   readonly seen: GitRead;
   readonly set: SecretValues;
   readonly remove: readonly string[];
-  /** Where the values come from, for the message. */
+  /** Source of the values, for the commit message. */
   readonly from: StoreVersion;
 }
 
 export interface GitSide {
   /** Undefined: the object is gone. Rejects when the values cannot be read. */
   read(): Promise<GitRead | undefined>;
-  /** The commit that was made; undefined: somebody else changed the object meanwhile. */
+  /** The new commit; undefined: another writer changed the object meanwhile. */
   change(change: GitChange): Promise<string | undefined>;
-  /** Whether the object was removed, as it was read. */
+  /** True if the object was removed in the version that was read. */
   remove(seen: GitRead): Promise<boolean>;
-  /** All that the object held since a commit, that one left out; undefined: not known at present. */
+  /** Values since a commit, without that one; undefined: unavailable. */
   history(since: string): Promise<readonly SecretValues[] | undefined>;
 }
 
 export interface LiveRead {
   readonly state: 'live';
   readonly at: StoreVersion;
-  /** Of keys that a secret can have. */
+  /** Only keys that a secret can have. */
   readonly values: SecretValues;
-  /** Keys whose value is no string; `values` has their exact JSON text. */
+  /** Keys whose value is not a string; `values` has their exact JSON text. */
   readonly typed: ReadonlySet<string>;
   readonly marker?: Marker;
   readonly managedBy?: string;
-  /** Keys of the store that no secret of ours can have. They stay where they are. */
+  /** Keys that are invalid in a secret. They are left unchanged. */
   readonly otherKeys: readonly string[];
 }
 
@@ -55,33 +55,33 @@ export interface StoreChange {
 
 export type WriteOutcome =
   | { readonly is: 'written'; readonly at: StoreVersion }
-  /** Somebody else wrote first. */
+  /** Another writer was first. */
   | { readonly is: 'outrun' }
-  /** The store cannot hold it; `detail` is a sentence without values. */
+  /** The store cannot hold it; `detail` is a message without values. */
   | {
       readonly is: 'refused';
       readonly reason: 'TooLarge' | 'UnsupportedValue';
       readonly detail: string;
     };
 
-/** One path of a mount. Rejects with `StoreError` when there is no answer to rely on. */
+/** One path of a mount. Rejects with `StoreError` without a reliable answer. */
 export interface StoreSide {
-  /** Whether there are versions and check-and-set: KV v2. */
+  /** True for versions and check-and-set: KV v2. */
   readonly isVersioned: boolean;
-  /** Tells this mount from one that was made anew in its place. */
+  /** Identity of the mount, which changes when it is created again. */
   readonly mount?: string;
   read(version?: number): Promise<StoreRead>;
-  /** Undefined: nothing is known of the key. */
+  /** Undefined: the key is unknown. */
   keyHistory(): Promise<KeyHistory | undefined>;
-  /** Writes only over what was seen: that very version, or, without versions, the same values. */
+  /** Overwrites only the version that was read, or, without versions, the same values. */
   write(change: StoreChange): Promise<WriteOutcome>;
   /**
-   * `createdTime`: of the version that is meant. Numbers come back with a key that is made anew, and a
-   * deletion has no condition: one that hit a later version of that number is taken back.
+   * `createdTime`: of the intended version. Numbers restart when a key is created again, and a
+   * deletion has no condition: if it hit a later version of that number, it is undone.
    */
   deleteVersion(version: number, createdTime?: string): Promise<void>;
   mark(marker: Marker): Promise<void>;
-  /** True if the node that answers is a standby, whose reads may lag behind the active node. */
+  /** True if the answering node is a standby, whose reads may lag behind the active node. */
   isStandby?(): Promise<boolean>;
 }
 
@@ -91,11 +91,11 @@ export interface SyncMemory {
   save(state: SyncState): Promise<void>;
 }
 
-/** The store did not do what it was asked for. The message names the store and the path only. */
+/** A failed store request. The message names only the store and the path. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly reason: string;
-  /** Whether a write may have happened all the same: the answer was lost. */
+  /** True if a write may have succeeded: the answer was lost. */
   readonly mayHaveHappened: boolean;
 
   constructor(message: string, { reason, mayHaveHappened = false, cause }: StoreErrorOptions) {
@@ -106,7 +106,7 @@ export class StoreError extends Error {
 }
 
 export interface StoreErrorOptions {
-  /** A word for conditions and metrics, such as `Sealed`. */
+  /** Reason for conditions and metrics, such as `Sealed`. */
   readonly reason: string;
   readonly mayHaveHappened?: boolean;
   readonly cause?: unknown;

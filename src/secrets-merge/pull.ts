@@ -1,4 +1,4 @@
-/** Brings keys of the store into git: one commit on exactly what was read, or none. */
+/** Copies keys of the store to git: one commit on exactly the values that were read, or none. */
 import type { Step } from './decide.ts';
 import { NO_PRINTS } from './fingerprints.ts';
 import { changed, changeOf } from './key-changes.ts';
@@ -6,7 +6,7 @@ import { agreedFingerprints } from './merge.ts';
 import { type Observation, shownFingerprints } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 
-/** False: somebody else changed the object meanwhile, and nothing was pulled. */
+/** False: another writer changed the object meanwhile, and nothing was pulled. */
 export async function pull(
   record: SyncRecord,
   seen: Observation,
@@ -15,7 +15,7 @@ export async function pull(
   const { git, store } = seen;
   if (git === undefined || store.state !== 'live') throw new Error('Nothing to pull');
   const { set, remove } = changeOf(keys, store.values);
-  // Until the base is written nothing else tells an older answer from a newer one.
+  // Until the base is written, only this record distinguishes older from newer answers.
   const key = await record.keyHistory();
   const pulled = shownFingerprints(seen);
   await record.save({ seen: record.seenAt(store.at, key), pulled });

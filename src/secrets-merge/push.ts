@@ -1,6 +1,6 @@
 /**
- * Brings keys of git into the store. The push is remembered before it is sent: whether it landed can
- * be found out later, by `settleIntents`, whatever happens in between.
+ * Copies keys of git to the store. The push is recorded before it is sent, so that `settleIntents`
+ * can find its result later, whatever happens in between.
  */
 import { visible } from './decide.ts';
 import { type Fingerprints, NO_PRINTS } from './fingerprints.ts';
@@ -12,7 +12,10 @@ import { type GitRead, type StoreChange, StoreError, type WriteOutcome } from '.
 import type { SyncRecord } from './sync-record.ts';
 import type { Intent } from './sync-state.ts';
 
-/** A store with versions agrees only once the push was settled: what it covered has to be looked at. */
+/**
+ * A versioned store agrees only after the push is settled, since it may have covered another
+ * version.
+ */
 export async function push(
   record: SyncRecord,
   seen: Observation,
@@ -22,7 +25,7 @@ export async function push(
   const { git, store } = seen;
   if (git === undefined) throw new Error('Nothing to push');
   const intent = intentOf({ seen, git, keys }, fingerprints);
-  // The same push may have been tried before, and may have landed: giving up leaves that open.
+  // An earlier attempt of the same push may have succeeded: giving up keeps its intent.
   const { intents: before } = record.state;
   if (storeSide.isVersioned) await record.save({ intents: withIntent(before, intent) });
   const written = await write(record, { seen: store, ...changeOf(keys, git.values) }, before);
@@ -61,7 +64,7 @@ function intentOf({ seen, git, keys }: Planned, fingerprints: Fingerprints): Int
   };
 }
 
-/** A push that is known to have failed leaves nothing to wait for. */
+/** A push that certainly failed leaves no intent. */
 async function write(
   record: SyncRecord,
   change: StoreChange,

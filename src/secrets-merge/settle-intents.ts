@@ -1,12 +1,12 @@
 /**
- * Settles pushes whose end is not known: asks the store what became of each, makes those that landed
- * the base, and keeps what they covered unseen.
+ * Settles pushes with unknown results: reads the result of each from the store, makes successful
+ * ones the base, and records the versions that they covered.
  */
 import { judgeIntent, type Successor } from './intents.ts';
 import type { SyncRecord } from './sync-record.ts';
 import { type Intent, isOlder, type StoreVersion } from './sync-state.ts';
 
-/** Oldest first; what nobody can tell yet stays for the next time. */
+/** Oldest first; a push with a result that is still unknown stays. */
 export async function settleIntents(record: SyncRecord): Promise<void> {
   if (record.state.intents.length === 0 || !record.task.store.isVersioned) return;
   const key = await record.task.store.keyHistory();
@@ -37,7 +37,9 @@ async function readSuccessor(record: SyncRecord, intent: Intent): Promise<Succes
   return { createdTime: read.at.createdTime, whole };
 }
 
-/** A version that was covered unseen, unless it holds what was seen before it or agreed on. */
+/**
+ * Adds a covered version, unless it holds the values that were read before the push, or agreed on.
+ */
 async function coveredUnseen(
   record: SyncRecord,
   intent: Intent,

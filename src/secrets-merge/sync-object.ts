@@ -1,8 +1,7 @@
 /**
- * One object, synced: asks `decide` for a step, carries it out and asks again until both sides rest.
- * It can stop between any two lines and the next run goes on from there. That holds because a push
- * is remembered before it is sent, a pull lands on exactly the commit that was read, and the base is
- * written last.
+ * Syncs one object: executes the steps of `decide` until both sides are stable. It can stop at any
+ * point, and the next run continues: a push is recorded before it is sent, a pull applies to
+ * exactly the commit that was read, and the base is written last.
  */
 import type { Step } from './decide.ts';
 import { type DeletionStep, deleteObject } from './deletion.ts';
@@ -18,7 +17,7 @@ import type { SyncOutcome, SyncResult, SyncTask } from './sync-task.ts';
 
 const MOST_ROUNDS = 6;
 
-/** Rejects with `StoreError`, or with what git or the disk rejected with. */
+/** Rejects with `StoreError`, or with the error of git or the disk. */
 export async function syncObject(task: SyncTask): Promise<SyncOutcome> {
   return await new ObjectSync(new SyncRecord(task, await task.memory.load())).run();
 }
@@ -45,7 +44,7 @@ class ObjectSync {
     return this.#outcome('Waiting', { reason: 'Outrun' });
   }
 
-  /** Undefined: ask again. */
+  /** Undefined: decide again. */
   async #carryOut(seen: Observation, step: Step): Promise<SyncOutcome | undefined> {
     switch (step.do) {
       case 'pull':
@@ -72,7 +71,7 @@ class ObjectSync {
     }
   }
 
-  /** The versions of a decision on an older copy of the store: what was newer is not in the store. */
+  /** Clears records of newer versions, which an older copy of the store does not have. */
   async #leaveNewer({ store }: Observation): Promise<void> {
     const { covered, intents } = this.#record.state;
     if (store.state === 'absent' || covered.length + intents.length === 0) return;

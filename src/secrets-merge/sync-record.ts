@@ -1,6 +1,6 @@
 /**
- * What is remembered of one object while it is synced. Every change is on the disk before the next
- * thing happens, so that a sync can stop anywhere; the base is written last of all.
+ * The sync record of one object during a sync. Every change is on disk before the next action, so
+ * that a sync can stop at any point; the base is written last.
  */
 
 import { sameFingerprints } from './fingerprints.ts';
@@ -22,11 +22,11 @@ const NOT_WAITED_LONG: Pick<SyncState, 'staleReads' | 'missingReads'> = {
   missingReads: 0,
 };
 
-/** What else is settled together with a new base. */
+/** Other parts of the record that change with a new base. */
 export interface AlsoSettled {
   readonly intents?: readonly Intent[];
   readonly covered?: readonly StoreVersion[];
-  /** Absent: asked for when it is needed. */
+  /** Absent: read on demand. */
   readonly key?: KeyHistory | undefined;
 }
 
@@ -48,18 +48,18 @@ export class SyncRecord {
     await this.task.memory.save(this.#state);
   }
 
-  /** The object is not tracked any more. The last thing that a sync does. */
+  /** Ends the tracking of the object; the last action of a sync. */
   async forget(): Promise<void> {
     await this.task.memory.save(NEW_STATE);
   }
 
-  /** A version as `SyncState.seen` has it. */
+  /** A version in the format of `SyncState.seen`. */
   seenAt(at: StoreVersion, key: KeyHistory | undefined): NonNullable<SyncState['seen']> {
     const { mount } = this.task.store;
     return { ...inLife(at, key), ...(mount !== undefined && { mount }) };
   }
 
-  /** What was seen on another mount is neither older nor newer. Reaches the disk with the next save. */
+  /** A version of another mount is not comparable. Written with the next save. */
   forgetOtherStore(): void {
     const { mount } = this.task.store;
     const { seen, ...rest } = this.#state;
@@ -72,7 +72,7 @@ export class SyncRecord {
     return store.isVersioned ? await store.keyHistory() : undefined;
   }
 
-  /** Remembers what both sides agree on. Written last: whatever came before can be found again. */
+  /** Records the agreement of both sides. Written last: everything before can be recomputed. */
   async agree(
     agreed: Pick<SyncBase, 'prints' | 'at' | 'commit'>,
     also: AlsoSettled = {},
@@ -96,7 +96,8 @@ export class SyncRecord {
       ...(made !== undefined && { keyCreatedTime: made }),
       ...(store.mount !== undefined && { mount: store.mount }),
     };
-    // Of a push that landed earlier: what was seen since is newer, and older answers are still old.
+    // For a push that succeeded earlier, `seen` is newer and stays, so that older answers are still
+    // recognised.
     const isLater = also.intents !== undefined && seen !== undefined && isOlder(next.at, seen);
     this.#state = {
       base: next,
@@ -116,7 +117,7 @@ export class SyncRecord {
   }
 }
 
-/** With the life of the key, where its history knows just that version. */
+/** Adds the creation time of the key if its history contains exactly this version. */
 function inLife({ version, createdTime }: StoreVersion, key: KeyHistory | undefined): KnownVersion {
   const isOfKey = key?.versions.get(version) === createdTime;
   return { version, createdTime, ...(isOfKey && { keyCreatedTime: key.createdTime }) };

@@ -1,4 +1,4 @@
-/** What a sync of one object is asked to do, and what it says when it is done. */
+/** Input and result of the sync of one object. */
 import type { Difference, ManualReason, Resolution } from './decide.ts';
 import type { Fingerprints } from './fingerprints.ts';
 import type { SyncPolicy } from './policy.ts';
@@ -10,12 +10,12 @@ export interface SyncTask {
   readonly memory: SyncMemory;
   readonly fingerprints: Fingerprints;
   readonly policy: SyncPolicy;
-  /** Who this daemon is in markers; the same for its whole life. */
+  /** Id of this daemon in markers; never changes. */
   readonly owner: string;
-  /** Whether this cycle may delete: the guard against mass deletions has counted. */
+  /** True if this cycle may delete: the check for mass deletions has passed. */
   readonly mayDelete: boolean;
   readonly resolution?: Resolution;
-  /** False in a cycle over some secrets, which comes soon after another one. */
+  /** False in a cycle over some secrets, which runs soon after another one. */
   readonly isFull?: boolean;
 }
 
@@ -23,7 +23,7 @@ export type SyncResult =
   | 'Synced'
   | 'Differs'
   | 'Held'
-  /** Nothing was believed or nobody else could be outrun; the next cycle tries again. */
+  /** A read was not trusted, or other writers were faster; the next cycle retries. */
   | 'Waiting'
   | 'Forgotten'
   | 'WantsDeletion';
@@ -39,12 +39,12 @@ export interface SyncOutcome {
     | 'TooLarge'
     | 'DeleteInStore'
     | 'DeleteInGit';
-  /** Keys it is about, never values. */
+  /** Affected keys, never values. */
   readonly keys: readonly string[];
   readonly pulled: number;
   readonly pushed: number;
   readonly commit?: string;
   readonly version?: number;
-  /** The newest version that is known, where the store shows an older one. */
+  /** The newest known version, if the store shows an older one. */
   readonly known?: number;
 }

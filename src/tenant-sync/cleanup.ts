@@ -1,4 +1,4 @@
-/** Removes what the sync of a tenant wrote, from a place that it does not write to any more. */
+/** Removes objects that the sync of a tenant wrote, from places that it no longer writes to. */
 
 import type { KubeObject } from '../apimachinery/index.ts';
 import { mapLimit } from '../concurrency/index.ts';
@@ -12,17 +12,17 @@ export interface CleanupOptions {
   readonly tenant: string;
   /** Absent: all namespaces. */
   readonly namespace?: string | undefined;
-  /** A user who may not list the kind has never synced any: nothing is removed then. */
+  /** True: without the right to list the kind, nothing was ever synced, so nothing is removed. */
   readonly isOptional?: boolean;
-  /** What belongs there all the same. */
+  /** True for an object that still belongs there. */
   keeps(object: KubeObject): boolean;
 }
 
 const AT_ONCE = 8;
 
 /**
- * The number of objects that are gone now; undefined: they cannot be listed. What somebody took the marks from, or copied, stays, and
- * so do namespaces: others may have put something into them. Throws ApiFailure.
+ * Number of removed objects; undefined: they cannot be listed. Keeps namespaces, which may hold
+ * other objects, and objects that lost their markers or were copied. Throws ApiFailure.
  */
 export async function removeSynced(options: CleanupOptions): Promise<number | undefined> {
   const { kind, client, tenant, namespace, keeps, isOptional = false } = options;
@@ -36,7 +36,7 @@ export async function removeSynced(options: CleanupOptions): Promise<number | un
     (object) => sourceOf(object, tenant) !== undefined && isWhereItWasPut(object) && !keeps(object),
   );
   if (ours === undefined) return undefined;
-  // An object that cannot be removed keeps no other one.
+  // A failed removal does not stop the others.
   const removals = await mapLimit(ours, AT_ONCE, (object) =>
     remove(client, plural, object).then(
       () => undefined,

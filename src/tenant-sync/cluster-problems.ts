@@ -1,4 +1,4 @@
-/** Why the ends of a sync cannot be read, by what is read of them. */
+/** Reasons why the ends of a sync cannot be read, by end. */
 import type { ApiFailure } from '../kubernetes-client/index.ts';
 import type { SyncSummary } from './object-states.ts';
 
@@ -9,19 +9,19 @@ export class ClusterProblems {
     return this.#problems.size > 0;
   }
 
-  /** Whether it was a problem until now. */
+  /** True if it was a problem until now. */
   recovered(end: string): boolean {
     return this.#problems.delete(end);
   }
 
-  /** Whether it says anything that was not known. */
+  /** True if the message is new. */
   add(end: string, failure: ApiFailure): boolean {
     const before = this.#problems.get(end);
     this.#problems.set(end, failure);
     return before?.message !== failure.message;
   }
 
-  /** What becomes of a summary by them; a failure of an object says more. */
+  /** Adds the problems to a summary; a failed object takes precedence. */
   onto(summary: SyncSummary, isRead: boolean): SyncSummary {
     const [problem] = this.#problems;
     if (problem !== undefined && summary.state !== 'Failed') {

@@ -1,6 +1,6 @@
 /**
- * What another configuration of a tenant will do to what is on the control-plane cluster: each
- * object as it is wanted now and as it will be. Writes nothing, and takes a bounded time.
+ * Dry run of another tenant configuration: each object on the control-plane cluster as it is wanted
+ * now, and as it will be. Writes nothing, in limited time.
  */
 import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/index.ts';
 import {
@@ -19,39 +19,39 @@ import { type Masking, secretsOf } from './secret-values.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 import { notPlaced } from './translate.ts';
 
-/** An object of the tenant, with what is known around it. */
+/** An object of the tenant, with the objects that decide about it. */
 export interface Observed {
   readonly kind: SyncedKind;
   readonly object: KubeObject;
-  /** Of the same name. Null: it is not known whether there is one. */
+  /** The Service of the same name. Null: not known. */
   readonly service: KubeObject | undefined | null;
-  /** What is on the control-plane cluster, where that is known. */
+  /** The object on the control-plane cluster, if known. */
   readonly actual?: KubeObject | undefined;
 }
 
-/** A configuration of the tenant; undefined: there is no tenant, or its objects are left alone. */
+/** A configuration of the tenant; undefined: there is no tenant, or it is not synced. */
 export type TenantVersion = SyncedTenant | undefined;
 
 export interface Effect {
   readonly verb: 'create' | 'update' | 'delete' | 'fail';
   readonly kind: SyncedKindName;
   readonly source: SourceName;
-  /** Of the target; secret values are masked. */
+  /** The target; secret values are masked. */
   readonly before?: JsonObject;
   readonly after?: JsonObject;
-  /** Why it fails: the object stays as it is. */
+  /** Reason of a failure: the object stays unchanged. */
   readonly message?: string;
 }
 
 export interface Effects {
-  /** Objects that were looked at. */
+  /** Objects that were examined. */
   readonly objects: number;
-  /** How many of them become others; `items` has the first of those. */
+  /** Number of changed objects; `items` has the first of them. */
   readonly changed: number;
   readonly items: readonly Effect[];
-  /** Objects that nobody has looked at, since it would have taken too long. */
+  /** Objects that were not examined within the time limit. */
   readonly unseen: number;
-  /** Pairs of expressions that do not undo each other. */
+  /** Pairs of expressions that are not inverse. */
   readonly warnings: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export interface EffectsRequest {
   readonly after: TenantVersion;
   readonly observed: readonly Observed[];
   readonly runner: PatchRunner;
-  /** Default 5 s; what is not looked at by then is left out. */
+  /** Time limit, default 5 s; later objects are left out. */
   readonly longestMs?: number;
 }
 
@@ -128,7 +128,7 @@ interface By {
   readonly runner: PatchRunner;
 }
 
-/** Undefined: it stays as it is. */
+/** Undefined: unchanged. */
 async function effectOf(observed: Observed, by: By): Promise<Effect | undefined> {
   const kind = observed.kind.name;
   const source = sourceName(observed.object);
@@ -138,7 +138,7 @@ async function effectOf(observed: Observed, by: By): Promise<Effect | undefined>
     ),
   );
   if (after instanceof PatchesFailed) {
-    // What fails today and tomorrow in the same way is no effect of the change.
+    // The same failure before and after is not an effect of the change.
     if (before instanceof PatchesFailed && before.message === after.message) return undefined;
     const shown = before instanceof PatchesFailed || before === undefined ? {} : { before };
     return { verb: 'fail', kind, source, ...shown, message: after.message };
@@ -179,7 +179,9 @@ function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): E
   };
 }
 
-/** One object after the other: a hostile pair takes its time, and each object has all of them. */
+/**
+ * One object at a time: a hostile pair takes its full time limit, and each object runs all pairs.
+ */
 async function pairsIn(
   observed: readonly Observed[],
   of: {

@@ -1,4 +1,4 @@
-/** Public names of `tenant-sync/`: other folders import this file alone. */
+/** Public names of `tenant-sync/`. */
 export { removeSynced } from './cleanup.ts';
 export { type Effects, effectsOf, type Observed } from './effects.ts';
 export { type ObjectState, type SyncSummary, summaryAsJson, worstOf } from './object-states.ts';

@@ -1,4 +1,4 @@
-/** What the sync writes on its objects, by which it knows them again and others can tell. */
+/** Labels and annotations by which the sync recognises its objects. */
 import type { KubeObject } from '../apimachinery/index.ts';
 
 const PREFIX = 'gitplane.dev/';
@@ -13,11 +13,11 @@ export const MARKS = {
   hostName: `${PREFIX}object-host-name`,
   hostNamespace: `${PREFIX}object-host-namespace`,
   managedAnnotations: `${PREFIX}managed-annotations`,
-  /** Hashes of the values that may flow back, as they were written: see flow-back.ts. */
+  /** Hashes of the values that may flow back, at the time of writing: see reverse-sync.ts. */
   syncedValues: `${PREFIX}synced-values`,
 } as const;
 
-/** Leader election writes it all the time, and it means nothing elsewhere. */
+/** Leader election updates it constantly, and it has no meaning on another cluster. */
 export const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 
 export interface SourceName {
@@ -25,7 +25,7 @@ export interface SourceName {
   readonly name: string;
 }
 
-/** The tenant object that an object of a target says it is made from; undefined: not of this tenant. */
+/** The source object that a target names; undefined: not of this tenant. */
 export function sourceOf(object: KubeObject, tenant: string): SourceName | undefined {
   const { labels = {}, annotations = {} } = object.metadata;
   const name = annotations[MARKS.objectName];
@@ -35,8 +35,8 @@ export function sourceOf(object: KubeObject, tenant: string): SourceName | undef
 }
 
 /**
- * Whether the sync wrote the object where it is. Copies carry the marks of what they were copied
- * from, and are not ours.
+ * True if the sync wrote the object under this name. Copies carry the annotations of their
+ * original, and do not belong to the sync.
  */
 export function isWhereItWasPut({ metadata }: KubeObject): boolean {
   const { annotations = {}, name, namespace } = metadata;

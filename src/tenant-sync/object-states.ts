@@ -1,12 +1,11 @@
-/** How far the sync of each object of a tenant is, and what that comes to. */
+/** Sync state of each object of a tenant, and their summary. */
 import { type JsonObject, rfc3339 } from '../apimachinery/index.ts';
 import type { SyncedKindName } from '../endpoint-patches/index.ts';
 import type { SourceName } from './managed-annotations.ts';
 
 /**
- * Synced: the target is as it should be. Skipped: it is not meant to be there. Stale: the target
- * does not have the newest yet, and will without anybody's help. Failed: it does not, and will not
- * before something is changed.
+ * Synced: the target is current. Skipped: the object is not meant to be synced. Stale: the target
+ * is not current yet, and will be without intervention. Failed: it is not, and a change is needed.
  */
 export type SyncState = 'Synced' | 'Skipped' | 'Stale' | 'Failed';
 
@@ -15,10 +14,10 @@ export interface ObjectState {
   readonly source: SourceName;
   readonly target: SourceName;
   readonly state: SyncState;
-  /** Why it is not Synced, in a word. */
+  /** Reason why it is not Synced. */
   readonly reason?: string;
   readonly message?: string;
-  /** Since when it is in this state. */
+  /** Time of the last state change. */
   readonly since: string;
 }
 
@@ -32,7 +31,7 @@ export interface SyncSummary {
   readonly stale: number;
   readonly failed: number;
   readonly lastSyncTime?: string;
-  /** Of the Services, where both kinds are told together. */
+  /** Summary of the Services, where both kinds are reported together. */
   readonly services?: SyncSummary;
 }
 
@@ -44,7 +43,7 @@ export class ObjectStates {
     return this.#states.get(key);
   }
 
-  /** Returns the state before, when this one is another. */
+  /** Returns the previous state if it changed. */
   set(
     key: string,
     next: Omit<ObjectState, 'since'>,
@@ -86,7 +85,7 @@ export class ObjectStates {
     for (const [key, found] of this.#states) if (found.state === state) yield key;
   }
 
-  /** `unknown`: objects of which nothing is known yet; `again`: some have their turn now. */
+  /** `unknown`: number of objects without a state; `again`: true while objects are queued. */
   summary(
     lastSyncTime: string | undefined,
     { unknown, again }: { unknown: number; again: boolean },
@@ -106,7 +105,7 @@ export class ObjectStates {
     };
   }
 
-  /** The first object that explains the whole. */
+  /** The first object that explains the summary. */
   #worst(state: SyncSummary['state']): Pick<SyncSummary, 'reason' | 'message'> {
     if (state === 'Synced') return {};
     for (const found of this.#states.values()) {
@@ -120,7 +119,7 @@ export class ObjectStates {
 
 const GRAVITY: readonly SyncSummary['state'][] = ['Disabled', 'Synced', 'Stale', 'Failed'];
 
-/** The counts of the first summary, with the state of the one that is worse off. */
+/** The counts of the first summary, with the worse state of both. */
 export function worstOf(first: SyncSummary, second: SyncSummary): SyncSummary {
   if (GRAVITY.indexOf(second.state) <= GRAVITY.indexOf(first.state)) return first;
   const { state, reason, message } = second;

@@ -1,4 +1,4 @@
-/** Objects of a tenant as they would be on the control-plane cluster, without a cluster at either end. */
+/** Dry run of the patches on given objects, without a cluster. */
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import { compilePatches, type PatchReport, type SyncedTenant } from '../endpoint-patches/index.ts';
@@ -7,9 +7,9 @@ import { SYNCED_KINDS } from './synced-kinds.ts';
 import { withMarks } from './translate.ts';
 
 export interface PreviewRequest {
-  /** As they are in the tenant cluster. */
+  /** As in the tenant cluster. */
   readonly objects: readonly KubeObject[];
-  /** A vcluster.yaml to try instead of that of the tenant, found valid. */
+  /** A valid vcluster.yaml to use instead of that of the tenant. */
   readonly config: JsonObject | undefined;
 }
 

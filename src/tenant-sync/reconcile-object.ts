@@ -1,4 +1,4 @@
-/** What has to be done about one object, from both ends as they are now. Writes nothing. */
+/** Decides the action for one object from both ends. Writes nothing. */
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import {
   type ApplyRequest,
@@ -21,7 +21,7 @@ import {
 import type { SyncedKind } from './synced-kinds.ts';
 import { notPlaced, withMarks } from './translate.ts';
 
-/** Runs the patches of a tenant on an object, somewhere where they cannot hurt. */
+/** Runs the patches of a tenant on an object in a sandbox. */
 export interface PatchRunner {
   apply(program: PatchProgram, request: ApplyRequest): Promise<PatchOutcome>;
 }
@@ -29,34 +29,36 @@ export interface PatchRunner {
 export interface Ends {
   readonly source: SourceName;
   readonly object: KubeObject;
-  /** That of the same name in the tenant cluster. */
+  /** The Service of the same name in the tenant cluster. */
   readonly service: KubeObject | undefined;
-  /** What stands on the control-plane cluster where the object belongs. */
+  /** The object at the target name on the control-plane cluster. */
   readonly actual: KubeObject | undefined;
-  /** Whether `actual` was made from this object. */
+  /** True if `actual` was made from this object. */
   readonly isOurs: boolean;
-  /** Objects of the tenant that references may lead back to; asked on the way back alone. */
+  /**
+   * Objects of the tenant that reverse references may name; called only for the reverse direction.
+   */
   known(): readonly KnownObject[];
 }
 
 export type Decision =
-  /** It is not meant to be on the control-plane cluster. */
+  /** The object is not meant to be synced. */
   | { readonly do: 'skip'; readonly reason: string; readonly message: string }
-  /** Trying again does not help. */
+  /** A retry does not help. */
   | { readonly do: 'fail'; readonly reason: string; readonly message: string }
-  /** The control-plane cluster is to have this. */
+  /** The wanted object on the control-plane cluster. */
   | { readonly do: 'put'; readonly wanted: KubeObject }
-  /** The tenant cluster is to have this first. */
+  /** The object to be written to the tenant cluster first. */
   | { readonly do: 'return'; readonly wanted: KubeObject };
 
-/** The rules of the kind, and the patches of the tenant on it. */
+/** The rules of the kind, and the patches of the tenant. */
 export interface PassBy {
   readonly kind: SyncedKind;
   readonly program: PatchProgram;
   readonly runner: PatchRunner;
 }
 
-/** Throws ApiFailure when the sandbox broke: that is nobody's fault, and passes. */
+/** Throws ApiFailure when the sandbox crashed, which is temporary. */
 export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
   const { source, object, actual } = ends;
   const { kind, program } = by;
@@ -81,7 +83,7 @@ export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
   }
 }
 
-/** Translated, patched, and with the marks of the sync. Throws PatchesFailed. */
+/** Translated and patched, with the labels and annotations of the sync. Throws PatchesFailed. */
 export async function wantedObject(
   ends: Pick<Ends, 'object' | 'actual'>,
   by: PassBy,
@@ -115,7 +117,7 @@ async function apply(
   const { failure } = outcome.report;
   const said = failure === undefined ? 'the patches failed' : describeFailure(failure);
   const message = direction === 'forward' ? said : `on the way back: ${said}`;
-  // Not what the patches do, but what happened to them.
+  // A crash of the sandbox is not a fault of the patches.
   if (failure?.reason === 'crash') throw new ApiFailure({ code: 0, reason: 'Sandbox', message });
   throw new PatchesFailed(message);
 }
@@ -124,7 +126,7 @@ function refers({ patches }: PatchProgram): boolean {
   return patches.some(({ mode }) => mode === 'reference');
 }
 
-/** Trying again does not help. */
+/** A retry does not help. */
 export class PatchesFailed extends Error {}
 
 function failed(message: string): Decision {

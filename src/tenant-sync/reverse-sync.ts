@@ -1,10 +1,10 @@
 /**
- * The way back: labels and annotations that somebody changed on the control-plane cluster, where a
- * patch with a reverseExpression names them. Everything else that is changed there is put right.
+ * Reverse sync: labels and annotations that changed on the control-plane cluster flow back if a
+ * patch with a reverseExpression names them. Every other change there is overwritten.
  *
- * Who changed a value is told by the hash of it that the last write left at the object: where only
- * the control-plane cluster differs from that, its value flows back; where the tenant does, the
- * tenant's counts. No value goes back twice, whether the pair of expressions undoes itself or not.
+ * The object carries a hash of each value from the last write. A value that differs from its hash
+ * only on the control-plane cluster flows back; if the tenant changed it, the tenant wins. No value
+ * flows back twice, whether the expressions are inverse or not.
  */
 import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import {
@@ -21,7 +21,7 @@ const PARTS = ['labels', 'annotations'] as const;
 type Part = (typeof PARTS)[number];
 type Values = Readonly<Record<Part, Readonly<Record<string, string>>>>;
 
-/** Means something on the cluster where it was written, and nothing on the other. */
+/** Names that have a meaning only on the cluster where they were written. */
 const STAYS: ReadonlySet<string> = new Set([
   ...Object.values(MARKS),
   LEADER,
@@ -32,7 +32,7 @@ export function hasReversePatch({ patches }: PatchProgram): boolean {
   return patches.some(({ expressions }) => expressions.reverse !== undefined);
 }
 
-/** With a hash of each value that may flow back. */
+/** Adds a hash of each value that may flow back. */
 export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
   const values = valuesOf(wanted);
   const hashes = Object.fromEntries(
@@ -48,8 +48,8 @@ export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
 }
 
 /**
- * The object as it is wanted, but with what was changed on the control-plane cluster alone. Undefined:
- * nothing was.
+ * The wanted object with the changes made only on the control-plane cluster. Undefined: there are
+ * none.
  */
 export function changedThere(
   wanted: KubeObject,
@@ -74,7 +74,7 @@ export function changedThere(
   return found ? { ...wanted, metadata: { ...wanted.metadata, ...merged } } : undefined;
 }
 
-/** Stamps of former versions have the short hash; the next write replaces them. */
+/** Earlier versions wrote the short hash; the next write replaces it. */
 function isOf(hash: string | undefined, value: string | undefined): boolean {
   if (value === undefined || hash === undefined) return value === hash;
   return hash === longHash(value) || hash === shortHash(value);
@@ -86,8 +86,8 @@ export function metadataOnly({ apiVersion, kind, metadata }: KubeObject): KubeOb
 }
 
 /**
- * The object of the tenant with the difference between two objects that went the way back. Undefined:
- * it would stay as it is.
+ * The tenant object with the difference between two results of the reverse patches. Undefined:
+ * unchanged.
  */
 export function withDifference(
   object: KubeObject,
@@ -117,7 +117,9 @@ export function withDifference(
   return changes ? { ...object, metadata: { ...object.metadata, ...result } } : undefined;
 }
 
-/** Names of the values that patches with a way back reach in any of the objects, in order. */
+/**
+ * Names of the values that patches with a reverse expression reach in any of the objects, in order.
+ */
 function namesIn(part: Part, program: PatchProgram, objects: readonly KubeObject[]): string[] {
   const back = program.patches.filter(({ expressions }) => expressions.reverse !== undefined);
   const names = objects.flatMap((object) => {
@@ -129,7 +131,7 @@ function namesIn(part: Part, program: PatchProgram, objects: readonly KubeObject
   return [...new Set(names)].filter((name) => !STAYS.has(name)).sort();
 }
 
-/** The whole object and its metadata hold all of them. */
+/** A path to the whole object or its metadata covers all names. */
 function namesAt([first, second, name]: Place, part: Part, all: readonly string[]): Names {
   if (first !== undefined && first !== 'metadata') return [];
   if (second !== undefined && second !== part) return [];
@@ -143,7 +145,7 @@ function readStamp({ metadata }: KubeObject): Values | undefined {
     const value: unknown = JSON.parse(metadata.annotations?.[MARKS.syncedValues] ?? '');
     return { labels: textsAt(value, ['labels']), annotations: textsAt(value, ['annotations']) };
   } catch {
-    // Written by nobody yet, or not by us: as if it were never synced.
+    // Absent or unreadable hashes: as if it were never synced.
     return undefined;
   }
 }
@@ -153,7 +155,7 @@ function valuesOf(object: KubeObject): Values {
   return { labels: at('labels'), annotations: at('annotations') };
 }
 
-/** Without a prototype: names are somebody else's. */
+/** Without a prototype, since names are user input. */
 function textsAt(value: unknown, path: readonly string[]): Record<string, string> {
   const found = valueAt(value, path);
   const texts: Record<string, string> = Object.create(null);

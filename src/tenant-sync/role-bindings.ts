@@ -1,6 +1,6 @@
 /**
- * ClusterRoleBindings of one tenant cluster elsewhere, for the roles of `spec.clusterRoles`. Level-
- * triggered. A binding that does not have the marks of this tenant is never changed or deleted.
+ * ClusterRoleBindings of one tenant on an external cluster, for the roles of `spec.clusterRoles`.
+ * Level-triggered. A binding without the markers of this tenant is never changed or deleted.
  */
 
 import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
@@ -18,9 +18,9 @@ import { MARKS } from './managed-annotations.ts';
 export interface RoleBindingsOptions {
   readonly client: KubeClient;
   readonly tenant: string;
-  /** Every binding that is to be there, without marks. */
+  /** The wanted bindings, without markers. */
   wanted(): readonly KubeObject[];
-  /** The problem is another than before. */
+  /** Called when the problem changes. */
   changed(): void;
   readonly backoff?: Backoff | undefined;
 }
@@ -68,7 +68,7 @@ export class RoleBindings {
     await this.#queue.stop();
   }
 
-  /** Called when other bindings may be wanted than before. */
+  /** Called when the wanted bindings may have changed. */
   update(): void {
     if (!this.#reflector.isSynced) return;
     const { tenant } = this.#options;
@@ -78,7 +78,7 @@ export class RoleBindings {
     for (const name of new Set([...this.#wanted.keys(), ...there])) this.#queue.add(name);
   }
 
-  /** Reason why the cluster is not as it should be; undefined: it is, as far as is known. */
+  /** Reason why the cluster is not current; undefined: it is, as far as is known. */
   get problem(): { readonly reason: string; readonly message: string } | undefined {
     if (this.#unread !== undefined) return toProblem('cannot be read', this.#unread);
     const [first] = this.#failures;
@@ -109,7 +109,7 @@ export class RoleBindings {
     if (actual === undefined) return this.#reflector.note(await client.create(BINDINGS, wanted));
     if (!isOurs) throw foreign(name);
     if (!jsonEqual(actual['roleRef'], wanted['roleRef'])) {
-      // A binding cannot get another role.
+      // The role of a binding is immutable.
       await remove(client, actual);
       return this.#reflector.note(await client.create(BINDINGS, wanted));
     }
@@ -127,7 +127,7 @@ export class RoleBindings {
   }
 }
 
-/** Removes every binding that was made for the tenant; the number of them. Throws ApiFailure. */
+/** Removes every binding of the tenant, and returns their number. Throws ApiFailure. */
 export async function removeRoleBindings(
   client: Pick<KubeClient, 'list' | 'delete'>,
   tenant: string,
@@ -149,7 +149,7 @@ function withMarks(binding: KubeObject, tenant: string): KubeObject {
   return { ...binding, metadata: { name, labels, annotations } };
 }
 
-/** Copies carry the marks, but another name. */
+/** Copies carry the markers, but have another name. */
 function isMade({ metadata }: KubeObject, tenant: string): boolean {
   const { labels = {}, annotations = {}, name } = metadata;
   return labels[MARKS.managedBy] === tenant && annotations[MARKS.hostName] === name;

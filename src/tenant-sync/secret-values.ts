@@ -1,11 +1,11 @@
 /**
- * Values of a vcluster.yaml in what its patches have made. The file may hold passwords, and an
- * expression can put them anywhere; whoever sees the effect of a patch is not to see them.
+ * Masks values of a vcluster.yaml in the results of its patches. The file may contain passwords,
+ * and an expression can copy them anywhere; a viewer of the result must not see them.
  */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 
 export interface Masking {
-  /** With `***` in the place of texts with secrets; where they differ, that can still be seen. */
+  /** Secret texts become `***`; a difference between the two objects stays visible. */
   pair(
     before: JsonObject | undefined,
     after: JsonObject | undefined,
@@ -15,9 +15,9 @@ export interface Masking {
 }
 
 const MASK = '***';
-/** Shorter texts are everywhere, and no secrets. */
+/** Shorter texts are too common to be masked. */
 const SHORTEST = 6;
-/** What is about the sync is no secret of anybody: the patches are what is being looked at. */
+/** Sections that contain no secrets: the patches are shown on purpose. */
 const OPEN: readonly string[] = ['sync', 'external'];
 
 export function secretsOf(configs: readonly JsonObject[]): Masking {

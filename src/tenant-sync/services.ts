@@ -1,7 +1,7 @@
 /**
- * The built-in translation of Services. Addresses and ports that a cluster assigns belong to the
- * cluster that assigned them: those of the tenant cluster are left out, and those of the
- * control-plane cluster stay as they are there. Pure.
+ * The built-in translation of Services. Assigned addresses and ports belong to the cluster that
+ * assigned them: those of the tenant cluster are left out, and those of the control-plane cluster
+ * stay. Pure.
  */
 import { cloneJson, isRecord, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
 import { labelsToHost, type TenantCluster } from '../endpoint-patches/index.ts';
@@ -12,9 +12,9 @@ const HEADLESS = 'None';
 const EXTERNAL = 'ExternalName';
 /** Types with a port on each node. */
 const WITH_NODE_PORTS: readonly unknown[] = ['NodePort', 'LoadBalancer'];
-/** Fields of the spec that a cluster assigns; a port of a node is one field per port. */
+/** Spec fields that a cluster assigns; each node port is one field of its port. */
 const ASSIGNED = ['clusterIP', 'clusterIPs', 'ipFamilies', 'healthCheckNodePort'] as const;
-/** Fields that a cluster fills in where nobody says otherwise, and that cannot be taken back. */
+/** Fields that a cluster defaults, and that cannot be unset. */
 const FILLED = ['ipFamilyPolicy', 'loadBalancerClass'] as const;
 
 type Spec = Record<string, unknown>;
@@ -31,7 +31,7 @@ export function translateService(service: KubeObject, tenant: TenantCluster): Ku
   };
 }
 
-/** Fields that the tenant decides: the selector leads to pods of its namespace and to no others. */
+/** Fields that the tenant decides: the selector selects only pods of its namespace. */
 function ownSpec(spec: Spec, service: KubeObject, tenant: TenantCluster): Spec {
   const { selector } = spec;
   const own: Spec = { ...spec, ...portsOf(spec, ({ nodePort: _port, ...port }) => port) };
@@ -40,12 +40,12 @@ function ownSpec(spec: Spec, service: KubeObject, tenant: TenantCluster): Spec {
   const { namespace = '' } = service.metadata;
   const owner = { tenant: tenant.name, namespace };
   const translated = labelsToHost(selector as JsonObject, owner) ?? {};
-  // Whatever the tenant cluster calls a selector.
+  // The markers override labels in the selector of the tenant.
   const marks = { [MARKS.managedBy]: tenant.name, [MARKS.namespace]: namespace };
   return { ...own, selector: { ...translated, ...marks } };
 }
 
-/** The defaults of Kubernetes, so that a field that the tenant removes goes back to them. */
+/** The defaults of Kubernetes, so that a removed field returns to them. */
 function withDefaults(spec: Spec): Spec {
   const { type = 'ClusterIP', sessionAffinity = 'None' } = spec;
   const timeout = { clientIP: { timeoutSeconds: 10_800 } };
@@ -61,7 +61,7 @@ function withDefaults(spec: Spec): Spec {
   };
 }
 
-/** The wanted Service with what the control-plane cluster has assigned to the actual one. */
+/** The wanted Service with the assigned fields of the actual one. */
 export function withAssigned(wanted: KubeObject, actual: KubeObject): KubeObject {
   const [spec, there] = [specOf(wanted), specOf(actual)];
   const assigned: Spec = {};
@@ -84,7 +84,7 @@ function isAssignedTo(spec: Spec, field: string): boolean {
   return spec['type'] === 'LoadBalancer' && spec['externalTrafficPolicy'] === 'Local';
 }
 
-/** A port is known by its number and protocol, of which a Service has one. */
+/** A port is identified by its number and protocol, which are unique in a Service. */
 function withNodePort(port: Spec, { type, there }: { type: unknown; there: Spec }): Spec {
   if (port['nodePort'] !== undefined || !WITH_NODE_PORTS.includes(type)) return port;
   const ports: unknown[] = Array.isArray(there['ports']) ? there['ports'] : [];
@@ -97,7 +97,7 @@ function withNodePort(port: Spec, { type, there }: { type: unknown; there: Spec 
   return same?.['nodePort'] === undefined ? port : { ...port, nodePort: same['nodePort'] };
 }
 
-/** Controllers of load balancers keep notes in annotations: what the sync did not write stays. */
+/** Controllers of load balancers store data in annotations: annotations of others stay. */
 function withForeignAnnotations(
   { metadata: wanted }: KubeObject,
   { metadata: actual }: KubeObject,
@@ -110,7 +110,7 @@ function withForeignAnnotations(
   return { annotations: { ...Object.fromEntries(foreign), ...wanted.annotations } };
 }
 
-/** An address is given once: headless or not, and which one, cannot be changed by an update. */
+/** The address of a Service is immutable, also whether it is headless. */
 export function mustReplaceService(wanted: KubeObject, actual: KubeObject): boolean {
   const [asked, has] = [specOf(wanted), specOf(actual)];
   if (asked['type'] === EXTERNAL || !has['clusterIP']) return false;

@@ -1,10 +1,10 @@
-/** Which object of the tenant an object of the target is about, by their keys: `namespace/name`. */
+/** Maps keys of target objects to keys of tenant objects: `namespace/name`. */
 import type { KubeObject } from '../apimachinery/index.ts';
 import type { TenantCluster } from '../endpoint-patches/index.ts';
 import { isWhereItWasPut, type SourceName, sourceOf } from './managed-annotations.ts';
 import { targetOf } from './translate.ts';
 
-/** Before the key of an object of the target that stands where nothing of ours belongs any more. */
+/** Prefix of the key of a target object whose place is no longer used. */
 const STRAY = '@';
 
 export class SourceKeys {
@@ -19,15 +19,17 @@ export class SourceKeys {
     this.#keys.delete(target);
   }
 
-  /** A key of the tenant, or that of a stray; undefined: it is about nothing of ours. */
+  /**
+   * The key of a tenant object, or a stray key; undefined: the target does not belong to the sync.
+   */
   of(target: string, object: KubeObject | undefined, tenant: TenantCluster): string | undefined {
-    // A foreign object may stand where one of ours should: whoever waits for it is in this map.
+    // A foreign object may block a target name: the waiting source is in this map.
     const waiting = this.#keys.get(target);
     const from = object && sourceOf(object, tenant.name);
     if (object === undefined || from === undefined) return waiting;
     if (idOf(targetOf(from, tenant)) !== target) {
-      // Namespaces are mapped in another way than when it was written. A copy is not ours, whatever
-      // its marks say.
+      // The namespace mapping has changed since it was written. A copy does not belong to the sync,
+      // whatever its annotations say.
       return isWhereItWasPut(object) ? `${STRAY}${target}` : waiting;
     }
     const source = idOf(from);
@@ -36,7 +38,7 @@ export class SourceKeys {
   }
 }
 
-/** The key of the target that a key means; undefined: it is one of the tenant. */
+/** The target key of a stray key; undefined: it is a tenant key. */
 export function strayIn(key: string): string | undefined {
   return key.startsWith(STRAY) ? key.slice(STRAY.length) : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Both ends of the sync of a kind as they are: its objects in the tenant cluster and on the
- * control-plane cluster, and the Services that decide about them, each kept up to date, and why one
- * of them is not.
+ * Both ends of the sync of a kind: its objects in the tenant cluster and on the control-plane
+ * cluster, and the Services that decide about them, kept current by reflectors, with their read
+ * errors.
  */
 
 import type { KubeObject } from '../apimachinery/index.ts';
@@ -26,26 +26,26 @@ export interface SyncEndsOptions {
   readonly kind: SyncedKind;
   readonly source: KubeClient;
   readonly target: KubeClient;
-  /** As the sync begins. */
+  /** The initial tenant configuration. */
   readonly tenant: TenantCluster;
   readonly backoff?: Backoff | undefined;
   readonly watchSeconds?: number | undefined;
-  /** What an object of the target is about, as `SourceKeys` tells; asked for every change. */
+  /** The source key of a target, from `SourceKeys`; called for every change. */
   sourceKey(target: string, object: KubeObject | undefined): string | undefined;
-  /** Something of the key changed; called once both ends are read. */
+  /** Called after a change of the key, once both ends are read. */
   due(key: string): void;
-  /** A collection is complete for the first time. */
+  /** Called when a collection is complete for the first time. */
   complete(): void;
-  /** An end that could not be read can be read again. */
+  /** Called when an unreadable end can be read again. */
   recovered(): void;
-  /** Whether an end can be read, or why it cannot, is otherwise than before. */
+  /** Called when the read errors change. */
   changed(): void;
 }
 
-/** Objects are known by `namespace/name`. */
+/** Objects are identified by `namespace/name`. */
 export class SyncEnds {
   readonly objects: Reflector;
-  /** Those that decide which objects are synced; absent: none do. */
+  /** Services that decide which objects are synced; absent: none. */
   readonly #services: Reflector | undefined;
   readonly targets: Reflector;
   readonly #options: SyncEndsOptions;
@@ -77,7 +77,7 @@ export class SyncEnds {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  /** Both ends were read. */
+  /** True after both ends were read. */
   get isSynced(): boolean {
     return this.#reflectors.every(({ isSynced }) => isSynced);
   }
@@ -86,17 +86,17 @@ export class SyncEnds {
     return this.#problems.any;
   }
 
-  /** How often a collection was listed as a whole. */
+  /** Number of full lists so far. */
   get lists(): number {
     return this.#reflectors.reduce((sum, { lists }) => sum + lists, 0);
   }
 
-  /** What becomes of a summary by what cannot be read. */
+  /** Adds read errors to a summary. */
   onto(summary: SyncSummary): SyncSummary {
     return this.#problems.onto(summary, this.isSynced);
   }
 
-  /** The Service of the same name, where it decides whether the object is synced. */
+  /** The Service of the same name, if it decides about the object. */
   serviceOf(key: string): KubeObject | undefined {
     return this.#services?.get(key);
   }
@@ -113,7 +113,7 @@ export class SyncEnds {
     });
   }
 
-  /** All that patches may refer to. */
+  /** All objects that patches may refer to. */
   known(): KnownObject[] {
     const of = (kind: string, keys: Iterable<string>): KnownObject[] =>
       [...keys].map((key) => ({ kind, ...nameFrom(key) }));
@@ -121,7 +121,7 @@ export class SyncEnds {
     return [...of(this.#options.kind.name, this.objects.keys()), ...of('Service', services)];
   }
 
-  /** Tells whoever looks at an object, on either end. */
+  /** Records an event for an object on both ends. */
   record(key: string, to: SourceName, event: SyncEvent & { readonly time: number }): void {
     const { source, target } = this.#options;
     const [ours, theirs] = [this.objects.get(key), this.targets.get(idOf(to))];

@@ -1,4 +1,4 @@
-/** Events on both ends when the sync of an object fails, and when it works again. */
+/** Events on both ends when the sync of an object fails, and when it recovers. */
 import { randomBytes } from 'node:crypto';
 import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
 import type { KubeClient } from '../kubernetes-client/index.ts';
@@ -13,7 +13,7 @@ export interface SyncEvent {
 const COMPONENT = 'gitplane-endpoint-sync';
 const LONGEST_MESSAGE = 1024;
 
-/** Only what somebody may want to know: that an object fails, and that it works again. */
+/** Only failures and recoveries. */
 export function eventOf(
   now: Pick<ObjectState, 'state' | 'message'>,
   before: Pick<ObjectState, 'state'> | undefined,
@@ -26,7 +26,7 @@ export function eventOf(
   return { type: 'Normal', reason: 'Synced', message: 'synced to the control-plane cluster again' };
 }
 
-/** Never rejects: an event that cannot be written is not worth failing for. */
+/** Never rejects: a missing event is not a failure of the sync. */
 export async function recordEvent(
   client: Pick<KubeClient, 'create'>,
   object: KubeObject,

@@ -1,4 +1,4 @@
-/** The kinds that the loop of a tenant syncs, and the rules of each. One loop runs per kind. */
+/** The kinds that a tenant loop syncs, and the rules of each. One loop runs per kind. */
 import type { KubeObject } from '../apimachinery/index.ts';
 import type { SyncedKindName, TenantCluster } from '../endpoint-patches/index.ts';
 import { mustReplaceService, translateService, withAssigned } from './services.ts';
@@ -7,7 +7,7 @@ import { type NotSynced, notSynced, notSyncedService, translateEndpoints } from 
 export interface SyncedKind {
   readonly name: SyncedKindName;
   readonly plural: string;
-  /** A Service of the same name decides which objects are synced. */
+  /** True: a Service of the same name decides which objects are synced. */
   readonly followsService: boolean;
   /** Undefined: the object is synced. */
   notSynced(
@@ -16,9 +16,9 @@ export interface SyncedKind {
   ): NotSynced | undefined;
   /** The object for the control-plane cluster, before the patches. */
   translate(object: KubeObject, tenant: TenantCluster): KubeObject;
-  /** Completes the wanted object by what the control-plane cluster has assigned to the actual one. */
+  /** Adds assigned fields of the actual object to the wanted one. */
   complete(wanted: KubeObject, actual: KubeObject): KubeObject;
-  /** No update leads there: the object is deleted and created again. */
+  /** True if an update is impossible: the object is deleted and created again. */
   mustReplace(wanted: KubeObject, actual: KubeObject): boolean;
 }
 
@@ -43,7 +43,7 @@ export const SYNCED_KINDS: Readonly<Record<SyncedKindName, SyncedKind>> = {
   },
 };
 
-/** The synced kind of an object of a file or a request; undefined: it is not synced. */
+/** The synced kind of an object in a file or request; undefined: it is not synced. */
 export function syncedKindOf({
   apiVersion,
   kind,

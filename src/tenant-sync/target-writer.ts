@@ -1,6 +1,6 @@
 /**
- * Makes an object of the target what it should be, with as few writes as it takes. An object that
- * is not marked as ours is never touched.
+ * Makes the target equal to the wanted object, with as few writes as possible. An object without
+ * the markers of this sync is never changed.
  */
 import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
 import { ApiFailure, hasReason, type KubeClient } from '../kubernetes-client/index.ts';
@@ -14,12 +14,12 @@ export interface TargetWriterOptions {
   readonly kind: SyncedKind;
   readonly client: KubeClient;
   readonly tenant: string;
-  /** What the target answers to a write, newer than any watch. */
+  /** Receives the answer of the server to a write, which is newer than any watch. */
   noted(object: KubeObject): void;
   wrote(verb: WriteVerb): void;
 }
 
-/** Why an object at the wanted name is not ours to change. */
+/** The object at the wanted name does not belong to the sync. */
 export class ForeignObject extends Error {
   constructor(target: SourceName) {
     super(
@@ -29,7 +29,7 @@ export class ForeignObject extends Error {
   }
 }
 
-/** What servers fill in by themselves counts as no difference: asked for, and answered with. */
+/** A request and its answer: fields that the server defaults are not a difference. */
 interface Answered {
   readonly wanted: object;
   readonly answer: object;
@@ -43,7 +43,7 @@ export class TargetWriter {
     this.#options = options;
   }
 
-  /** Whether anything was written. Throws ForeignObject and ApiFailure. */
+  /** True if something was written. Throws ForeignObject and ApiFailure. */
   async put(
     wanted: KubeObject,
     actual: KubeObject | undefined,
@@ -78,7 +78,10 @@ export class TargetWriter {
     wrote('create');
   }
 
-  /** A dry run under another name: an object that would be refused does not cost the one that is there. */
+  /**
+   * Dry run under another name, so that an object that would be refused does not cost the existing
+   * one.
+   */
   async #tryOut(wanted: KubeObject): Promise<void> {
     const { kind, client } = this.#options;
     const { name: _name, namespace, ...metadata } = wanted.metadata;
@@ -98,7 +101,7 @@ export class TargetWriter {
     wrote('update');
   }
 
-  /** Whether there was something of ours to remove. Throws ApiFailure. */
+  /** True if an object of the sync was removed. Throws ApiFailure. */
   async remove(actual: KubeObject, source: SourceName): Promise<boolean> {
     if (!this.isOurs(actual, source)) return false;
     const { kind, client } = this.#options;
@@ -131,7 +134,7 @@ export class TargetWriter {
     return await client.create({ plural, namespace }, wanted);
   }
 
-  /** There is something, though nobody has told us yet, or ever will. */
+  /** The object exists, although the reflector has not seen it. */
   async #refused(
     error: unknown,
     { target, source }: { target: SourceName; source: SourceName },
@@ -168,7 +171,7 @@ export class TargetWriter {
   }
 }
 
-/** All that the sync decides about an object: its status belongs to the control-plane cluster. */
+/** The fields that the sync controls: the status belongs to the control-plane cluster. */
 function contentOf({ metadata, status: _status, ...rest }: KubeObject): object {
   const { labels = {}, annotations = {} } = metadata;
   return { ...rest, labels, annotations };

@@ -1,7 +1,7 @@
 /**
- * The loop of one tenant for one kind: its objects in the tenant cluster, translated and patched, on
- * the control-plane cluster. Level-triggered: each pass over an object compares what is with what
- * should be, whatever happened in between, so a pass too many changes nothing.
+ * The loop of one tenant for one kind: translates and patches its objects of the tenant cluster,
+ * and writes them to the control-plane cluster. Level-triggered: each pass compares actual with
+ * wanted, so an extra pass changes nothing.
  */
 
 import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
@@ -38,9 +38,9 @@ export interface TenantSyncOptions {
   readonly patched: PatchedTenant;
   readonly runner: PatchRunner;
   readonly clock: { now(): number };
-  /** The summary or the state of an object is another than before. */
+  /** Called when the summary or the state of an object changes. */
   changed(): void;
-  /** Objects of the other kinds that references may lead back to. */
+  /** Objects of the other kinds that reverse references may name. */
   others?(): readonly KnownObject[];
   wrote?(verb: WriteVerb): void;
   failed?(reason: string): void;
@@ -48,9 +48,12 @@ export interface TenantSyncOptions {
   readonly watchSeconds?: number;
 }
 
-/** Objects that are worked on at once: each waits for the network most of the time. */
+/** Concurrent objects: each mostly waits for the network. */
 const WORKERS = 16;
-/** Where only our own objects are watched, nobody tells that a foreign one is gone. */
+/**
+ * Retry interval for foreign objects: the watch covers only objects of the sync, and does not
+ * report their removal.
+ */
 const FOREIGN_MS = 30_000;
 
 export class TenantSync {
@@ -63,7 +66,7 @@ export class TenantSync {
   readonly #repairs = new Repairs();
   readonly #returns = new Repairs();
   #program: PatchProgram;
-  /** Grows with each change of the patches. */
+  /** Increases with each change of the patches. */
   #edition = 0;
   #lastSync: string | undefined;
 
@@ -110,7 +113,7 @@ export class TenantSync {
     await this.#queue.stop();
   }
 
-  /** New patches or another configuration: every object of the tenant is done again. */
+  /** New patches or another configuration: every object of the tenant is processed again. */
   update(patched: PatchedTenant): void {
     this.#program = compilePatches(patched);
     this.#edition += 1;
@@ -130,7 +133,7 @@ export class TenantSync {
     return this.#ends.onto(summary);
   }
 
-  /** Everything that is known is done, and nothing waits to be tried again. */
+  /** True if every known object is processed, and none waits for a retry. */
   get isSettled(): boolean {
     return (
       this.#ends.isSynced &&
@@ -140,27 +143,27 @@ export class TenantSync {
     );
   }
 
-  /** How often a collection was listed as a whole. */
+  /** Number of full lists so far. */
   get lists(): number {
     return this.#ends.lists;
   }
 
-  /** The objects of the tenant as they are, in order; undefined before both ends were read. */
+  /** The objects of the tenant, in order; undefined before both ends were read. */
   get observed(): Observed[] | undefined {
     return this.#ends.observed(this.#program.tenant);
   }
 
-  /** Objects of the tenant that references may lead back to. */
+  /** Objects of the tenant that reverse references may name. */
   get known(): KnownObject[] {
     return this.#ends.known();
   }
 
-  /** What failed while an end was away need not wait for its backoff to end. */
+  /** Objects that failed during an outage are retried at once. */
   #retryStale(): void {
     for (const key of this.#states.keysIn('Stale')) this.#queue.add(key);
   }
 
-  /** What is there on either side: objects of the target whose source is gone have to go, too. */
+  /** Keys of both sides: targets without a source must be removed, too. */
   #enqueueAll(): void {
     if (!this.#ends.isSynced) return;
     for (const key of this.#ends.objects.keys()) this.#queue.add(key);
@@ -255,7 +258,10 @@ export class TenantSync {
     this.#queue.addLater(key, ms);
   }
 
-  /** What was changed on the control-plane cluster goes back; then the object is looked at anew. */
+  /**
+   * Writes the change from the control-plane cluster to the tenant; then the object is processed
+   * again.
+   */
   async #return(key: string, wanted: KubeObject): Promise<void> {
     const basis = String(this.#edition);
     const wait = this.#returns.wait(key, basis);

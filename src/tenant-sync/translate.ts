@@ -1,6 +1,6 @@
 /**
- * The built-in translation from a tenant cluster to the control-plane cluster, before patches: which
- * objects, under which name, with which metadata, and the references of Endpoints. Pure.
+ * The built-in translation from a tenant cluster to the control-plane cluster, before patches:
+ * selection, names, metadata, and the references of Endpoints. Pure.
  */
 import {
   cloneJson,
@@ -17,7 +17,7 @@ import {
 } from '../endpoint-patches/index.ts';
 import { LEADER, MARKS, type SourceName, sourceOf } from './managed-annotations.ts';
 
-/** Why an object is not meant to be on the control-plane cluster. */
+/** Reason why an object is not synced. */
 export interface NotSynced {
   readonly reason: 'ApiServer' | 'NoService' | 'NotMapped' | 'ServiceHasSelector' | 'Terminating';
   readonly message: string;
@@ -31,7 +31,7 @@ const NOT_SYNCED: Readonly<Record<NotSynced['reason'], string>> = {
   Terminating: 'it is being deleted',
 };
 
-/** Whether the Endpoints of the name are to be synced at all. */
+/** Undefined if the Endpoints of this name are synced. */
 export function notSynced(
   { namespace, name }: SourceName,
   of: { readonly object: KubeObject; readonly service: KubeObject | undefined },
@@ -45,7 +45,7 @@ export function notSynced(
   return selects ? because('ServiceHasSelector') : undefined;
 }
 
-/** True if the Service of the name is to be synced at all. */
+/** Undefined if the Service of this name is synced. */
 export function notSyncedService(
   { namespace, name }: SourceName,
   { object }: { readonly object: KubeObject },
@@ -54,7 +54,7 @@ export function notSyncedService(
   return object.metadata.deletionTimestamp === undefined ? undefined : because('Terminating');
 }
 
-/** Whether the control-plane cluster has a place for objects of the namespace. */
+/** Undefined if the control-plane cluster has a namespace for the object. */
 export function notPlaced(namespace: string, tenant: TenantCluster): NotSynced | undefined {
   return hasPlace(namespace, tenant) ? undefined : because('NotMapped');
 }
@@ -63,12 +63,12 @@ function because(reason: NotSynced['reason']): NotSynced {
   return { reason, message: NOT_SYNCED[reason] };
 }
 
-/** Where the object is on the control-plane cluster. */
+/** Name of the object on the control-plane cluster. */
 export function targetOf(source: SourceName, tenant: TenantCluster): SourceName {
   return translateName(source, tenant, 'concat');
 }
 
-/** Whether an object of the control-plane cluster is where the sync of the tenant would put it. */
+/** True if an object of the control-plane cluster is at its place in the sync of the tenant. */
 export function isWanted(object: KubeObject, tenant: TenantCluster): boolean {
   const source = sourceOf(object, tenant.name);
   if (source === undefined || !hasPlace(source.namespace, tenant)) return false;
@@ -103,7 +103,7 @@ export function translateMetadata(
   };
 }
 
-/** The marks are the sync's own: no patch takes them away or gives them to another object. */
+/** Sets the labels and annotations of the sync: a patch can neither remove nor forge them. */
 export function withMarks(
   patched: JsonObject,
   object: KubeObject,
@@ -133,7 +133,7 @@ function labelsOf(object: KubeObject, tenant: TenantCluster): Record<string, str
   return (labelsToHost(labels, owner) ?? {}) as Record<string, string>;
 }
 
-/** Marks of another sync, which made the object in the tenant cluster, say nothing of ours. */
+/** Annotations of another sync, which made the object in the tenant cluster, are left out. */
 function copiedAnnotations({ metadata }: KubeObject): Record<string, string> {
   const kept = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => key !== LEADER && !isMark(key),
@@ -165,7 +165,7 @@ function ownAnnotations(
   };
 }
 
-/** Pods are elsewhere under other names; their identity there is not known here. */
+/** Pods have other names on the control-plane cluster; their identity there is not known. */
 function withTargets(subset: unknown, tenant: TenantCluster): unknown {
   if (!isRecord(subset)) return subset;
   const changed = { ...subset };
