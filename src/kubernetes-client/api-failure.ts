@@ -17,7 +17,7 @@ export class ApiFailure extends Error {
   }
 
   /** True if the same request may succeed later without a change. */
-  get isPassing(): boolean {
+  get isTransient(): boolean {
     const { code } = this;
     return code === 0 || code === 409 || code === 429 || code >= 500 || code === 408;
   }

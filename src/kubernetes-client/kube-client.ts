@@ -74,20 +74,20 @@ export class KubeClient {
   }
 
   async get(of: ResourceName): Promise<KubeObject> {
-    return (await this.#call({ method: 'GET', path: pathOf(of) })) as KubeObject;
+    return await this.#object({ method: 'GET', path: pathOf(of) });
   }
 
   /** `isTrial`: dry run on the server. */
   async create(of: ResourceCollection, object: KubeObject, isTrial = false): Promise<KubeObject> {
     const trial = isTrial ? { dryRun: 'All' } : {};
     const path = pathOf(of, { fieldManager: FIELD_MANAGER, ...trial });
-    return (await this.#call({ method: 'POST', path, body: object })) as KubeObject;
+    return await this.#object({ method: 'POST', path, body: object });
   }
 
   /** Fails with a conflict (409) unless the object is still at its `metadata.resourceVersion`. */
   async update(of: ResourceName, object: KubeObject): Promise<KubeObject> {
     const path = pathOf(of, { fieldManager: FIELD_MANAGER });
-    return (await this.#call({ method: 'PUT', path, body: object })) as KubeObject;
+    return await this.#object({ method: 'PUT', path, body: object });
   }
 
   /** Deletes only the object that was read, in the version that was read. */
@@ -116,6 +116,10 @@ export class KubeClient {
     const response = await this.#transport.open({ method: 'GET', path, signal, idleMs });
     options.opened();
     for await (const line of linesOf(response)) yield eventOf(line);
+  }
+
+  async #object(call: Omit<Call, 'idleMs'>): Promise<KubeObject> {
+    return (await this.#call(call)) as KubeObject;
   }
 
   #call(call: Omit<Call, 'idleMs'>): Promise<unknown> {

@@ -86,7 +86,7 @@ export class Reflector {
    * Adds the answer to a write, which the watch will deliver again; no callback. Ignored if the
    * watch has passed this version: it has already reported the object, which may be gone by now.
    */
-  note(object: KubeObject): void {
+  record(object: KubeObject): void {
     if (!isLater(object.metadata.resourceVersion, this.#version)) return;
     const key = objectId(object);
     const old = this.#objects.get(key);

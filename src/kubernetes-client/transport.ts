@@ -18,7 +18,7 @@ export interface Call {
 
 const MOST_CONNECTIONS = 16;
 /** Larger than any page of a list. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export class Transport {
   readonly #access: ClusterAccess;
@@ -115,7 +115,7 @@ async function readAll(response: http.IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
+    if (size > MAX_BYTES) throw new Error(`the answer has more than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { ApiFailure, unreachable } from './api-failure.ts';
 
-const LONGEST_LINE = 16 * 1024 * 1024;
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** Ends with the stream; throws ApiFailure for an interrupted or invalid one. */
 export async function* linesOf(stream: Readable): AsyncIterable<unknown> {
@@ -20,7 +20,7 @@ export async function* linesOf(stream: Readable): AsyncIterable<unknown> {
       }
       if (start < chunk.length) rest.push(chunk.subarray(start));
       size += chunk.length - start;
-      if (size > LONGEST_LINE) throw new Error('a line of the watch is too long');
+      if (size > MAX_LINE_BYTES) throw new Error('a line of the watch is too long');
     }
   } catch (error) {
     throw error instanceof ApiFailure ? error : unreachable(error);

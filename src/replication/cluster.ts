@@ -120,7 +120,7 @@ export class Cluster {
       const { kvs } = await this.#etcd.range({ key: this.#keys.candidates, prefix: true });
       if (kvs.length === 0) return;
       const own = await offer();
-      const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as RecoveryCandidate);
+      const offers = kvs.map(({ value }): RecoveryCandidate => JSON.parse(value.toString()));
       const better = offers.filter((other) => isBetter(other, own)).length;
       wait = wait === 0 ? better * RANK_MS : Math.min(better, 1) * RANK_MS;
     } while (wait > 0 && performance.now() < until);
@@ -132,8 +132,8 @@ export class Cluster {
    */
   follow(id: string, onLost: () => void): KeyFollower {
     const look = (kv: KeyValue | undefined): void => {
-      if (kv === undefined || (JSON.parse(kv.value.toString()) as ClusterRecord).id !== id)
-        onLost();
+      const found: Partial<ClusterRecord> = kv === undefined ? {} : JSON.parse(kv.value.toString());
+      if (found.id !== id) onLost();
     };
     return followKeys(
       this.#etcd,
@@ -169,8 +169,8 @@ export class Cluster {
 }
 
 export function readCluster(kv: Pick<KeyValue, 'key' | 'value'>): ClusterRecord {
-  const record: { format?: unknown } = JSON.parse(kv.value.toString());
-  if (record.format === 1) return record as ClusterRecord;
+  const record: ClusterRecord | { format?: undefined } = JSON.parse(kv.value.toString());
+  if (record.format === 1) return record;
   throw new Error(
     `${kv.key} in etcd was written by another version of gitplane: use that one, or another --etcd-prefix`,
   );

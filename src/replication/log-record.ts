@@ -84,7 +84,8 @@ export function readHead(value: Buffer): BranchHead {
 
 export function readRecord(kv: { readonly key: string; readonly value: Buffer }): LogRecord {
   const sequence = Number(kv.key.slice(kv.key.lastIndexOf('/') + 1));
-  return { ...(JSON.parse(kv.value.toString()) as Omit<LogRecord, 'sequence'>), sequence };
+  const record: Omit<LogRecord, 'sequence'> = JSON.parse(kv.value.toString());
+  return { ...record, sequence };
 }
 
 /** Throws when parts are missing, damaged, or sealed with another key. */

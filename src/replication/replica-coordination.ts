@@ -188,7 +188,7 @@ class EtcdCoordination implements ReplicaCoordination {
 
   #register(kv: KeyValue): void {
     try {
-      this.#found.set(kv.key, JSON.parse(kv.value.toString()) as ReplicaInfo);
+      this.#found.set(kv.key, JSON.parse(kv.value.toString()));
     } catch {
       this.#found.delete(kv.key);
     }

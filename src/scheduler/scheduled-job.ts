@@ -79,7 +79,7 @@ export class ScheduledJob {
       void this.#task.start();
     }
     const missed = record && this.#missed(record);
-    if (missed === undefined) void this.#note();
+    if (missed === undefined) void this.#saveNext();
     else void this.#run(missed);
   }
 
@@ -114,7 +114,7 @@ export class ScheduledJob {
   #run(time: Date): Promise<void> {
     if (this.#running !== undefined || this.#restMs(time) <= 0) {
       this.#options.observer.ran(this.#options.job.name, 'skipped', 0);
-      return this.#note();
+      return this.#saveNext();
     }
     this.#running = this.#attempt(time).finally(() => {
       this.#running = undefined;
@@ -124,7 +124,7 @@ export class ScheduledJob {
 
   async #attempt(time: Date): Promise<void> {
     // Before the run, so that a run that ends the process is not repeated at each start.
-    await this.#note();
+    await this.#saveNext();
     const { job } = this.#options;
     // The window may have ended while the record was written.
     const restMs = Math.max(this.#restMs(time), 0);
@@ -143,7 +143,7 @@ export class ScheduledJob {
     this.#last = { started: started.toISOString(), seconds, result };
     this.#options.observer.ran(job.name, result, seconds);
     const isCutShort = result === 'interrupted' && signal.aborted;
-    await this.#note(isCutShort ? time : undefined);
+    await this.#saveNext(isCutShort ? time : undefined);
   }
 
   #tell(err: unknown, result: RunResult): void {
@@ -155,7 +155,7 @@ export class ScheduledJob {
   }
 
   /** Stores the next time: the given one, or the next of its schedule. */
-  async #note(time?: Date): Promise<void> {
+  async #saveNext(time?: Date): Promise<void> {
     const { job, observer, keep } = this.#options;
     const next = time ?? this.#task?.getNextRun() ?? undefined;
     observer.next(job.name, next);

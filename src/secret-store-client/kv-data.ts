@@ -40,8 +40,8 @@ export function readMembers(answer: Answer, path: readonly string[], where: stri
 }
 
 /** JSON of an answer, for everything but values. */
-export function readJson(answer: Answer, where: string): object {
-  const body = parsed(() => JSON.parse(answer.text) as unknown);
+export function readJson<T extends object>(answer: Answer, where: string): T {
+  const body = parsed((): T => JSON.parse(answer.text));
   if (typeof body === 'object' && body !== null) return body;
   throw new StoreError(`${where} was answered with something else than JSON`, {
     reason: 'WrongEngine',
@@ -92,17 +92,17 @@ function objectText(texts: ReadonlyMap<string, string>): string {
 }
 
 /** Raft limit for one version. */
-const LARGEST_BODY = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 /** Default limit of strings in a body, keys included; some are for the envelope. */
-const MOST_STRINGS = 990;
+const MAX_STRINGS = 990;
 
 export function tooLarge(data: string): WriteOutcome | undefined {
   const strings = data.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
-  if (strings > MOST_STRINGS) {
-    const detail = `has more keys than the store takes (about ${MOST_STRINGS / 2})`;
+  if (strings > MAX_STRINGS) {
+    const detail = `has more keys than the store takes (about ${MAX_STRINGS / 2})`;
     return { is: 'refused', reason: 'TooLarge', detail };
   }
-  return Buffer.byteLength(data) > LARGEST_BODY
+  return Buffer.byteLength(data) > MAX_BODY_BYTES
     ? { is: 'refused', reason: 'TooLarge', detail: 'is larger than the 1 MiB that the store takes' }
     : undefined;
 }

@@ -41,6 +41,11 @@ interface VersionFields {
   readonly custom_metadata?: Readonly<Record<string, string>> | null;
 }
 
+/** Answer of `data/`: the envelope around a version. */
+interface VersionBody {
+  readonly data?: { readonly data?: unknown; readonly metadata?: VersionFields };
+}
+
 interface Health {
   readonly standby?: boolean;
   readonly performance_standby?: boolean;
@@ -85,7 +90,7 @@ class Kv2 implements StoreSide {
     const query = version === undefined ? '' : `?version=${version}`;
     const answer = await this.#client.call({ method: 'GET', path: this.#url('data') + query });
     if (answer.status === 404) return await this.#missing(answer);
-    const body = readJson(answer, this.#where);
+    const body = readJson<VersionBody>(answer, this.#where);
     const metadata = versionFields(body);
     // A client wrote null instead of an object: a version without values.
     const isNull = metadata.version !== undefined && isOfNull(body);
@@ -111,7 +116,7 @@ class Kv2 implements StoreSide {
   async keyHistory(): Promise<KeyHistory | undefined> {
     const answer = await this.#client.call({ method: 'GET', path: this.#url('metadata') });
     if (answer.status === 404) return undefined;
-    const { data } = readJson(answer, this.#where) as { data?: MetadataFields };
+    const { data } = readJson<{ data?: MetadataFields }>(answer, this.#where);
     const versions = new Map<number, string>();
     const undeleted = new Set<number>();
     for (const [name, version] of Object.entries(data?.versions ?? {})) {
@@ -183,7 +188,7 @@ class Kv2 implements StoreSide {
 
   async isStandby(): Promise<boolean> {
     const answer = await this.#client.callRoot({ method: 'GET', path: HEALTH });
-    const { standby, performance_standby } = readJson(answer, 'The health of the store') as Health;
+    const { standby, performance_standby } = readJson<Health>(answer, 'The health of the store');
     return standby === true || performance_standby === true;
   }
 
@@ -193,7 +198,7 @@ class Kv2 implements StoreSide {
 
   /** A tombstone has a body; otherwise the mount is checked again. */
   async #missing(answer: Answer): Promise<StoreRead> {
-    const body = readJson(answer, this.#where);
+    const body = readJson<VersionBody>(answer, this.#where);
     const metadata = versionFields(body);
     if (metadata.version !== undefined) return { state: 'deleted', at: this.#at(metadata) };
     this.#mount = await detectMount(this.#client, this.#mount.path);
@@ -203,9 +208,8 @@ class Kv2 implements StoreSide {
 
   /** 204 comes from KV v1, which has stored the envelope as the secret. */
   #written(answer: Answer, cas: number): WriteOutcome {
-    const { data } = (answer.text === '' ? {} : readJson(answer, this.#where)) as {
-      data?: VersionFields;
-    };
+    const { data } =
+      answer.text === '' ? {} : readJson<{ data?: VersionFields }>(answer, this.#where);
     if (answer.status === 200 && data?.version === cas + 1) {
       return {
         is: 'written',
@@ -222,7 +226,7 @@ class Kv2 implements StoreSide {
     const path = `${encodePath(this.#mount.path.slice(0, -1))}/config`;
     try {
       const answer = await this.#client.call({ method: 'GET', path });
-      const { data } = readJson(answer, this.#where) as { data?: { max_versions?: number } };
+      const { data } = readJson<{ data?: { max_versions?: number } }>(answer, this.#where);
       const most = data?.max_versions || KEPT_VERSIONS;
       VERSIONS_OF_MOUNTS.set(this.#mount, most);
       return most;
@@ -252,12 +256,12 @@ interface MetadataFields {
 
 const UNMARKABLE = new Set(['Forbidden', 'Rejected', 'WrongEngine']);
 
-function versionFields(body: unknown): VersionFields {
-  return (body as { data?: { metadata?: VersionFields } } | null)?.data?.metadata ?? {};
+function versionFields(body: VersionBody): VersionFields {
+  return body.data?.metadata ?? {};
 }
 
-function isOfNull(body: unknown): boolean {
-  return (body as { data?: { data?: unknown } } | null)?.data?.data === null;
+function isOfNull(body: VersionBody): boolean {
+  return body.data?.data === null;
 }
 
 function markerOf({ custom_metadata }: VersionFields): Marker | undefined {

@@ -19,7 +19,7 @@ export interface FolderList {
 }
 
 const PAGE = 1000;
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 interface KeyInfo {
   readonly current_version?: number;
@@ -111,7 +111,7 @@ async function* pages(
   ask: (query: string) => Promise<PageData | undefined>,
 ): AsyncGenerator<PageData> {
   let after = '';
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const more = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
     const data = await ask(`?list=true&limit=${PAGE}${more}`);
     if (data === undefined) return;
@@ -127,22 +127,22 @@ async function* pages(
 /** A missing folder is empty. */
 async function plainPage(client: StoreClient, path: string): Promise<PageData | undefined> {
   const answer = await client.call({ method: 'GET', path });
-  return answer.status === 200 ? (readJson(answer, 'A list of keys') as Page).data : undefined;
+  return answer.status === 200 ? readJson<Page>(answer, 'A list of keys').data : undefined;
 }
 
 async function detailedPage(client: StoreClient, path: string): Promise<PageData | undefined> {
   try {
     const answer = await client.call({ method: 'GET', path });
     if (answer.status !== 200) return undefined;
-    const { data } = readJson(answer, 'A list of keys') as Page;
+    const { data } = readJson<Page>(answer, 'A list of keys');
     return data?.key_info === undefined ? undefined : data;
   } catch (error) {
-    if (error instanceof StoreError && UNSUPPORTED.has(error.reason)) return undefined;
+    if (error instanceof StoreError && LISTING_UNSUPPORTED.has(error.reason)) return undefined;
     throw error;
   }
 }
 
-const UNSUPPORTED = new Set(['Forbidden', 'WrongEngine', 'Rejected']);
+const LISTING_UNSUPPORTED = new Set(['Forbidden', 'WrongEngine', 'Rejected']);
 
 function newestOf(info: KeyInfo | null): StoreVersion | undefined {
   const { current_version = 0, versions = {} } = info ?? {};

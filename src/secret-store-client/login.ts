@@ -95,7 +95,7 @@ export class LoginSession {
     const before = this.#lease;
     if (before === undefined) return 0;
     if (before.isRenewable) {
-      const left = await renewToken(client, before.ttl).catch(endedAsZero);
+      const left = await renewToken(client, before.ttl).catch(zeroIfEnded);
       if (this.#lease !== before) return this.#lease?.ttl ?? 0;
       if (left >= before.ttl * LEAST_SHARE) return left;
     }
@@ -109,7 +109,7 @@ export class LoginSession {
 const REFUSALS = new Set(['Rejected', 'WrongEngine']);
 
 /** The store answered that this token is no longer renewable. */
-function endedAsZero(error: unknown): number {
+function zeroIfEnded(error: unknown): number {
   const isAnswer = error instanceof StoreError && /^(Forbidden|Rejected)$/.test(error.reason);
   if (isAnswer) return 0;
   throw error;
@@ -130,7 +130,7 @@ async function requestLogin(client: StoreClient, { name, path, fields }: Login):
   if (answer.status === 404) {
     throw refused('has no such login; check the mount, the role and the namespace');
   }
-  const { auth } = readJson(answer, 'The login') as { auth?: AuthFields | null };
+  const { auth } = readJson<{ auth?: AuthFields | null }>(answer, 'The login');
   if (auth?.mfa_requirement) throw refused('asks for a second factor, which a daemon has not');
   if (!auth?.client_token) throw refused('gives no token');
   return {

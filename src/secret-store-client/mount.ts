@@ -30,7 +30,7 @@ export async function detectMount(client: StoreClient, mount: string): Promise<M
   });
   const own = `${trimmed(mount)}/`;
   if (answer.status === 404) return await mountOfOldServer(client, own);
-  const { data } = readJson(answer, `The mount ${mount}`) as MountAnswer;
+  const { data } = readJson<MountAnswer>(answer, `The mount ${mount}`);
   if (data?.type !== 'kv' && data?.type !== 'generic') {
     const message = `What is mounted at ${mount} is no KV engine`;
     throw new StoreError(message, { reason: 'WrongEngine' });
@@ -69,7 +69,7 @@ const OLD_SERVER = /^v?0\.\d\./;
 
 function versionOf(text: string): string | undefined {
   try {
-    const { version } = JSON.parse(text) as { version?: unknown };
+    const { version }: { version?: unknown } = JSON.parse(text);
     return typeof version === 'string' ? version : undefined;
   } catch {
     return undefined;
@@ -89,7 +89,7 @@ export async function checkNamespace(client: StoreClient, mount: Mount): Promise
     throw error;
   });
   if (root?.status !== 200) return;
-  const { data } = readJson(root, `The mount ${mount.path}`) as MountAnswer;
+  const { data } = readJson<MountAnswer>(root, `The mount ${mount.path}`);
   if (data?.uuid === mount.uuid) {
     const message = `The secret store ignores the namespace ${namespace}; its edition has none`;
     throw new StoreError(message, { reason: 'NamespaceIgnored' });

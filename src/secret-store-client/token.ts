@@ -35,21 +35,21 @@ export async function lookUpToken(client: StoreClient): Promise<TokenFacts | und
     const message = `The secret store has no namespace ${client.namespace ?? ''}`;
     throw new StoreError(message, { reason: 'NamespaceMissing' });
   }
-  const { data = {} } = readJson(answer, 'The token') as { data?: LookupFields };
+  const { data = {} } = readJson<{ data?: LookupFields }>(answer, 'The token');
   const { ttl = 0, creation_ttl = 0, period = 0 } = data;
   const fullTtl = Math.max(creation_ttl, period, ttl);
   const isRenewable = data.renewable === true && data.type !== 'batch';
   return { ttl, fullTtl, isRenewable, warnings: warningsOf(data, fullTtl, isRenewable) };
 }
 
-const SHARE_THAT_WORRIES = 0.2;
+const WARNING_SHARE = 0.2;
 
 function warningsOf(fields: LookupFields, fullTtl: number, isRenewable: boolean): string[] {
   const { ttl = 0, num_uses = 0 } = fields;
   const warnings: string[] = [];
   if (num_uses > 0) warnings.push(`the token is good for ${num_uses} more requests only`);
   if (ttl > 0 && !isRenewable) warnings.push('the token ends and cannot be renewed');
-  if (ttl > 0 && ttl < fullTtl * SHARE_THAT_WORRIES) {
+  if (ttl > 0 && ttl < fullTtl * WARNING_SHARE) {
     warnings.push(`the token ends in ${ttl} s`);
   }
   return warnings;
@@ -59,7 +59,7 @@ function warningsOf(fields: LookupFields, fullTtl: number, isRenewable: boolean)
 export async function renewToken(client: StoreClient, fullTtl: number): Promise<number> {
   const body = JSON.stringify(fullTtl > 0 ? { increment: `${fullTtl}s` } : {});
   const answer = await client.call({ method: 'POST', path: 'auth/token/renew-self', body });
-  const { auth } = readJson(answer, 'The token') as { auth?: { lease_duration?: number } };
+  const { auth } = readJson<{ auth?: { lease_duration?: number } }>(answer, 'The token');
   return auth?.lease_duration ?? 0;
 }
 
@@ -69,7 +69,7 @@ export function renewalDelay(ttlSeconds: number, random: number): number {
 }
 
 /** Longest delay of a Node timer; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHORTEST_RETRY_MS = 1_000;
 const RETRY_SHARE = 0.1;
 
@@ -95,7 +95,7 @@ export class RenewalTimer {
   plan(ttl: number): void {
     clearTimeout(this.#timer);
     const { random = Math.random } = this.#options;
-    if (ttl > 0) this.#after(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())), ttl);
+    if (ttl > 0) this.#schedule(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())), ttl);
   }
 
   close(): void {
@@ -103,10 +103,11 @@ export class RenewalTimer {
     clearTimeout(this.#timer);
   }
 
-  #after(delay: number, ttl: number): void {
+  #schedule(delay: number, ttl: number): void {
     if (this.#isClosed) return;
-    const slice = Math.min(delay, LONGEST_TIMER_MS);
-    const next = (): void => (delay > slice ? this.#after(delay - slice, ttl) : this.#renew(ttl));
+    const slice = Math.min(delay, MAX_TIMER_MS);
+    const next = (): void =>
+      delay > slice ? this.#schedule(delay - slice, ttl) : this.#renew(ttl);
     this.#timer = setTimeout(next, slice).unref();
   }
 
@@ -118,7 +119,7 @@ export class RenewalTimer {
         onFailure(error);
         const retry = Math.max(SHORTEST_RETRY_MS, before * 1000 * RETRY_SHARE * random());
         clearTimeout(this.#timer);
-        this.#after(retry, before);
+        this.#schedule(retry, before);
       },
     );
   }

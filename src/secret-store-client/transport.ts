@@ -61,7 +61,7 @@ export interface TransportTls {
 const TIMEOUT_MS = 20_000;
 const CONNECTIONS = 8;
 /** A value in Raft has at most 1 MiB; JSON escapes can multiply its size by six. */
-const LARGEST_ANSWER = 8 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** Error codes before the request was sent: no connection, or an untrusted peer. */
 const BEFORE_SENDING =
@@ -131,20 +131,20 @@ export function httpTransport(options: TransportOptions): Transport {
         let size = 0;
         response.on('data', (chunk: Buffer) => {
           size += chunk.length;
-          if (size <= LARGEST_ANSWER) chunks.push(chunk);
+          if (size <= MAX_ANSWER_BYTES) chunks.push(chunk);
           else
             request.destroy(Object.assign(new Error('size'), { code: 'the answer is too large' }));
         });
         response.on('error', fail);
         response.on('end', () => {
           clearTimeout(timer);
-          const fields = Object.entries(response.headers).map(([name, value]) => [
+          const fields = Object.entries(response.headers).map(([name, value]): [string, string] => [
             name,
             String(value),
           ]);
           resolve({
             status: response.statusCode ?? 0,
-            headers: Object.fromEntries(fields) as Record<string, string>,
+            headers: Object.fromEntries(fields),
             text: Buffer.concat(chunks).toString('utf8'),
           });
         });
@@ -160,7 +160,7 @@ function refusedAddress({ hostname, origin }: URL): TransportError | undefined {
     refuseAddress(hostname);
     return undefined;
   } catch (cause) {
-    const { message } = cause as AddressRefusedError;
+    const message = cause instanceof Error ? cause.message : String(cause);
     return new TransportError(`Cannot reach ${origin}: ${message}`, false, cause);
   }
 }

@@ -37,11 +37,11 @@ export function syncedCondition(
     case 'outcome':
       return ofOutcome(finding.outcome, finding.held, place);
     case 'failed':
-      return told('False', 'Error', finding.reason, finding.message);
+      return condition('False', 'Error', finding.reason, finding.message);
     case 'unavailable':
-      return isInForce ? undefined : told('False', 'Error', finding.reason, finding.message);
+      return isInForce ? undefined : condition('False', 'Error', finding.reason, finding.message);
     default:
-      return told(
+      return condition(
         'Unknown',
         'Info',
         'Disabled',
@@ -68,20 +68,20 @@ function ofOutcome(
   const what = keys.length === 0 ? '' : `: ${keys.join(', ')}`;
   if (result === 'Synced') {
     const at = version ? `${place}, version ${version}` : place;
-    return told('True', '', 'Synced', `Git and the store agree (${at})`);
+    return condition('True', '', 'Synced', `Git and the store agree (${at})`);
   }
   if (result === 'Differs') {
-    return told('False', 'Warning', reason, `${DIFFERENCES[reason] ?? 'They differ'}${what}`);
+    return condition('False', 'Warning', reason, `${DIFFERENCES[reason] ?? 'They differ'}${what}`);
   }
   if (result === 'WantsDeletion') {
     const message = `${place} would be deleted ${reason === 'DeleteInGit' ? 'in git' : 'in the store'} together with many others; somebody has to agree: gitplane secrets sync --now --allow-deletions`;
-    return told('False', 'Error', 'MassDeletionBlocked', message);
+    return condition('False', 'Error', 'MassDeletionBlocked', message);
   }
   if (result !== 'Held') return undefined;
-  const text = HOLDS[reason] ?? 'Nothing is written on either side';
+  const text = MANUAL_REASONS[reason] ?? 'Nothing is written on either side';
   const why = known === undefined ? text : `${text} (version ${version}, after version ${known})`;
   const remedy = REMEDIES[reason] ?? (held === undefined ? '' : resolutionOf(held));
-  return told('False', 'Error', reason, `${why}${what}.${remedy === '' ? '' : ` ${remedy}`}`);
+  return condition('False', 'Error', reason, `${why}${what}.${remedy === '' ? '' : ` ${remedy}`}`);
 }
 
 function resolutionOf({ commit, version }: NonNullable<SyncState['held']>): string {
@@ -97,7 +97,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   EmptiedInGit: 'Emptied in git, and kept in the store',
 };
 
-const HOLDS: Readonly<Record<string, string>> = {
+const MANUAL_REASONS: Readonly<Record<string, string>> = {
   Conflict: 'Changed on both sides since they agreed',
   HistoryUnknown:
     'Both sides differ from what they agreed on, and the history of git that would tell which side is newer cannot be read',
@@ -123,7 +123,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   TooLarge: 'Split the secret',
 };
 
-function told(
+function condition(
   status: Condition['status'],
   severity: NonNullable<Condition['severity']>,
   reason: string,

@@ -11,7 +11,7 @@ import type { Collection, Store } from '../state/index.ts';
 import { checkTls } from './check-tls.ts';
 import type { StoreConnection } from './connection.ts';
 import { FollowedFiles } from './followed-files.ts';
-import { loginSecrets, type SecretReference, withoutBreak } from './login-settings.ts';
+import { loginSecrets, type SecretReference, withoutLineBreak } from './login-settings.ts';
 import {
   connectionOf,
   type Environment,
@@ -95,7 +95,7 @@ export class ConfiguredStore {
     const place = { ...this.secrets, namespace: TOKEN_NAMESPACE, name };
     const stored = this.#options.store.get(place);
     const value = stored && secretDataOf(stored.object)[key];
-    return value ? withoutBreak(Buffer.from(value, 'base64').toString('utf8')) : undefined;
+    return value ? withoutLineBreak(Buffer.from(value, 'base64').toString('utf8')) : undefined;
   }
 
   /** Text of a file that the configuration names. Throws `SettingsError`. */

@@ -44,8 +44,8 @@ const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'File
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
-const REFUSAL_TOLD_MS = 60 * 60_000;
-const LONGEST_GOODBYE_MS = 5_000;
+const REFUSAL_LOG_INTERVAL_MS = 60 * 60_000;
+const CLOSE_TIMEOUT_MS = 5_000;
 /** Spreads the requests of many daemons. */
 const JITTER = 0.1;
 
@@ -59,10 +59,10 @@ export class ConnectedStore {
   /** The newest token; `#hasAnswered`: the store has answered this connection with it. */
   #token: string | undefined;
   #hasAnswered = false;
-  #toldNotInForce: string | undefined;
+  #reportedNotInForce: string | undefined;
   /** Former connections whose tokens are being revoked. */
-  readonly #leaving = new Set<Promise<unknown>>();
-  #refusalToldAt = Number.NEGATIVE_INFINITY;
+  readonly #revocations = new Set<Promise<unknown>>();
+  #refusalLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** `changed` is called when files or secrets behind the same configuration change. */
   constructor(options: ConnectedStoreOptions, changed: () => void) {
@@ -132,14 +132,14 @@ export class ConnectedStore {
     if (token !== this.#token) this.#hasAnswered = false;
     this.#token = token;
     if (connection === this.#connection) {
-      this.#tell();
+      this.#reportNotInForce();
       return false;
     }
-    this.#leave(this.#connection);
+    this.#revokeToken(this.#connection);
     this.#connection = connection;
     this.#outage = undefined;
     this.#hasAnswered = false;
-    this.#tell();
+    this.#reportNotInForce();
     const address = this.#configured.current?.address;
     if (connection !== undefined)
       logger.info({ store: name, address }, 'Secrets are synced with the store');
@@ -148,10 +148,10 @@ export class ConnectedStore {
   }
 
   /** Revokes the token of a connection in the background. */
-  #leave(connection: StoreConnection | undefined): void {
+  #revokeToken(connection: StoreConnection | undefined): void {
     if (connection === undefined) return;
-    const left: Promise<unknown> = connection.close().finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
+    const left: Promise<unknown> = connection.close().finally(() => this.#revocations.delete(left));
+    this.#revocations.add(left);
   }
 
   #connect(settings: StoreSettings): StoreConnection {
@@ -169,18 +169,18 @@ export class ConnectedStore {
         metrics.requests.inc({ store });
       },
       timing,
-      refused: () => this.#noteRefusal(),
+      refused: () => this.#countRefusal(),
       warn: (why) => logger.warn({ store, why }, 'The secret store needs attention'),
       ...(transport && { transport: transport(settings.address) }),
     });
   }
 
   /** Logged at most once per hour. */
-  #noteRefusal(): void {
+  #countRefusal(): void {
     const { name: store, logger, clock, metrics } = this.#options;
     metrics.refused.inc({ store });
-    if (clock.now() < this.#refusalToldAt + REFUSAL_TOLD_MS) return;
-    this.#refusalToldAt = clock.now();
+    if (clock.now() < this.#refusalLoggedAt + REFUSAL_LOG_INTERVAL_MS) return;
+    this.#refusalLoggedAt = clock.now();
     logger.warn(
       { store },
       'The secret store refuses requests over its quota; the pace follows the quota',
@@ -196,10 +196,10 @@ export class ConnectedStore {
   }
 
   /** Reports each reason once. */
-  #tell(): void {
+  #reportNotInForce(): void {
     const why = this.notInForce;
-    if (why === this.#toldNotInForce) return;
-    this.#toldNotInForce = why;
+    if (why === this.#reportedNotInForce) return;
+    this.#reportedNotInForce = why;
     if (why !== undefined) {
       const { name: store, logger } = this.#options;
       logger.warn({ store, why }, 'The configured secret store is not in use');
@@ -212,7 +212,7 @@ export class ConnectedStore {
   }
 
   /** Records the outage of the last cycle. */
-  noteOutage(outage: Outage | undefined): void {
+  setOutage(outage: Outage | undefined): void {
     // The next cycle uses the new configuration.
     if (outage?.reason === 'Reconfigured') return;
     const { name: store, logger } = this.#options;
@@ -224,7 +224,7 @@ export class ConnectedStore {
     }
     this.#outage = outage;
     if (outage === undefined) this.#hasAnswered = true;
-    this.#tell();
+    this.#reportNotInForce();
   }
 
   /** Milliseconds between two cycles over all secrets. */
@@ -255,11 +255,11 @@ export class ConnectedStore {
   /** Time-limited, so that an unresponsive store does not delay the shutdown. Never rejects. */
   async close(): Promise<void> {
     this.#configured.close();
-    const left = Promise.all(this.#leaving);
-    const limit = delay(LONGEST_GOODBYE_MS, undefined, { ref: false });
+    const left = Promise.all(this.#revocations);
+    const limit = delay(CLOSE_TIMEOUT_MS, undefined, { ref: false });
     await Promise.all([
-      this.#connection?.close(LONGEST_GOODBYE_MS),
-      Promise.race([left, this.#leaving.size === 0 ? undefined : limit]),
+      this.#connection?.close(CLOSE_TIMEOUT_MS),
+      Promise.race([left, this.#revocations.size === 0 ? undefined : limit]),
     ]);
   }
 }

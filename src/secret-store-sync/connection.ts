@@ -59,7 +59,7 @@ const LONGEST_REVOCATION_MS = 60_000;
  * Retry interval for features that the store did not support: it may be upgraded, or a policy may
  * be widened.
  */
-const TRIED_AGAIN_MS = 60 * 60_000;
+const RETRY_FEATURES_MS = 60 * 60_000;
 
 export class StoreConnection {
   readonly client: StoreClient;
@@ -77,7 +77,7 @@ export class StoreConnection {
   /** Token of the last cycle. */
   #token: string | undefined;
   /** Token whose renewal is scheduled. */
-  #kept: string | undefined;
+  #renewedToken: string | undefined;
   #warnings: readonly string[] = [];
 
   /** Throws a one-sentence error for an invalid address. */
@@ -180,10 +180,10 @@ export class StoreConnection {
     const token = this.#options.token();
     if (token !== this.#token) this.client.tryAgain();
     this.#token = token;
-    if (token !== undefined && token === this.#kept) return;
-    this.#kept = undefined;
+    if (token !== undefined && token === this.#renewedToken) return;
+    this.#renewedToken = undefined;
     await this.#keeper.start();
-    this.#kept = token;
+    this.#renewedToken = token;
   }
 
   /** The store side of a link. Rejects with `StoreError`. */
@@ -208,7 +208,7 @@ export class StoreConnection {
     const again = this.#unlisted.get(place) ?? 0;
     if (mount.version === 1 || clock.now() < again) return undefined;
     const listing = await listVersions(this.client, mount, folder);
-    if (listing === undefined) this.#unlisted.set(place, clock.now() + TRIED_AGAIN_MS);
+    if (listing === undefined) this.#unlisted.set(place, clock.now() + RETRY_FEATURES_MS);
     return listing && { listing, mount: mount.uuid };
   }
 
@@ -220,7 +220,7 @@ export class StoreConnection {
     const isDetailed = clock.now() >= (this.#unlisted.get(place) ?? 0);
     const found = await listFolder(this.client, mount, { folder, isDetailed });
     if (isDetailed && !found.isDetailed && found.keys.length > 0) {
-      this.#unlisted.set(place, clock.now() + TRIED_AGAIN_MS);
+      this.#unlisted.set(place, clock.now() + RETRY_FEATURES_MS);
     }
     return found;
   }

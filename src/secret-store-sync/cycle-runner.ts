@@ -18,7 +18,7 @@ import type { StoreConnection } from './connection.ts';
 import { findingOf, runCycle } from './cycle.ts';
 import { type GitParts, secretValues } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
-import { SyncNotes } from './memory.ts';
+import { SyncRecordStore } from './memory.ts';
 import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
 import { UnchangedSecrets } from './unchanged-secrets.ts';
 import { VisitOrder } from './visit-order.ts';
@@ -58,16 +58,16 @@ export interface CycleRun extends CycleContext {
 
 export class CycleRunner {
   readonly #options: CycleRunnerOptions;
-  readonly #notes: SyncNotes;
-  readonly #quiet = new UnchangedSecrets();
+  readonly #records: SyncRecordStore;
+  readonly #unchanged = new UnchangedSecrets();
   readonly #fingerprints: Fingerprints;
   readonly #owner: string;
   readonly #order: VisitOrder;
 
   constructor(options: CycleRunnerOptions) {
     this.#options = options;
-    this.#notes = new SyncNotes(options.store, options.name);
-    this.#order = new VisitOrder(this.#notes.cursor);
+    this.#records = new SyncRecordStore(options.store, options.name);
+    this.#order = new VisitOrder(this.#records.cursor);
     this.#fingerprints = new Fingerprints(options.secret);
     // Derived from the secret: another daemon on the same store has another owner id.
     this.#owner = this.#fingerprints.whole(new Map([['owner', '']])).slice(0, 22);
@@ -85,8 +85,8 @@ export class CycleRunner {
     const findings = await runCycle(
       {
         connection: of.connection,
-        notes: this.#notes,
-        quiet: this.#quiet,
+        records: this.#records,
+        unchanged: this.#unchanged,
         order: this.#order,
         git: {
           store,
@@ -111,7 +111,7 @@ export class CycleRunner {
         found: (secret, finding) => {
           if (finding.is === 'unavailable') return;
           this.#order.visited(secret, !isPush(finding));
-          this.#quiet.note(secret, finding);
+          this.#unchanged.record(secret, finding);
           of.found(secret, finding);
         },
         onError,
@@ -123,22 +123,22 @@ export class CycleRunner {
   }
 
   /** Stores the sync record of a secret that was created from the store. */
-  async made(
+  async saveCreated(
     { id, uid, link }: Pick<LinkedSecret, 'id' | 'uid' | 'link'>,
     made: Pick<SyncBase, 'at' | 'commit' | 'mount'> & { readonly values: SecretValues },
   ): Promise<void> {
     const { values, ...rest } = made;
     const base = { ...rest, prints: this.#fingerprints.of(values) };
-    await this.#notes.of(id, { uid, link }).save({ ...NEW_STATE, base });
+    await this.#records.of(id, { uid, link }).save({ ...NEW_STATE, base });
   }
 
   /** True if a secret changed since its last cycle, other than by the sync itself. */
-  isNews(secret: LinkedSecret): boolean {
-    return this.#order.isTiedAnew(secret) || this.#differsFromBase(secret);
+  isChanged(secret: LinkedSecret): boolean {
+    return this.#order.isRelinked(secret) || this.#differsFromBase(secret);
   }
 
   #differsFromBase({ id, uid, key, link }: LinkedSecret): boolean {
-    const { base } = this.#notes.stateOf(id, { uid, link });
+    const { base } = this.#records.stateOf(id, { uid, link });
     const stored = this.#options.store.get(key);
     if (base === undefined || stored === undefined) return true;
     return !sameFingerprints(base.prints, this.#fingerprints.of(secretValues(stored.object)));
@@ -146,17 +146,17 @@ export class CycleRunner {
 
   /** The next cycle reads every secret: the store may be another one. */
   readAll(): void {
-    this.#quiet.clear();
+    this.#unchanged.clear();
   }
 
   /** Called when a secret is unlinked; its sync record stays for the store side. */
-  untie(id: string): void {
+  unlink(id: string): void {
     this.#order.forget(id);
   }
 
   /** Removes the sync record of the secret. */
   async forget(id: string): Promise<void> {
-    await this.#notes.forget(id);
+    await this.#records.forget(id);
   }
 }
 

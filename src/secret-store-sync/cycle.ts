@@ -19,14 +19,14 @@ import type { Finding } from './conditions.ts';
 import type { StoreConnection } from './connection.ts';
 import { GitError, type GitParts, gitSide } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
-import type { SyncNotes } from './memory.ts';
+import type { SyncRecordStore } from './memory.ts';
 import type { UnchangedSecrets } from './unchanged-secrets.ts';
 import type { VisitOrder } from './visit-order.ts';
 
 export interface CycleParts {
   readonly connection: StoreConnection;
-  readonly notes: SyncNotes;
-  readonly quiet: UnchangedSecrets;
+  readonly records: SyncRecordStore;
+  readonly unchanged: UnchangedSecrets;
   readonly order: Pick<VisitOrder, 'oldestFirst'>;
   readonly git: GitParts;
   readonly store: Pick<Store, 'get'>;
@@ -57,7 +57,7 @@ export interface CycleParts {
 }
 
 /** Concurrent secrets at half the highest pace and above; that many pulls share a flush. */
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 
 export async function runCycle(
   parts: CycleParts,
@@ -99,17 +99,17 @@ class RunningCycle {
   }
 
   async #listFolders(secrets: readonly LinkedSecret[]): Promise<void> {
-    const { quiet, connection, notes } = this.#parts;
+    const { unchanged, connection, records } = this.#parts;
     const open = secrets.filter(({ id }) => !this.#findings.has(id));
-    await this.#inParallel(quiet.folders(open), async (members) => {
-      const unchanged = await quiet
-        .unchanged(members, { connection, notes })
+    await this.#inParallel(unchanged.folders(open), async (members) => {
+      const found = await unchanged
+        .unchanged(members, { connection, records })
         .catch((error: unknown): ReadonlyMap<LinkedSecret, Finding> => {
           // Reading the secrets fails in the same way.
           if (error instanceof StoreError) return new Map();
           throw error;
         });
-      for (const [secret, finding] of unchanged) {
+      for (const [secret, finding] of found) {
         if (!this.#findings.has(secret.id)) this.#found(secret, finding);
       }
     });
@@ -177,7 +177,7 @@ class RunningCycle {
     };
     try {
       for (;;) {
-        while (running.size < AT_ONCE * Math.min(1, 2 * connection.pace.share)) {
+        while (running.size < CONCURRENCY * Math.min(1, 2 * connection.pace.share)) {
           const begun = next();
           if (begun === undefined) break;
           const ended: Promise<void> = begun.finally(() => running.delete(ended));
@@ -236,24 +236,24 @@ function pathShared({ key }: LinkedSecret): Finding {
  * deletion does not affect the store.
  */
 async function departed(
-  { notes, store, kinds }: CycleParts,
+  { records, store, kinds }: CycleParts,
   secrets: readonly LinkedSecret[],
 ): Promise<LinkedSecret[]> {
   const tied = new Map(secrets.map((secret) => [secret.id, secret]));
   const gone: LinkedSecret[] = [];
-  for (const [id, { uid, link }] of [...notes.all()]) {
+  for (const [id, { uid, link }] of [...records.all()]) {
     const now = tied.get(id);
     if (now !== undefined) {
       const { mount, path } = now.link;
       const isSame = now.uid === uid && mount === link.mount && path === link.path;
-      if (!isSame) await notes.forget(id);
+      if (!isSame) await records.forget(id);
       continue;
     }
     const [group = '', name = '', namespace = '', own = ''] = id.split('/');
     const key = { group, kind: name, namespace, name: own };
     const kind = kinds.find((one) => one.kind === name && one.group === group);
     const found = store.get(key);
-    if (found !== undefined && !found.terminating) await notes.forget(id);
+    if (found !== undefined && !found.terminating) await records.forget(id);
     if (found === undefined && kind !== undefined) {
       gone.push({ id, kind, key, uid, link, generation: 0 });
     }
@@ -266,14 +266,14 @@ async function syncOne(
   secret: LinkedSecret,
   { mayDelete, isFull }: VisitMode,
 ): Promise<Finding> {
-  const { connection, notes, git, fingerprints, owner } = parts;
+  const { connection, records, git, fingerprints, owner } = parts;
   const { id, uid, link, kind, key } = secret;
   const place = placeOf(link);
   try {
     const outcome = await syncObject({
       git: gitSide(git, { kind, key, uid, place }),
       store: await connection.sideOf(link),
-      memory: notes.of(id, { uid, link }),
+      memory: records.of(id, { uid, link }),
       fingerprints,
       policy: { storeOlder: parts.onStoreOlder, ...link.policy },
       owner: `${owner}/${uid}`,
@@ -281,7 +281,7 @@ async function syncOne(
       isFull,
       ...(link.resolution && { resolution: link.resolution }),
     });
-    return { is: 'outcome', outcome, held: notes.stateOf(id, { uid, link }).held };
+    return { is: 'outcome', outcome, held: records.stateOf(id, { uid, link }).held };
   } catch (error) {
     return findingOf(parts, error);
   }

@@ -3,18 +3,18 @@
  * quota.
  */
 import type { Finding } from './conditions.ts';
-import type { LinkedSecret, TiedSecrets } from './linked-secrets.ts';
+import type { LinkedSecret, StoreSecrets } from './linked-secrets.ts';
 import type { SyncPublisher } from './publisher.ts';
 
 export class Findings {
-  readonly #linked: TiedSecrets;
+  readonly #linked: StoreSecrets;
   readonly #publisher: SyncPublisher;
   readonly #writes = new Set<Promise<void>>();
   /** Keys that the cycle wrote. */
   pulled = 0;
   pushed = 0;
 
-  constructor(linked: TiedSecrets, publisher: SyncPublisher) {
+  constructor(linked: StoreSecrets, publisher: SyncPublisher) {
     this.#linked = linked;
     this.#publisher = publisher;
   }

@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type WatchTimes, watchFiles } from '../files/index.ts';
 import { SettingsError } from './settings-error.ts';
 
-const LARGEST_FILE = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
 interface ReadFile {
   readonly text?: string;
@@ -33,12 +33,12 @@ export class FollowedFiles {
     if (wanted === this.#paths) return;
     this.close();
     this.#paths = wanted;
-    if (paths.length > 0) this.#stop = watchFiles(paths, () => this.#look(), this.#times);
+    if (paths.length > 0) this.#stop = watchFiles(paths, () => this.#check(), this.#times);
   }
 
   /** Throws `SettingsError` for an unreadable file; `field` names it in the message. */
   text(field: string, path: string): string {
-    const { text, problem } = this.#read.get(path) ?? this.#readAnew(path);
+    const { text, problem } = this.#read.get(path) ?? this.#reload(path);
     if (text !== undefined) return text;
     const message = `${field}: ${path} cannot be used: ${problem}; it is read again when it changes`;
     throw new SettingsError('FileUnreadable', message);
@@ -51,20 +51,25 @@ export class FollowedFiles {
     this.#read.clear();
   }
 
-  #look(): void {
+  #check(): void {
     let isOther = false;
     for (const [path, { text, problem }] of [...this.#read]) {
-      const now = this.#readAnew(path);
+      const now = this.#reload(path);
       isOther ||= now.text !== text || now.problem !== problem;
     }
     if (isOther) this.#changed();
   }
 
-  #readAnew(path: string): ReadFile {
+  #reload(path: string): ReadFile {
     const found = readFile(path);
     this.#read.set(path, found);
     return found;
   }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : 'it cannot be read';
 }
 
 /** Regular files only: a pipe would block the process, and a device has no end. */
@@ -74,12 +79,12 @@ function readFile(path: string): ReadFile {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(file);
     if (!status.isFile()) return { problem: 'it is not a regular file' };
-    const bytes = Buffer.alloc(LARGEST_FILE + 1);
+    const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
     const size = readSync(file, bytes);
-    if (size > LARGEST_FILE) return { problem: `it is larger than ${LARGEST_FILE} bytes` };
+    if (size > MAX_FILE_BYTES) return { problem: `it is larger than ${MAX_FILE_BYTES} bytes` };
     return { text: bytes.toString('utf8', 0, size) };
   } catch (error) {
-    return { problem: (error as NodeJS.ErrnoException).code ?? 'it cannot be read' };
+    return { problem: reasonOf(error) };
   } finally {
     if (file !== undefined) closeSync(file);
   }

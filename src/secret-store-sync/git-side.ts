@@ -67,13 +67,13 @@ export const BOT: User = {
 export const REVIEWED =
   'writes are reviewed on another branch, where the sync cannot see what became of them';
 /** Maximum number of versions that are searched for an earlier value. */
-const MOST_PAST = 1_000;
+const MAX_VERSIONS = 1_000;
 
 export function gitSide(parts: GitParts, object: GitObject): GitSide {
-  return new ServedSecret(parts, object);
+  return new CurrentSecret(parts, object);
 }
 
-class ServedSecret implements GitSide {
+class CurrentSecret implements GitSide {
   readonly #parts: GitParts;
   readonly #object: GitObject;
   readonly #versions = new WeakMap<GitRead, string>();
@@ -115,13 +115,13 @@ class ServedSecret implements GitSide {
         const isTied = link !== undefined && placeOf(link) === this.#object.place;
         const isSeen =
           isTied && current.metadata.uid === uid && sameValues(secretValues(current), seen.values);
-        if (!isSeen) throw new Outrun();
+        if (!isSeen) throw new ChangedMeanwhile();
         return withValues(current, { set, remove });
       });
       const { commit } = await registry.update(changed);
       return commit ?? branch.state.shown ?? seen.commit;
     } catch (error) {
-      return error instanceof Outrun || isGone(error) ? undefined : refused(error, key);
+      return error instanceof ChangedMeanwhile || isGone(error) ? undefined : refused(error, key);
     }
   }
 
@@ -163,8 +163,10 @@ class ServedSecret implements GitSide {
       if (life !== uid) break;
       const point = await history.find({ revision });
       if (point.ordinal <= base.ordinal) break;
-      if (past.length >= MOST_PAST) {
-        throw new Error(`${describeKey(key)} has more than ${MOST_PAST} versions since ${since}`);
+      if (past.length >= MAX_VERSIONS) {
+        throw new Error(
+          `${describeKey(key)} has more than ${MAX_VERSIONS} versions since ${since}`,
+        );
       }
       const found = await history.objectAt(kind, key, point);
       if (found?.source.source.partial === true) {
@@ -199,7 +201,7 @@ class ServedSecret implements GitSide {
 }
 
 /** Another writer changed the values first. */
-class Outrun extends Error {}
+class ChangedMeanwhile extends Error {}
 
 function isGone(error: unknown): boolean {
   return error instanceof StatusError && error.code === 404;

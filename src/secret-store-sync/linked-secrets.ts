@@ -20,7 +20,7 @@ export interface LinkedSecret {
 }
 
 /** Secrets of one store. */
-export interface TiedSecrets {
+export interface StoreSecrets {
   get(id: string): LinkedSecret | undefined;
   /** In order of their ids, so that the first one is the same on every replica. */
   all(): LinkedSecret[];
@@ -62,7 +62,7 @@ export class LinkedSecrets {
   }
 
   /** The secrets of the selected stores. */
-  of(isChosen: (store: string) => boolean): TiedSecrets {
+  of(isChosen: (store: string) => boolean): StoreSecrets {
     const chosen = (one: LinkedSecret): boolean => isChosen(one.link.store);
     return {
       get: (id) => {

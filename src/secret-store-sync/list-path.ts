@@ -30,9 +30,9 @@ export interface ListOptions {
 }
 
 /** Limits of secrets, folders and depth for the listing of one path. */
-export const MOST_LISTED = 20_000;
-const MOST_FOLDERS = 2_000;
-const MOST_DEEP = 32;
+export const MAX_SECRETS = 20_000;
+const MAX_FOLDERS = 2_000;
+const MAX_DEPTH = 32;
 
 /** Rejects with `StoreError` if the whole store does not answer, or the path cannot be listed. */
 export async function listPath(options: ListOptions): Promise<ListedPath> {
@@ -44,7 +44,7 @@ export async function listPath(options: ListOptions): Promise<ListedPath> {
     if (options.isStopping()) break;
     const { folder, depth } = next;
     folders += 1;
-    if (paths.length >= MOST_LISTED || folders > MOST_FOLDERS || depth > MOST_DEEP) {
+    if (paths.length >= MAX_SECRETS || folders > MAX_FOLDERS || depth > MAX_DEPTH) {
       refused.push(tooMuch(folder));
       break;
     }
@@ -59,11 +59,11 @@ export async function listPath(options: ListOptions): Promise<ListedPath> {
     if (!options.isRecursive) continue;
     for (const name of found.folders) waiting.push({ folder: below(name), depth: depth + 1 });
   }
-  if (paths.length > MOST_LISTED) refused.push(tooMuch(options.path));
-  return { paths: paths.slice(0, MOST_LISTED).sort(), refused };
+  if (paths.length > MAX_SECRETS) refused.push(tooMuch(options.path));
+  return { paths: paths.slice(0, MAX_SECRETS).sort(), refused };
 }
 
 function tooMuch(folder: string): Refused {
-  const message = `More than ${MOST_LISTED} secrets, ${MOST_FOLDERS} folders or ${MOST_DEEP} levels are below the path; pull smaller ones`;
+  const message = `More than ${MAX_SECRETS} secrets, ${MAX_FOLDERS} folders or ${MAX_DEPTH} levels are below the path; pull smaller ones`;
   return { path: `${folder}/`, reason: 'LimitReached', message };
 }

@@ -151,7 +151,7 @@ function credential(
   { text, file, reference }: Written,
 ): string | undefined {
   if (text) return text;
-  if (file) return withoutBreak(fileText(`${field}File`, file));
+  if (file) return withoutLineBreak(fileText(`${field}File`, file));
   if (reference === undefined) return undefined;
   const found = secretText(reference);
   if (found !== undefined || reference.optional === true) return found;
@@ -161,6 +161,6 @@ function credential(
 }
 
 /** Editors end a file with a line break. */
-export function withoutBreak(text: string): string {
+export function withoutLineBreak(text: string): string {
   return text.replace(/\r?\n$/, '');
 }

@@ -18,7 +18,7 @@ export interface PersistedSync {
   readonly state: SyncState;
 }
 
-export class SyncNotes {
+export class SyncRecordStore {
   readonly #store: Pick<Store, 'document' | 'documents' | 'apply' | 'flush'>;
   readonly #prefix: string;
 

@@ -88,8 +88,8 @@ export class LearnedPace {
     this.#accepted.push(now);
     this.#forgetBefore(now - SECOND);
     const quota = quotaOf(response);
-    if (quota === undefined) this.#become(this.#perSecond + INCREASE / this.#perSecond);
-    else if (quota.remaining > 0) this.#become(quota.remaining / quota.seconds);
+    if (quota === undefined) this.#setPace(this.#perSecond + INCREASE / this.#perSecond);
+    else if (quota.remaining > 0) this.#setPace(quota.remaining / quota.seconds);
     else this.#notBefore = Math.max(this.#notBefore, now + quota.seconds * SECOND);
   }
 
@@ -103,14 +103,14 @@ export class LearnedPace {
     if (this.#refusals === 1) {
       this.#forgetBefore(now - SECOND);
       const accepted = this.#accepted.length * OF_ACCEPTED;
-      this.#become(Math.min(this.#perSecond * DECREASE, accepted || this.#perSecond));
-    } else if (now - this.#slowedAt >= SECOND) this.#become(this.#perSecond * DECREASE_REFUSED);
+      this.#setPace(Math.min(this.#perSecond * DECREASE, accepted || this.#perSecond));
+    } else if (now - this.#slowedAt >= SECOND) this.#setPace(this.#perSecond * DECREASE_REFUSED);
     else return;
     this.#slowedAt = now;
     this.#next = now + SECOND / this.#perSecond;
   }
 
-  #become(perSecond: number): void {
+  #setPace(perSecond: number): void {
     this.#perSecond = Math.min(this.#limits.perSecond, Math.max(SLOWEST, perSecond));
   }
 

@@ -33,8 +33,8 @@ export interface PacedOptions {
 }
 
 /** A store that asks for a longer delay, or refuses for longer, counts as an outage. */
-const LONGEST_WAIT_MS = 10_000;
-const LONGEST_REFUSAL_MS = 30_000;
+const MAX_WAIT_MS = 10_000;
+const MAX_REFUSAL_MS = 30_000;
 
 export function pacedTransport(transport: Transport, options: PacedOptions): Transport {
   const { pace, timing, sending, refused } = options;
@@ -70,10 +70,10 @@ export function pacedTransport(transport: Transport, options: PacedOptions): Tra
           return response;
         }
         const asked = retryAfterMs(response, Date.now());
-        const isTooLong = asked > LONGEST_WAIT_MS;
+        const isTooLong = asked > MAX_WAIT_MS;
         pace.refused(isTooLong ? 0 : asked, exchange);
         refused();
-        if (isTooLong || pace.refusedMs(exchange.now) > LONGEST_REFUSAL_MS) return response;
+        if (isTooLong || pace.refusedMs(exchange.now) > MAX_REFUSAL_MS) return response;
       }
     },
   };

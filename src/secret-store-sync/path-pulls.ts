@@ -36,7 +36,7 @@ import type { Logger } from '../telemetry/index.ts';
 import type { StoreConnection } from './connection.ts';
 import type { CycleRunner } from './cycle-runner.ts';
 import { BOT, type GitParts, REVIEWED } from './git-side.ts';
-import type { TiedSecrets } from './linked-secrets.ts';
+import type { StoreSecrets } from './linked-secrets.ts';
 import { listPath, type Refused } from './list-path.ts';
 import { nameOf, nameProblem } from './pull-names.ts';
 
@@ -63,9 +63,9 @@ export interface PathPullsOptions {
   readonly name: string;
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
-  readonly linked: TiedSecrets;
+  readonly linked: StoreSecrets;
   readonly registry: Pick<GitParts['registry'], 'create'>;
-  readonly cycles: Pick<CycleRunner, 'made'>;
+  readonly cycles: Pick<CycleRunner, 'saveCreated'>;
   readonly isReviewed: boolean;
   readonly isStopping: () => boolean;
   readonly events: EventSink;
@@ -80,7 +80,7 @@ interface Known {
 }
 
 /** Concurrent creations; they share a flush, and leave the store time for changes in git. */
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 
 export class PathPulls {
   readonly #options: PathPullsOptions;
@@ -341,7 +341,7 @@ class PullRun {
 
   /** Rejects if the whole store does not answer. */
   async #makeAll(candidates: readonly Candidate[]): Promise<void> {
-    await mapLimit(candidates, AT_ONCE, async (candidate) => {
+    await mapLimit(candidates, CONCURRENCY, async (candidate) => {
       if (!this.#options.isStopping()) await this.#make(candidate);
     });
   }
@@ -393,7 +393,7 @@ class PullRun {
     });
     const { uid = '' } = object.metadata;
     const base = { at, commit, values, ...(mount !== undefined && { mount }) };
-    await cycles.made({ id: keyString(key), uid, link }, base);
+    await cycles.saveCreated({ id: keyString(key), uid, link }, base);
     const { kind, name } = key;
     logger.info({ kind, namespace, name, place, pull, commit }, 'Made from the secret store');
     const message = `Made from ${place} by the pull ${pull}`;

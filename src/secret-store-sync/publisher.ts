@@ -34,14 +34,14 @@ export interface PublisherOptions {
   readonly clock: Clock;
 }
 
-interface Known {
+interface LastPublished {
   readonly standing: Standing;
   /** Reason of the last finding that is not a success. */
   readonly reason: string | undefined;
   readonly message: string | undefined;
   readonly lastSynced: number | undefined;
   /** The last written conditions, and the version of the object that has them. */
-  readonly said?: { readonly words: string; readonly version: number | undefined };
+  readonly written?: { readonly words: string; readonly version: number | undefined };
 }
 
 /** A secret that needs attention. */
@@ -58,7 +58,7 @@ export interface Attention {
 
 export class SyncPublisher {
   readonly #options: PublisherOptions;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, LastPublished>();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -73,7 +73,7 @@ export class SyncPublisher {
     const writes: Promise<void>[] = [];
     for (const secret of secrets) {
       const finding = findings.get(secret.id);
-      if (finding !== undefined) writes.push(this.#tell(secret, finding, isInForce));
+      if (finding !== undefined) writes.push(this.#publishOne(secret, finding, isInForce));
     }
     await Promise.all(writes);
   }
@@ -103,7 +103,7 @@ export class SyncPublisher {
     return found;
   }
 
-  async #tell(secret: LinkedSecret, finding: Finding, isInForce: boolean): Promise<void> {
+  async #publishOne(secret: LinkedSecret, finding: Finding, isInForce: boolean): Promise<void> {
     const { name, clock, metrics, logger } = this.#options;
     const { id, link } = secret;
     const before = this.#known.get(id);
@@ -124,16 +124,16 @@ export class SyncPublisher {
       metrics.failures.inc({ store: name, reason: told?.reason ?? 'Unknown' });
     }
     const stale = finding.is === 'unavailable' ? staleCondition(finding, lastSynced) : undefined;
-    await this.#say(secret, [synced, stale], before?.said).catch((err: unknown) =>
+    await this.#writeIfChanged(secret, [synced, stale], before?.written).catch((err: unknown) =>
       logger.debug({ err, secret: id }, 'The status cannot be written yet'),
     );
   }
 
   /** Skips an object that already has these conditions. */
-  async #say(
+  async #writeIfChanged(
     secret: LinkedSecret,
     told: readonly (ReportedCondition | undefined)[],
-    said: Known['said'],
+    said: LastPublished['written'],
   ): Promise<void> {
     const { id, key } = secret;
     const version = (): number | undefined => this.#options.store.get(key)?.resourceVersion;
@@ -142,7 +142,8 @@ export class SyncPublisher {
       await this.#write(secret, told);
     }
     const known = this.#known.get(id);
-    if (known !== undefined) this.#known.set(id, { ...known, said: { words, version: version() } });
+    if (known !== undefined)
+      this.#known.set(id, { ...known, written: { words, version: version() } });
   }
 
   #count(finding: Finding): void {
@@ -155,7 +156,11 @@ export class SyncPublisher {
 
   #report(
     { key, uid, link }: LinkedSecret,
-    of: { finding: Finding; synced: ReportedCondition | undefined; before: Known | undefined },
+    of: {
+      finding: Finding;
+      synced: ReportedCondition | undefined;
+      before: LastPublished | undefined;
+    },
   ): void {
     const { events, logger, clock } = this.#options;
     const { finding, synced, before } = of;
@@ -223,7 +228,7 @@ export class SyncPublisher {
   }
 
   /** Removes the conditions from a secret that is no longer linked. */
-  async untie(key: LinkedSecret['key']): Promise<void> {
+  async removeConditions(key: LinkedSecret['key']): Promise<void> {
     const { store, branch, clock } = this.#options;
     const without = (): JsonObject | undefined =>
       withConditions(

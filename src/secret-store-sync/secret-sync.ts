@@ -10,7 +10,7 @@ import {
   type LinkedSecret,
   LinkedSecrets,
   type LinkListener,
-  type TiedSecrets,
+  type StoreSecrets,
 } from './linked-secrets.ts';
 import { SyncPublisher } from './publisher.ts';
 import type { SecretSyncReport } from './report.ts';
@@ -48,8 +48,8 @@ export class SecretSync {
   /** By name. The loop of a removed store sends no requests and has no secrets. */
   readonly #loops = new Map<string, StoreLoop>();
   /** Secrets that name an unknown store. */
-  readonly #strays: TiedSecrets;
-  readonly #strayPublisher: SyncPublisher;
+  readonly #unassigned: StoreSecrets;
+  readonly #unassignedPublisher: SyncPublisher;
   /** By the name of the store. */
   readonly #whyNotInForce = new Map<string, string>();
   readonly #whyIncomplete = new Map<string, string>();
@@ -60,8 +60,8 @@ export class SecretSync {
   constructor(options: SecretSyncOptions) {
     this.#options = options;
     this.#linked = new LinkedSecrets(options);
-    this.#strays = this.#linked.of((store) => !options.stores().has(store));
-    this.#strayPublisher = new SyncPublisher({ ...options, name: '' });
+    this.#unassigned = this.#linked.of((store) => !options.stores().has(store));
+    this.#unassignedPublisher = new SyncPublisher({ ...options, name: '' });
     this.#openLoops();
     options.metrics.follow(() => this.#facts());
   }
@@ -87,7 +87,7 @@ export class SecretSync {
       }),
     );
     for (const loop of this.#loops.values()) loop.start();
-    this.#tellStrays(this.#strays.all());
+    this.#publishUnassigned(this.#unassigned.all());
   }
 
   /** Called after a change of the configuration, or of data it refers to. */
@@ -97,12 +97,12 @@ export class SecretSync {
     const stores = this.#options.stores();
     for (const name of this.#loops.keys()) {
       if (stores.has(name)) continue;
-      this.#noteInForce(name, undefined);
-      this.#noteIncomplete(name, undefined);
+      this.#reportNotInForce(name, undefined);
+      this.#reportIncomplete(name, undefined);
     }
     for (const loop of this.#loops.values()) loop.configurationChanged();
-    this.#strayPublisher.clear();
-    this.#tellStrays(this.#strays.all());
+    this.#unassignedPublisher.clear();
+    this.#publishUnassigned(this.#unassigned.all());
   }
 
   /**
@@ -129,13 +129,15 @@ export class SecretSync {
   report(): SecretSyncReport {
     const names = [...this.#options.stores().keys()];
     const reports = names.flatMap((name) => this.#configured(name)?.report() ?? []);
-    const counts = [...reports, { counts: this.#strayPublisher.counts() }].map((one) => one.counts);
+    const counts = [...reports, { counts: this.#unassignedPublisher.counts() }].map(
+      (one) => one.counts,
+    );
     return {
       ...this.#default.report(),
       counts: summed(counts),
       attention: [
         ...reports.flatMap(({ attention }) => attention),
-        ...this.#strayPublisher.attention(this.#strays.all()),
+        ...this.#unassignedPublisher.attention(this.#unassigned.all()),
       ],
       stores: reports.filter(({ name }) => name !== DEFAULT_STORE),
     };
@@ -179,8 +181,8 @@ export class SecretSync {
       missingVariables: () => stores().get(name)?.missing,
       // The environment describes one store. Its token must not be sent to another one.
       environment: name === DEFAULT_STORE ? environment : {},
-      notInForce: (why) => this.#noteInForce(name, why),
-      pullsIncomplete: (why) => this.#noteIncomplete(name, why),
+      notInForce: (why) => this.#reportNotInForce(name, why),
+      pullsIncomplete: (why) => this.#reportIncomplete(name, why),
     });
   }
 
@@ -188,13 +190,13 @@ export class SecretSync {
     const [from, to] = [before?.link.store, now?.link.store];
     if (from !== undefined && from !== to) {
       this.#loops.get(from)?.left(key, id);
-      this.#strayPublisher.forget(id);
+      this.#unassignedPublisher.forget(id);
       // Removes conditions of a sync that does not run.
       if (to === undefined) void this.#untie(key);
     }
     if (now === undefined) return;
     const loop = this.#configured(now.link.store);
-    if (loop === undefined) this.#tellStrays([now]);
+    if (loop === undefined) this.#publishUnassigned([now]);
     else loop.changed(id);
   }
 
@@ -202,27 +204,27 @@ export class SecretSync {
     const { store, logger } = this.#options;
     const found = store.get(key);
     if (found === undefined || found.terminating) return;
-    await this.#strayPublisher
-      .untie(key)
+    await this.#unassignedPublisher
+      .removeConditions(key)
       .catch((err: unknown) => logger.warn({ err }, 'A secret could not be untied'));
   }
 
-  #tellStrays(secrets: readonly LinkedSecret[]): void {
+  #publishUnassigned(secrets: readonly LinkedSecret[]): void {
     if (!this.#isFollowing) return;
     const names = [...this.#options.stores().keys()].join(', ');
     const findings = secrets.map(({ id, link }): [string, Finding] => {
       const message = `The configuration has no secret store ${JSON.stringify(link.store)}; it has ${names}`;
       return [id, { is: 'failed', reason: 'StoreMissing', message }];
     });
-    void this.#strayPublisher.publish(secrets, new Map(findings));
+    void this.#unassignedPublisher.publish(secrets, new Map(findings));
   }
 
-  #noteInForce(name: string, why: string | undefined): void {
-    this.#options.notInForce?.(noted(this.#whyNotInForce, name, why));
+  #reportNotInForce(name: string, why: string | undefined): void {
+    this.#options.notInForce?.(reasonsOfAll(this.#whyNotInForce, name, why));
   }
 
-  #noteIncomplete(name: string, why: string | undefined): void {
-    this.#options.pullsIncomplete?.(noted(this.#whyIncomplete, name, why));
+  #reportIncomplete(name: string, why: string | undefined): void {
+    this.#options.pullsIncomplete?.(reasonsOfAll(this.#whyIncomplete, name, why));
   }
 
   #facts(): ReadonlyMap<string, SecretSyncFacts> {
@@ -232,15 +234,15 @@ export class SecretSync {
         return found === undefined ? [] : [[name, found]];
       },
     );
-    if (this.#strays.all().length > 0) {
-      facts.push(['', { ...NO_STORE, objects: this.#strayPublisher.counts() }]);
+    if (this.#unassigned.all().length > 0) {
+      facts.push(['', { ...NO_STORE, objects: this.#unassignedPublisher.counts() }]);
     }
     return new Map(facts);
   }
 }
 
 /** Report on all stores, after a change for one of them. */
-function noted(
+function reasonsOfAll(
   all: Map<string, string>,
   name: string,
   why: string | undefined,

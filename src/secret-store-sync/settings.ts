@@ -12,7 +12,7 @@ import {
   type LoginSources,
   loginFiles,
   readLogin,
-  withoutBreak,
+  withoutLineBreak,
 } from './login-settings.ts';
 import { SettingsError } from './settings-error.ts';
 
@@ -107,7 +107,7 @@ function tokenInFile(
 ): string | undefined {
   if (!path) return undefined;
   const field = `${home}.auth.tokenFile`;
-  const token = withoutBreak(fileText(field, path));
+  const token = withoutLineBreak(fileText(field, path));
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new SettingsError('FileUnreadable', `${field}: ${path} must hold one token on one line`);
 }

@@ -14,14 +14,14 @@ import { type CycleContext, CycleRunner } from './cycle-runner.ts';
 import { DueTimes } from './due-times.ts';
 import { Findings } from './findings.ts';
 import type { GitParts } from './git-side.ts';
-import type { LinkedSecret, TiedSecrets } from './linked-secrets.ts';
+import type { LinkedSecret, StoreSecrets } from './linked-secrets.ts';
 import { PathPulls, whyIncomplete } from './path-pulls.ts';
 import { SyncPublisher } from './publisher.ts';
 import type { CycleSummary, StoreSyncReport } from './report.ts';
 
 export interface StoreLoopOptions extends ConnectedStoreOptions {
   /** The secrets that are linked to this store. */
-  readonly linked: TiedSecrets;
+  readonly linked: StoreSecrets;
   /** As readers see it, with the documents. */
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit' | 'state'>;
@@ -46,13 +46,13 @@ interface Waiter {
 /** Debounce time of changes in git. */
 const SOON_MS = 200;
 /** Time limit at shutdown for an unresponsive store. */
-const LONGEST_GOODBYE_MS = 3_000;
+const CLOSE_TIMEOUT_MS = 3_000;
 /** Delay after an unexpected failure, which might repeat at once. */
-const AFTER_A_DEFECT_MS = 60_000;
+const AFTER_FAILURE_MS = 60_000;
 
 export class StoreLoop {
   readonly #options: StoreLoopOptions;
-  readonly #linked: TiedSecrets;
+  readonly #linked: StoreSecrets;
   readonly #cycles: CycleRunner;
   readonly #publisher: SyncPublisher;
   readonly #connected: ConnectedStore;
@@ -62,10 +62,10 @@ export class StoreLoop {
   /** The last run of all pulls, which runs beside cycles. */
   #pulling: Promise<void> = Promise.resolve();
   #isPulling = false;
-  #asked: Waiter[] = [];
+  #waiters: Waiter[] = [];
   #due = 0;
   /** Counts configuration changes: one during a cycle requests another cycle. */
-  #news = 0;
+  #configurationChanges = 0;
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   #lastCycle: CycleSummary | undefined;
@@ -126,7 +126,7 @@ export class StoreLoop {
 
   /** Called after a change of the configuration, or of data it refers to. */
   configurationChanged(): void {
-    this.#news += 1;
+    this.#configurationChanges += 1;
     this.#due = 0;
     this.#wake(0);
   }
@@ -135,7 +135,7 @@ export class StoreLoop {
   async syncNow({ allowDeletions }: { allowDeletions: boolean }): Promise<void> {
     if (this.#isClosed) return;
     await new Promise<void>((resolve) => {
-      this.#asked.push({ allowDeletions, resolve });
+      this.#waiters.push({ allowDeletions, resolve });
       this.#wake(0);
     });
   }
@@ -155,12 +155,12 @@ export class StoreLoop {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const impatient = setTimeout(() => void this.#connected.close(), LONGEST_GOODBYE_MS);
+    const impatient = setTimeout(() => void this.#connected.close(), CLOSE_TIMEOUT_MS);
     await this.#working;
     await this.#pulling;
     clearTimeout(impatient);
     await this.#connected.close();
-    for (const { resolve } of this.#asked.splice(0)) resolve();
+    for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
   #wake(delay: number): void {
@@ -175,7 +175,7 @@ export class StoreLoop {
       .catch((err: unknown) => {
         const { name: store, logger } = this.#options;
         logger.error({ err, store }, 'The secret sync failed');
-        this.#due = this.#options.clock.now() + AFTER_A_DEFECT_MS;
+        this.#due = this.#options.clock.now() + AFTER_FAILURE_MS;
         this.#dueTimes.clear();
       })
       .finally(() => {
@@ -185,14 +185,14 @@ export class StoreLoop {
   }
 
   #untilNext(): number {
-    if (this.#asked.length > 0) return 0;
-    const next = Math.min(this.#due, this.#nextEarly);
+    if (this.#waiters.length > 0) return 0;
+    const next = Math.min(this.#due, this.#nextEarlyVisit);
     const due = Math.max(0, next - this.#options.clock.now());
     return this.#changed.size > 0 ? Math.min(SOON_MS, due) : due;
   }
 
   /** Next read between cycles; during an outage only full cycles read. */
-  get #nextEarly(): number {
+  get #nextEarlyVisit(): number {
     const { connection, outage, intervalMs } = this.#connected;
     const isUp = connection !== undefined && outage === undefined;
     return isUp ? this.#dueTimes.nextEarly(intervalMs) : Number.POSITIVE_INFINITY;
@@ -204,7 +204,7 @@ export class StoreLoop {
       this.#dueTimes.clear();
       this.#due = 0;
     }
-    const asked = this.#asked.splice(0);
+    const asked = this.#waiters.splice(0);
     let pulled = Promise.resolve();
     const now = this.#options.clock.now();
     const isFull = asked.length > 0 || now >= this.#due;
@@ -266,22 +266,22 @@ export class StoreLoop {
     const started = clock.now();
     const began = performance.now();
     const requests = this.#connected.requests;
-    const news = this.#news;
+    const news = this.#configurationChanges;
     this.#changed.clear();
     const secrets = this.#linked.all();
     const allowDeletions = asked.some((waiter) => waiter.allowDeletions);
     const found = new Findings(this.#linked, this.#publisher);
     const { findings, outage } = await this.#cycles.run(secrets, {
-      ...this.#surroundings(connection, found),
+      ...this.#cycleContext(connection, found),
       allowDeletions,
       isFull: true,
       isDue: (secret) =>
         asked.length > 0 ||
         this.#dueTimes.isDue(secret, started, this.#connected.intervalMs) ||
-        this.#cycles.isNews(secret),
+        this.#cycles.isChanged(secret),
     });
-    this.#noteVisits(secrets, findings);
-    this.#connected.noteOutage(outage);
+    this.#recordVisits(secrets, findings);
+    this.#connected.setOutage(outage);
     await this.#publishRest(secrets, findings);
     await found.published();
     const milliseconds = performance.now() - began;
@@ -296,7 +296,7 @@ export class StoreLoop {
       pulled: found.pulled,
       pushed: found.pushed,
     };
-    this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
+    this.#due = this.#configurationChanges === news ? clock.now() + this.#connected.pauseMs : 0;
   }
 
   /**
@@ -312,24 +312,24 @@ export class StoreLoop {
     const isEarly = new Set(early);
     const secrets = [...new Set([...ids, ...early])]
       .flatMap((id) => this.#linked.get(id) ?? [])
-      .filter((one) => isEarly.has(one.id) || this.#cycles.isNews(one));
+      .filter((one) => isEarly.has(one.id) || this.#cycles.isChanged(one));
     if (secrets.length === 0) return;
     const found = new Findings(this.#linked, this.#publisher);
     const { findings, outage } = await this.#cycles.run(secrets, {
-      ...this.#surroundings(connection, found),
+      ...this.#cycleContext(connection, found),
       allowDeletions: false,
       isFull: false,
       isDue: () => true,
     });
-    this.#noteVisits(secrets, findings);
+    this.#recordVisits(secrets, findings);
     await this.#publishRest(secrets, findings);
     await found.published();
     if (outage === undefined) return;
-    this.#connected.noteOutage(outage);
+    this.#connected.setOutage(outage);
     this.#due = Math.min(this.#due, this.#options.clock.now() + this.#connected.pauseMs);
   }
 
-  #noteVisits(secrets: readonly LinkedSecret[], findings: ReadonlyMap<string, Finding>): void {
+  #recordVisits(secrets: readonly LinkedSecret[], findings: ReadonlyMap<string, Finding>): void {
     const now = this.#options.clock.now();
     for (const secret of secrets) {
       const finding = findings.get(secret.id);
@@ -353,12 +353,12 @@ export class StoreLoop {
       if (isInWork(id)) continue;
       this.#changed.delete(id);
       const secret = this.#linked.get(id);
-      if (secret !== undefined && this.#cycles.isNews(secret)) return secret;
+      if (secret !== undefined && this.#cycles.isChanged(secret)) return secret;
     }
     return undefined;
   }
 
-  #surroundings(connection: StoreConnection, found: Findings): CycleContext {
+  #cycleContext(connection: StoreConnection, found: Findings): CycleContext {
     return {
       nextChange: (isInWork) => this.#nextChange(isInWork),
       found: (secret, finding) => found.add(secret, finding),
@@ -375,7 +375,7 @@ export class StoreLoop {
     const { store, logger } = this.#options;
     this.#changed.delete(id);
     this.#publisher.forget(id);
-    this.#cycles.untie(id);
+    this.#cycles.unlink(id);
     this.#dueTimes.forget(id);
     const found = store.get(key);
     // A deleted secret may have to be deleted in the store; an unlinked one not.

@@ -7,40 +7,44 @@ import type { SyncState } from '../secrets-merge/index.ts';
 import type { Finding } from './conditions.ts';
 import type { StoreConnection } from './connection.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
-import type { SyncNotes } from './memory.ts';
+import type { SyncRecordStore } from './memory.ts';
 
 /** The finding of a settled secret, and its version in git. */
-interface Rest {
+interface Settled {
   readonly finding: Finding;
-  readonly asked: string;
+  readonly requestKey: string;
 }
 
 /** A folder with fewer linked secrets is not listed, since it may have many other entries. */
-const FEWEST = 3;
+const MIN_MEMBERS = 3;
 
 export class UnchangedSecrets {
-  readonly #rests = new Map<string, Rest>();
+  readonly #settled = new Map<string, Settled>();
 
   /** Keeps a settled secret that could not be read. */
-  note(secret: LinkedSecret, finding: Finding): void {
+  record(secret: LinkedSecret, finding: Finding): void {
     if (finding.is === 'unavailable') return;
-    if (!isRest(finding)) this.#rests.delete(secret.id);
-    else this.#rests.set(secret.id, { finding: atRest(finding), asked: askedBy(secret) });
+    if (!isSettled(finding)) this.#settled.delete(secret.id);
+    else
+      this.#settled.set(secret.id, {
+        finding: withoutWrites(finding),
+        requestKey: requestKey(secret),
+      });
   }
 
   clear(): void {
-    this.#rests.clear();
+    this.#settled.clear();
   }
 
   /** Settled secrets, grouped by the folder to list. */
   folders(secrets: readonly LinkedSecret[]): LinkedSecret[][] {
     const folders = new Map<string, LinkedSecret[]>();
     for (const secret of secrets) {
-      if (this.#rests.get(secret.id)?.asked !== askedBy(secret)) continue;
+      if (this.#settled.get(secret.id)?.requestKey !== requestKey(secret)) continue;
       const folder = JSON.stringify([secret.link.mount, folderOf(secret)]);
       folders.set(folder, [...(folders.get(folder) ?? []), secret]);
     }
-    return [...folders.values()].filter((members) => members.length >= FEWEST);
+    return [...folders.values()].filter((members) => members.length >= MIN_MEMBERS);
   }
 
   /**
@@ -48,37 +52,37 @@ export class UnchangedSecrets {
    */
   async unchanged(
     members: readonly LinkedSecret[],
-    of: { connection: StoreConnection; notes: SyncNotes },
+    of: { connection: StoreConnection; records: SyncRecordStore },
   ): Promise<Map<LinkedSecret, Finding>> {
     const known = new Map<LinkedSecret, Finding>();
     const [first] = members;
     const listed = first && (await of.connection.listing(first.link.mount, folderOf(first)));
     if (listed === undefined) return known;
     for (const secret of members) {
-      const state = of.notes.stateOf(secret.id, secret);
-      const rest = this.#rests.get(secret.id);
-      if (rest !== undefined && isAsAgreed(secret, state, listed)) known.set(secret, rest.finding);
+      const state = of.records.stateOf(secret.id, secret);
+      const rest = this.#settled.get(secret.id);
+      if (rest !== undefined && isUnchanged(secret, state, listed)) known.set(secret, rest.finding);
     }
     return known;
   }
 }
 
-function isRest(finding: Finding): boolean {
+function isSettled(finding: Finding): boolean {
   if (finding.is !== 'outcome') return false;
   return finding.outcome.result === 'Synced' || finding.outcome.result === 'Differs';
 }
 
 /** The writes of that finding are not counted again. */
-function atRest(finding: Finding): Finding {
+function withoutWrites(finding: Finding): Finding {
   if (finding.is !== 'outcome') return finding;
   return { ...finding, outcome: { ...finding.outcome, pulled: 0, pushed: 0 } };
 }
 
-function askedBy({ uid, generation, link }: LinkedSecret): string {
+function requestKey({ uid, generation, link }: LinkedSecret): string {
   return JSON.stringify([uid, generation, link]);
 }
 
-function isAsAgreed(
+function isUnchanged(
   { link }: LinkedSecret,
   { base, intents, covered, held, staleReads, missingReads }: SyncState,
   { listing, mount }: { readonly listing: Listing; readonly mount: string | undefined },

@@ -53,11 +53,11 @@ export class VisitOrder {
 
   /** True if git changed the secret since its last visit, or there was none. */
   isChanged(secret: LinkedSecret): boolean {
-    return this.isTiedAnew(secret) || this.#visits.get(secret.id)?.generation !== secret.generation;
+    return this.isRelinked(secret) || this.#visits.get(secret.id)?.generation !== secret.generation;
   }
 
   /** True if the last visit was for another place or policy, or there was none. */
-  isTiedAnew({ id, link }: LinkedSecret): boolean {
+  isRelinked({ id, link }: LinkedSecret): boolean {
     return this.#visits.get(id)?.link !== JSON.stringify(link);
   }
 

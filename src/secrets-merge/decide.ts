@@ -171,7 +171,7 @@ function withWinner(
     if (sameFingerprints(git, seen)) return { do: 'rest', agreed: seen, keys: [] };
     const base = winner === 'git' ? seen : git;
     const sides = { git, store: seen };
-    return flow(situation, mergeKeys({ base, ...sides }, policy), sides);
+    return stepOf(situation, mergeKeys({ base, ...sides }, policy), sides);
   }
   const keys = [...git.keys()].sort();
   if (winner === 'git' && mayPush(policy)) return push(situation, keys);
@@ -229,10 +229,10 @@ function withoutBase(situation: Situation, git: FingerprintMap, store: Fingerpri
     marker.whole === situation.whole(store)
   ) {
     const base = new Map([...store].filter(([key]) => git.has(key)));
-    return flow(situation, mergeKeys({ base, git, store }, settled ?? policy), { git, store });
+    return stepOf(situation, mergeKeys({ base, git, store }, settled ?? policy), { git, store });
   }
   if (isMine && marker.whole === situation.whole(git)) {
-    return flow(situation, mergeKeys({ base: git, git, store }, policy), { git, store });
+    return stepOf(situation, mergeKeys({ base: git, git, store }, policy), { git, store });
   }
   if (git.size > 0 && policy.adopt === 'Hold' && settled === undefined) {
     const {
@@ -246,7 +246,7 @@ function withoutBase(situation: Situation, git: FingerprintMap, store: Fingerpri
   }
   const adopting = settled ?? { ...policy, conflict: policy.adopt };
   const merge = mergeKeys({ base: NO_PRINTS, git, store }, adopting);
-  return flow(situation, merge, { git, store, conflict: 'AdoptionConflict' });
+  return stepOf(situation, merge, { git, store, conflict: 'AdoptionConflict' });
 }
 
 /** The store lost its data: by a tombstone, or with all metadata of the key. */
@@ -293,7 +293,7 @@ function merged(situation: Situation, git: FingerprintMap, store: FingerprintMap
     return { do: 'look' };
   }
   const merge = mergeKeys(input, settled ?? policy, history);
-  return flow(situation, merge, { git, store });
+  return stepOf(situation, merge, { git, store });
 }
 
 /** The manual resolution, if it applies to exactly the values that were shown. */
@@ -333,7 +333,7 @@ interface Sides {
   readonly store: FingerprintMap;
 }
 
-function flow(
+function stepOf(
   situation: Situation,
   merge: Merge,
   {

@@ -14,7 +14,7 @@ export interface KeyHistory {
 }
 
 /** Consecutive reads older than the base before the sync investigates. */
-export const STALE_READS_BEFORE_LOOKING = 3;
+export const STALE_READS_BEFORE_CHECK = 3;
 /** Consecutive missing reads before a key counts as removed. */
 export const MISSING_READS_BEFORE_ACTING = 2;
 
@@ -29,7 +29,7 @@ export function looksStale(state: SyncState, read: StoreVersion): boolean {
  * is a later version of the same key whose clock stepped back. The history must contain exactly the
  * version that was read, since it may come from another node.
  */
-export function isNewAllTheSame(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
+export function isStillNewer(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
   const known = newestKnown(state);
   if (known === undefined || key.versions.get(read.version) !== read.createdTime) return false;
   const { keyCreatedTime: made } = known;
@@ -52,13 +52,13 @@ export function isFork(state: SyncState, read: StoreVersion, key: KeyHistory): b
   return there === undefined ? read.version < known.version : there !== known.createdTime;
 }
 
-const MOST_DELETIONS = 3;
-const LARGEST_SHARE = 0.1;
+const MAX_DELETIONS = 3;
+const MAX_SHARE = 0.1;
 
 /**
  * True if one cycle would delete so many objects on one side that a user must approve it.
  * `tracked`: number of synced objects.
  */
 export function isMassDeletion(deletions: number, tracked: number): boolean {
-  return deletions > Math.max(MOST_DELETIONS, Math.floor(tracked * LARGEST_SHARE));
+  return deletions > Math.max(MAX_DELETIONS, Math.floor(tracked * MAX_SHARE));
 }

@@ -69,7 +69,7 @@ function coveredBy({ cas, predecessor }: Intent, key: KeyHistory): StoreVersion 
     : { version: cas, createdTime };
 }
 
-const MOST_INTENTS = 16;
+const MAX_INTENTS = 16;
 
 /** A repeated push is one intent; the oldest intents above the limit are dropped. */
 export function withIntent(intents: readonly Intent[], intent: Intent): readonly Intent[] {
@@ -80,7 +80,7 @@ export function withIntent(intents: readonly Intent[], intent: Intent): readonly
       target !== intent.target ||
       predecessor.createdTime !== intent.predecessor.createdTime,
   );
-  return [...others, intent].slice(-MOST_INTENTS);
+  return [...others, intent].slice(-MAX_INTENTS);
 }
 
 /** After a push became version `cas` + 1, no other push with the same `cas` can succeed. */

@@ -33,7 +33,7 @@ export function mergeKeys(input: MergeInput, policy: SyncPolicy, history?: Histo
   const keys = [...new Set([...input.git.keys(), ...input.store.keys()])].sort();
   const differing = keys.filter((key) => input.git.get(key) !== input.store.get(key));
   const natural = new Map(differing.map((key) => [key, changedBy(input, key, history)]));
-  for (const group of groupsOf(policy, differing)) tearApart(group, natural);
+  for (const group of groupsOf(policy, differing)) markConflicts(group, natural);
 
   const result: Record<Flow, string[]> = { pull: [], push: [], conflicts: [], drift: [] };
   for (const key of differing) result[allowed(natural.get(key), policy)].push(key);
@@ -65,7 +65,7 @@ function groupsOf({ merge }: SyncPolicy, all: readonly string[]): readonly (read
 }
 
 /** The user name of one side with the password of the other is worse than a conflict. */
-function tearApart(group: readonly string[], natural: Map<string, Author>): void {
+function markConflicts(group: readonly string[], natural: Map<string, Author>): void {
   const members = group.filter((key) => natural.has(key));
   if (new Set(members.map((key) => natural.get(key))).size < 2) return;
   for (const key of members) natural.set(key, 'both');

@@ -9,9 +9,9 @@ import type { StoreVersion } from './sync-state.ts';
 /**
  * Full cycles that wait for the history, which may be lost, for example after a rewritten branch.
  */
-const UNKNOWN_HISTORIES_BEFORE_ASKING = 3;
+const MAX_UNKNOWN_HISTORIES = 3;
 /** Store versions that are searched for an earlier value. */
-const MOST_VERSIONS = 100;
+const MAX_VERSIONS = 100;
 
 export async function nextStep(record: SyncRecord, seen: Observation): Promise<Step> {
   const { situation } = seen;
@@ -28,12 +28,9 @@ export async function nextStep(record: SyncRecord, seen: Observation): Promise<S
 async function withoutHistory(record: SyncRecord, { gitPrints, view }: Observation): Promise<Step> {
   const { state, task } = record;
   const unknownHistories = (state.unknownHistories ?? 0) + (task.isFull === false ? 0 : 1);
-  if (
-    unknownHistories !== state.unknownHistories &&
-    unknownHistories <= UNKNOWN_HISTORIES_BEFORE_ASKING
-  )
+  if (unknownHistories !== state.unknownHistories && unknownHistories <= MAX_UNKNOWN_HISTORIES)
     await record.save({ unknownHistories });
-  if (unknownHistories < UNKNOWN_HISTORIES_BEFORE_ASKING) return { do: 'wait' };
+  if (unknownHistories < MAX_UNKNOWN_HISTORIES) return { do: 'wait' };
   const shown = view.state === 'live' ? view.prints : NO_PRINTS;
   return { do: 'hold', reason: 'HistoryUnknown', keys: differingKeys(gitPrints, shown) };
 }
@@ -72,7 +69,7 @@ async function versionsBetween(
     (version) => version > base.version && version < at.version,
   );
   const values: SecretValues[] = [];
-  for (const version of kept.sort((a, b) => b - a).slice(0, MOST_VERSIONS)) {
+  for (const version of kept.sort((a, b) => b - a).slice(0, MAX_VERSIONS)) {
     const read = await store.read(version);
     if (read.state === 'live') values.push(read.values);
   }

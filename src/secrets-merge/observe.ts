@@ -4,7 +4,7 @@
  */
 import { type OlderStore, type Situation, type StoreView, visible } from './decide.ts';
 import { type FingerprintMap, NO_PRINTS } from './fingerprints.ts';
-import { isFork, isNewAllTheSame, looksStale, STALE_READS_BEFORE_LOOKING } from './guards.ts';
+import { isFork, isStillNewer, looksStale, STALE_READS_BEFORE_CHECK } from './guards.ts';
 import type { GitRead, StoreRead } from './ports.ts';
 import type { SyncRecord } from './sync-record.ts';
 import { newestKnown, type StoreVersion, type SyncBase } from './sync-state.ts';
@@ -23,17 +23,16 @@ export async function observe(record: SyncRecord): Promise<Observation | undefin
   const { git: gitSide, store: storeSide, fingerprints, policy, owner, resolution } = record.task;
   const git = await gitSide.read();
   const store = await storeSide.read();
-  record.forgetOtherStore();
+  record.dropSeenOfOtherMount();
   const { base, ...withoutBase } = record.state;
   const isOtherMount =
     base?.mount !== undefined && storeSide.mount !== undefined && base.mount !== storeSide.mount;
   // Versions of another mount are not comparable.
   const isComparable = store.state !== 'absent' && !isOtherMount;
-  const belief = isComparable ? await believe(record, store.at) : 'believed';
+  const belief = isComparable ? await trustOf(record, store.at) : 'believed';
   if (belief === 'unsure') return undefined;
   const gitPrints = fingerprints.of(git?.values ?? new Map());
-  const { values, ...rest } = store.state === 'live' ? store : { ...store, values: undefined };
-  const view = (values ? { ...rest, prints: fingerprints.of(values) } : rest) as StoreView;
+  const view = viewOf(store, record);
   await countMissing(record, store, isOtherMount ? undefined : base);
   const situation: Situation = {
     git: git ? { state: 'live', commit: git.commit, prints: gitPrints } : { state: 'absent' },
@@ -50,6 +49,12 @@ export async function observe(record: SyncRecord): Promise<Observation | undefin
   return { git, gitPrints, store, view, situation };
 }
 
+function viewOf(store: StoreRead, { task: { fingerprints } }: SyncRecord): StoreView {
+  if (store.state !== 'live') return store;
+  const { values, ...rest } = store;
+  return { ...rest, prints: fingerprints.of(values) };
+}
+
 /** Fingerprints of the store for the keys of the object. */
 export function shownFingerprints({ situation, gitPrints, view }: Observation): FingerprintMap {
   return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
@@ -59,27 +64,27 @@ export function shownFingerprints({ situation, gitPrints, view }: Observation): 
  * `unsure`: the node may lag behind. A read that stays old for longer is from an older copy of the
  * store, unless a standby answers.
  */
-async function believe(
+async function trustOf(
   record: SyncRecord,
   at: StoreVersion,
 ): Promise<'believed' | 'unsure' | OlderStore> {
   const { state, task } = record;
   const known = newestKnown(state);
-  if (known === undefined || isSameVersion(known, at)) return await believed(record);
-  if (!task.store.isVersioned) return await believed(record);
+  if (known === undefined || isSameVersion(known, at)) return await trusted(record);
+  if (!task.store.isVersioned) return await trusted(record);
   const isStale = looksStale(state, at);
   if (isStale) {
     await countStale(record);
-    if (record.state.staleReads < STALE_READS_BEFORE_LOOKING) return 'unsure';
+    if (record.state.staleReads < STALE_READS_BEFORE_CHECK) return 'unsure';
   }
   const key = await record.keyHistory();
   if (key !== undefined && isFork(state, at, key)) {
     // A node that lags behind shows no version that the others never had.
     if (!isStale || key.versions.has(known.version)) return older('StoreOlder', known);
   }
-  if (!isStale) return await believed(record);
+  if (!isStale) return await trusted(record);
   if (key === undefined || key.versions.get(at.version) !== at.createdTime) return 'unsure';
-  if (isNewAllTheSame(state, at, key)) return 'believed';
+  if (isStillNewer(state, at, key)) return 'believed';
   const isThere = key.versions.get(known.version) === known.createdTime;
   if (isThere) return older('StoreLags', known);
   return older((await task.store.isStandby?.()) === true ? 'StoreLags' : 'StoreOlder', known);
@@ -93,7 +98,7 @@ function older(reason: OlderStore['reason'], { version }: StoreVersion): OlderSt
   return { reason, known: version };
 }
 
-async function believed(record: SyncRecord): Promise<'believed'> {
+async function trusted(record: SyncRecord): Promise<'believed'> {
   if (record.state.staleReads > 0) await record.save({ staleReads: 0 });
   return 'believed';
 }
@@ -101,7 +106,7 @@ async function believed(record: SyncRecord): Promise<'believed'> {
 /** Only full cycles count: cycles for changes in git follow each other too fast. */
 async function countStale(record: SyncRecord): Promise<void> {
   const { staleReads } = record.state;
-  if (record.task.isFull === false || staleReads >= STALE_READS_BEFORE_LOOKING) return;
+  if (record.task.isFull === false || staleReads >= STALE_READS_BEFORE_CHECK) return;
   await record.save({ staleReads: staleReads + 1 });
 }
 

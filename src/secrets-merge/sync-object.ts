@@ -15,7 +15,7 @@ import { SyncRecord } from './sync-record.ts';
 import { isOlder } from './sync-state.ts';
 import type { SyncOutcome, SyncResult, SyncTask } from './sync-task.ts';
 
-const MOST_ROUNDS = 6;
+const MAX_ROUNDS = 6;
 
 /** Rejects with `StoreError`, or with the error of git or the disk. */
 export async function syncObject(task: SyncTask): Promise<SyncOutcome> {
@@ -32,20 +32,21 @@ class ObjectSync {
   }
 
   async run(): Promise<SyncOutcome> {
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       await settleIntents(this.#record);
       const seen = await observe(this.#record);
       if (seen === undefined) return this.#outcome('Waiting', { reason: 'StaleRead' });
       const step = await nextStep(this.#record, seen);
-      if (seen.situation.older !== undefined && step.do !== 'hold') await this.#leaveNewer(seen);
-      const outcome = await this.#carryOut(seen, step);
+      if (seen.situation.older !== undefined && step.do !== 'hold')
+        await this.#dropNewerRecords(seen);
+      const outcome = await this.#execute(seen, step);
       if (outcome !== undefined) return outcome;
     }
     return this.#outcome('Waiting', { reason: 'Outrun' });
   }
 
   /** Undefined: decide again. */
-  async #carryOut(seen: Observation, step: Step): Promise<SyncOutcome | undefined> {
+  async #execute(seen: Observation, step: Step): Promise<SyncOutcome | undefined> {
     switch (step.do) {
       case 'pull':
         if (await pull(this.#record, seen, step)) this.#pulled += step.keys.length;
@@ -72,7 +73,7 @@ class ObjectSync {
   }
 
   /** Clears records of newer versions, which an older copy of the store does not have. */
-  async #leaveNewer({ store }: Observation): Promise<void> {
+  async #dropNewerRecords({ store }: Observation): Promise<void> {
     const { covered, intents } = this.#record.state;
     if (store.state === 'absent' || covered.length + intents.length === 0) return;
     await this.#record.save({

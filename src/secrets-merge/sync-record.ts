@@ -17,13 +17,13 @@ import {
 } from './sync-state.ts';
 import type { SyncTask } from './sync-task.ts';
 
-const NOT_WAITED_LONG: Pick<SyncState, 'staleReads' | 'missingReads'> = {
+const NO_DOUBTFUL_READS: Pick<SyncState, 'staleReads' | 'missingReads'> = {
   staleReads: 0,
   missingReads: 0,
 };
 
 /** Other parts of the record that change with a new base. */
-export interface AlsoSettled {
+export interface AgreementChanges {
   readonly intents?: readonly Intent[];
   readonly covered?: readonly StoreVersion[];
   /** Absent: read on demand. */
@@ -56,11 +56,11 @@ export class SyncRecord {
   /** A version in the format of `SyncState.seen`. */
   seenAt(at: StoreVersion, key: KeyHistory | undefined): NonNullable<SyncState['seen']> {
     const { mount } = this.task.store;
-    return { ...inLife(at, key), ...(mount !== undefined && { mount }) };
+    return { ...withKeyCreation(at, key), ...(mount !== undefined && { mount }) };
   }
 
   /** A version of another mount is not comparable. Written with the next save. */
-  forgetOtherStore(): void {
+  dropSeenOfOtherMount(): void {
     const { mount } = this.task.store;
     const { seen, ...rest } = this.#state;
     const isOther = seen?.mount !== undefined && mount !== undefined && seen.mount !== mount;
@@ -75,7 +75,7 @@ export class SyncRecord {
   /** Records the agreement of both sides. Written last: everything before can be recomputed. */
   async agree(
     agreed: Pick<SyncBase, 'prints' | 'at' | 'commit'>,
-    also: AlsoSettled = {},
+    also: AgreementChanges = {},
   ): Promise<void> {
     const { store, policy, owner, fingerprints } = this.task;
     const { base } = this.#state;
@@ -90,7 +90,7 @@ export class SyncRecord {
     if (isKnown && also.intents === undefined) return;
     const { intents = this.#state.intents, covered = this.#state.covered } = also;
     const key = also.key ?? (isSame ? undefined : await this.keyHistory());
-    const { keyCreatedTime: made = base?.keyCreatedTime } = inLife(agreed.at, key);
+    const { keyCreatedTime: made = base?.keyCreatedTime } = withKeyCreation(agreed.at, key);
     const next: SyncBase = {
       ...agreed,
       ...(made !== undefined && { keyCreatedTime: made }),
@@ -103,7 +103,7 @@ export class SyncRecord {
       base: next,
       intents,
       covered,
-      ...NOT_WAITED_LONG,
+      ...NO_DOUBTFUL_READS,
       ...(isLater && { seen }),
     };
     await this.task.memory.save(this.#state);
@@ -118,7 +118,10 @@ export class SyncRecord {
 }
 
 /** Adds the creation time of the key if its history contains exactly this version. */
-function inLife({ version, createdTime }: StoreVersion, key: KeyHistory | undefined): KnownVersion {
+function withKeyCreation(
+  { version, createdTime }: StoreVersion,
+  key: KeyHistory | undefined,
+): KnownVersion {
   const isOfKey = key?.versions.get(version) === createdTime;
   return { version, createdTime, ...(isOfKey && { keyCreatedTime: key.createdTime }) };
 }

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../apimachinery/index.ts';
 import { mapLimit } from '../concurrency/index.ts';
 import { hasReason, type KubeClient } from '../kubernetes-client/index.ts';
-import { isWhereItWasPut, MARKS, sourceOf } from './managed-annotations.ts';
+import { isAtOwnName, MANAGED_ANNOTATIONS, sourceOf } from './managed-annotations.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 
 export interface CleanupOptions {
@@ -18,7 +18,7 @@ export interface CleanupOptions {
   keeps(object: KubeObject): boolean;
 }
 
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 
 /**
  * Number of removed objects; undefined: they cannot be listed. Keeps namespaces, which may hold
@@ -27,17 +27,17 @@ const AT_ONCE = 8;
 export async function removeSynced(options: CleanupOptions): Promise<number | undefined> {
   const { kind, client, tenant, namespace, keeps, isOptional = false } = options;
   const { plural } = kind;
-  const labelSelector = `${MARKS.managedBy}=${tenant}`;
+  const labelSelector = `${MANAGED_ANNOTATIONS.managedBy}=${tenant}`;
   const list = await client.list({ plural, namespace, labelSelector }).catch((error: unknown) => {
     if (isOptional && hasReason(error, 'Forbidden')) return undefined;
     throw error;
   });
   const ours = list?.items.filter(
-    (object) => sourceOf(object, tenant) !== undefined && isWhereItWasPut(object) && !keeps(object),
+    (object) => sourceOf(object, tenant) !== undefined && isAtOwnName(object) && !keeps(object),
   );
   if (ours === undefined) return undefined;
   // A failed removal does not stop the others.
-  const removals = await mapLimit(ours, AT_ONCE, (object) =>
+  const removals = await mapLimit(ours, CONCURRENCY, (object) =>
     remove(client, plural, object).then(
       () => undefined,
       (error: unknown) => ({ error }),

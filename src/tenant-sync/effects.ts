@@ -12,6 +12,7 @@ import {
   type SyncedKindName,
   type SyncedTenant,
 } from '../endpoint-patches/index.ts';
+import { toJson } from './kube-json.ts';
 import type { SourceName } from './managed-annotations.ts';
 import { PatchesFailed, type PatchRunner, wantedObject } from './reconcile-object.ts';
 import { hasReversePatch } from './reverse-sync.ts';
@@ -61,33 +62,33 @@ export interface EffectsRequest {
   readonly observed: readonly Observed[];
   readonly runner: PatchRunner;
   /** Time limit, default 5 s; later objects are left out. */
-  readonly longestMs?: number;
+  readonly timeLimitMs?: number;
 }
 
-const MOST_OBJECTS = 1000;
-const MOST_ITEMS = 20;
-const MOST_WARNINGS = 10;
-const LONGEST_MS = 5_000;
-const AT_ONCE = 16;
+const MAX_OBJECTS = 1000;
+const MAX_ITEMS = 20;
+const MAX_WARNINGS = 10;
+const TIME_LIMIT_MS = 5_000;
+const CONCURRENCY = 16;
 
 export async function effectsOf(request: EffectsRequest): Promise<Effects> {
-  const { before, after, observed, runner, longestMs = LONGEST_MS } = request;
+  const { before, after, observed, runner, timeLimitMs = TIME_LIMIT_MS } = request;
   const programs = { before: programsOf(before), after: programsOf(after) };
   const masking = secretsOf([before, after].flatMap((of) => (of ? [of.tenant.config] : [])));
   const synced = observed.filter(isSynced);
   const items: Effect[] = [];
   const warnings = new Set<string>();
-  const end = performance.now() + longestMs;
+  const end = performance.now() + timeLimitMs;
   let looked = 0;
   let changed = 0;
-  while (looked < Math.min(synced.length, MOST_OBJECTS) && performance.now() < end) {
-    const some = synced.slice(looked, Math.min(looked + AT_ONCE, MOST_OBJECTS));
+  while (looked < Math.min(synced.length, MAX_OBJECTS) && performance.now() < end) {
+    const some = synced.slice(looked, Math.min(looked + CONCURRENCY, MAX_OBJECTS));
     looked += some.length;
     const found = await Promise.all(some.map((each) => effectOf(each, { ...programs, runner })));
     const effects = found.filter((effect) => effect !== undefined);
     changed += effects.length;
     for (const [i, effect] of found.entries()) {
-      if (effect === undefined || items.length === MOST_ITEMS) continue;
+      if (effect === undefined || items.length === MAX_ITEMS) continue;
       items.push(masked(effect, masking, some[i]?.object));
     }
     const good = some.filter((_each, i) => found[i]?.verb !== 'fail');
@@ -95,7 +96,7 @@ export async function effectsOf(request: EffectsRequest): Promise<Effects> {
     for (const text of await pairsIn(good, of)) warnings.add(text);
   }
   const unseen = synced.length - looked;
-  const told = [...warnings].slice(0, MOST_WARNINGS);
+  const told = [...warnings].slice(0, MAX_WARNINGS);
   return { objects: looked, changed, items, unseen, warnings: told };
 }
 
@@ -122,14 +123,14 @@ function sourceName({ metadata }: KubeObject): SourceName {
   return { namespace: metadata.namespace ?? 'default', name: metadata.name ?? '' };
 }
 
-interface By {
+interface ProgramPair {
   readonly before: Programs;
   readonly after: Programs;
   readonly runner: PatchRunner;
 }
 
 /** Undefined: unchanged. */
-async function effectOf(observed: Observed, by: By): Promise<Effect | undefined> {
+async function effectOf(observed: Observed, by: ProgramPair): Promise<Effect | undefined> {
   const kind = observed.kind.name;
   const source = sourceName(observed.object);
   const [before, after] = await Promise.all(
@@ -166,7 +167,7 @@ async function outcome(
 }
 
 function asJson(object: KubeObject | undefined): JsonObject | undefined {
-  return object as unknown as JsonObject | undefined;
+  return object && toJson(object);
 }
 
 function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): Effect {
@@ -196,7 +197,7 @@ async function pairsIn(
   for (const { kind, object: given, actual } of observed) {
     const program = programs.get(kind.name);
     if (program === undefined || !hasReversePatch(program)) continue;
-    if (performance.now() > end || texts.length >= MOST_WARNINGS) break;
+    if (performance.now() > end || texts.length >= MAX_WARNINGS) break;
     const object = asJson(kind.translate(given, program.tenant)) ?? {};
     const ends = { virtualObject: asJson(given) ?? null, hostObject: asJson(actual) ?? null };
     for (const difference of await roundTrip(runner, program, { object, ...ends })) {

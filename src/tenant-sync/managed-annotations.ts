@@ -3,7 +3,7 @@ import type { KubeObject } from '../apimachinery/index.ts';
 
 const PREFIX = 'gitplane.dev/';
 
-export const MARKS = {
+export const MANAGED_ANNOTATIONS = {
   managedBy: `${PREFIX}managed-by`,
   namespace: `${PREFIX}namespace`,
   objectName: `${PREFIX}object-name`,
@@ -28,9 +28,9 @@ export interface SourceName {
 /** The source object that a target names; undefined: not of this tenant. */
 export function sourceOf(object: KubeObject, tenant: string): SourceName | undefined {
   const { labels = {}, annotations = {} } = object.metadata;
-  const name = annotations[MARKS.objectName];
-  const namespace = annotations[MARKS.objectNamespace];
-  if (labels[MARKS.managedBy] !== tenant || !name || !namespace) return undefined;
+  const name = annotations[MANAGED_ANNOTATIONS.objectName];
+  const namespace = annotations[MANAGED_ANNOTATIONS.objectNamespace];
+  if (labels[MANAGED_ANNOTATIONS.managedBy] !== tenant || !name || !namespace) return undefined;
   return { namespace, name };
 }
 
@@ -38,7 +38,10 @@ export function sourceOf(object: KubeObject, tenant: string): SourceName | undef
  * True if the sync wrote the object under this name. Copies carry the annotations of their
  * original, and do not belong to the sync.
  */
-export function isWhereItWasPut({ metadata }: KubeObject): boolean {
+export function isAtOwnName({ metadata }: KubeObject): boolean {
   const { annotations = {}, name, namespace } = metadata;
-  return annotations[MARKS.hostName] === name && annotations[MARKS.hostNamespace] === namespace;
+  return (
+    annotations[MANAGED_ANNOTATIONS.hostName] === name &&
+    annotations[MANAGED_ANNOTATIONS.hostNamespace] === namespace
+  );
 }

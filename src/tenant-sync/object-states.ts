@@ -117,11 +117,11 @@ export class ObjectStates {
   }
 }
 
-const GRAVITY: readonly SyncSummary['state'][] = ['Disabled', 'Synced', 'Stale', 'Failed'];
+const SEVERITY: readonly SyncSummary['state'][] = ['Disabled', 'Synced', 'Stale', 'Failed'];
 
 /** The counts of the first summary, with the worse state of both. */
 export function worstOf(first: SyncSummary, second: SyncSummary): SyncSummary {
-  if (GRAVITY.indexOf(second.state) <= GRAVITY.indexOf(first.state)) return first;
+  if (SEVERITY.indexOf(second.state) <= SEVERITY.indexOf(first.state)) return first;
   const { state, reason, message } = second;
   return {
     ...first,
@@ -131,6 +131,6 @@ export function worstOf(first: SyncSummary, second: SyncSummary): SyncSummary {
   };
 }
 
-export function summaryAsJson(summary: SyncSummary): JsonObject {
-  return { ...summary } as unknown as JsonObject;
+export function summaryAsJson({ services, ...summary }: SyncSummary): JsonObject {
+  return { ...summary, ...(services && { services: summaryAsJson(services) }) };
 }

@@ -10,13 +10,14 @@ import {
   TooManyMatchesError,
 } from '../endpoint-patches/index.ts';
 import { ApiFailure } from '../kubernetes-client/index.ts';
+import { toJson } from './kube-json.ts';
 import type { SourceName } from './managed-annotations.ts';
 import {
-  changedThere,
+  changedOnTarget,
   hasReversePatch,
   metadataOnly,
-  stamped,
   withDifference,
+  withHashes,
 } from './reverse-sync.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 import { notPlaced, withMarks } from './translate.ts';
@@ -52,14 +53,14 @@ export type Decision =
   | { readonly do: 'return'; readonly wanted: KubeObject };
 
 /** The rules of the kind, and the patches of the tenant. */
-export interface PassBy {
+export interface ReconcileRules {
   readonly kind: SyncedKind;
   readonly program: PatchProgram;
   readonly runner: PatchRunner;
 }
 
 /** Throws ApiFailure when the sandbox crashed, which is temporary. */
-export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
+export async function decide(ends: Ends, by: ReconcileRules): Promise<Decision> {
   const { source, object, actual } = ends;
   const { kind, program } = by;
   const skip = kind.notSynced(source, ends) ?? notPlaced(source.namespace, program.tenant);
@@ -67,9 +68,9 @@ export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
   try {
     const wanted = await wantedObject(ends, by);
     if (!hasReversePatch(program)) return { do: 'put', wanted };
-    const put = { do: 'put', wanted: stamped(wanted, program) } as const;
+    const put = { do: 'put', wanted: withHashes(wanted, program) } as const;
     if (actual === undefined || !ends.isOurs) return put;
-    const there = changedThere(wanted, actual, program);
+    const there = changedOnTarget(wanted, actual, program);
     if (there === undefined) return put;
     const wayBack = (at: KubeObject): Promise<JsonObject> =>
       apply(metadataOnly(at), { ends, by, direction: 'reverse' });
@@ -86,7 +87,7 @@ export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
 /** Translated and patched, with the labels and annotations of the sync. Throws PatchesFailed. */
 export async function wantedObject(
   ends: Pick<Ends, 'object' | 'actual'>,
-  by: PassBy,
+  by: ReconcileRules,
 ): Promise<KubeObject> {
   const { tenant, patches } = by.program;
   const translated = by.kind.translate(ends.object, tenant);
@@ -99,17 +100,17 @@ async function apply(
   object: KubeObject,
   of: {
     ends: Pick<Ends, 'object' | 'actual'> & Partial<Pick<Ends, 'known'>>;
-    by: PassBy;
+    by: ReconcileRules;
     direction: Direction;
   },
 ): Promise<JsonObject> {
   const { ends, by, direction } = of;
   const known = direction === 'reverse' && refers(by.program) ? ends.known?.() : undefined;
   const outcome = await by.runner.apply(by.program, {
-    object: object as unknown as JsonObject,
+    object: toJson(object),
     direction,
-    virtualObject: ends.object as unknown as JsonObject,
-    hostObject: (ends.actual ?? null) as unknown as JsonObject | null,
+    virtualObject: toJson(ends.object),
+    hostObject: ends.actual === undefined ? null : toJson(ends.actual),
     ...(known === undefined ? {} : { known }),
     values: false,
   });

@@ -15,15 +15,16 @@ import {
   type Place,
   shortHash,
 } from '../endpoint-patches/index.ts';
-import { LEADER, MARKS } from './managed-annotations.ts';
+import { toKubeObject } from './kube-json.ts';
+import { LEADER, MANAGED_ANNOTATIONS } from './managed-annotations.ts';
 
 const PARTS = ['labels', 'annotations'] as const;
 type Part = (typeof PARTS)[number];
 type Values = Readonly<Record<Part, Readonly<Record<string, string>>>>;
 
 /** Names that have a meaning only on the cluster where they were written. */
-const STAYS: ReadonlySet<string> = new Set([
-  ...Object.values(MARKS),
+const NOT_SYNCED_BACK: ReadonlySet<string> = new Set([
+  ...Object.values(MANAGED_ANNOTATIONS),
   LEADER,
   'kubectl.kubernetes.io/last-applied-configuration',
 ]);
@@ -33,7 +34,7 @@ export function hasReversePatch({ patches }: PatchProgram): boolean {
 }
 
 /** Adds a hash of each value that may flow back. */
-export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
+export function withHashes(wanted: KubeObject, program: PatchProgram): KubeObject {
   const values = valuesOf(wanted);
   const hashes = Object.fromEntries(
     PARTS.map((part) => [
@@ -43,7 +44,10 @@ export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
       ),
     ]),
   );
-  const annotations = { ...values.annotations, [MARKS.syncedValues]: JSON.stringify(hashes) };
+  const annotations = {
+    ...values.annotations,
+    [MANAGED_ANNOTATIONS.syncedValues]: JSON.stringify(hashes),
+  };
   return { ...wanted, metadata: { ...wanted.metadata, annotations } };
 }
 
@@ -51,12 +55,12 @@ export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
  * The wanted object with the changes made only on the control-plane cluster. Undefined: there are
  * none.
  */
-export function changedThere(
+export function changedOnTarget(
   wanted: KubeObject,
   actual: KubeObject,
   program: PatchProgram,
 ): KubeObject | undefined {
-  const hashes = readStamp(actual);
+  const hashes = readHashes(actual);
   if (hashes === undefined) return undefined;
   const [here, there] = [valuesOf(wanted), valuesOf(actual)];
   const merged = { labels: { ...here.labels }, annotations: { ...here.annotations } };
@@ -96,7 +100,7 @@ export function withDifference(
 ): KubeObject | undefined {
   const owner = { tenant, namespace: object.metadata.namespace ?? '' };
   const [before, after] = [from, to].map((side) => {
-    const { labels, annotations } = valuesOf(side as unknown as KubeObject);
+    const { labels, annotations } = valuesOf(toKubeObject(side));
     const own = (labelsToTenant({ ...labels }, owner) ?? {}) as Record<string, string>;
     return { labels: own, annotations };
   });
@@ -106,7 +110,11 @@ export function withDifference(
   for (const part of PARTS) {
     const [old, made] = [before?.[part] ?? {}, after?.[part] ?? {}];
     for (const name of new Set([...Object.keys(old), ...Object.keys(made)])) {
-      if (STAYS.has(name) || old[name] === made[name] || result[part][name] === made[name])
+      if (
+        NOT_SYNCED_BACK.has(name) ||
+        old[name] === made[name] ||
+        result[part][name] === made[name]
+      )
         continue;
       changes = true;
       const value = made[name];
@@ -128,7 +136,7 @@ function namesIn(part: Part, program: PatchProgram, objects: readonly KubeObject
     const places = back.flatMap(({ path }) => matchPath(slim, path).places);
     return places.flatMap((place) => namesAt(place, part, all));
   });
-  return [...new Set(names)].filter((name) => !STAYS.has(name)).sort();
+  return [...new Set(names)].filter((name) => !NOT_SYNCED_BACK.has(name)).sort();
 }
 
 /** A path to the whole object or its metadata covers all names. */
@@ -140,9 +148,11 @@ function namesAt([first, second, name]: Place, part: Part, all: readonly string[
 
 type Names = readonly string[];
 
-function readStamp({ metadata }: KubeObject): Values | undefined {
+function readHashes({ metadata }: KubeObject): Values | undefined {
   try {
-    const value: unknown = JSON.parse(metadata.annotations?.[MARKS.syncedValues] ?? '');
+    const value: unknown = JSON.parse(
+      metadata.annotations?.[MANAGED_ANNOTATIONS.syncedValues] ?? '',
+    );
     return { labels: textsAt(value, ['labels']), annotations: textsAt(value, ['annotations']) };
   } catch {
     // Absent or unreadable hashes: as if it were never synced.

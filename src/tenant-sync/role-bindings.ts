@@ -13,7 +13,7 @@ import {
   Reflector,
   type ResourceCollection,
 } from '../kubernetes-client/index.ts';
-import { MARKS } from './managed-annotations.ts';
+import { MANAGED_ANNOTATIONS } from './managed-annotations.ts';
 
 export interface RoleBindingsOptions {
   readonly client: KubeClient;
@@ -106,17 +106,17 @@ export class RoleBindings {
       if (isOurs) await remove(client, actual);
       return;
     }
-    if (actual === undefined) return this.#reflector.note(await client.create(BINDINGS, wanted));
+    if (actual === undefined) return this.#reflector.record(await client.create(BINDINGS, wanted));
     if (!isOurs) throw foreign(name);
     if (!jsonEqual(actual['roleRef'], wanted['roleRef'])) {
       // The role of a binding is immutable.
       await remove(client, actual);
-      return this.#reflector.note(await client.create(BINDINGS, wanted));
+      return this.#reflector.record(await client.create(BINDINGS, wanted));
     }
     if (jsonEqual(actual['subjects'], wanted['subjects'])) return;
     const { metadata } = actual;
     const changed = await client.update({ ...BINDINGS, name }, { ...wanted, metadata });
-    this.#reflector.note(changed);
+    this.#reflector.record(changed);
   }
 
   #note(name: string, failure: ApiFailure | undefined): void {
@@ -139,20 +139,23 @@ export async function removeRoleBindings(
 }
 
 function ownBindings(tenant: string): ResourceCollection {
-  return { ...BINDINGS, labelSelector: `${MARKS.managedBy}=${tenant}` };
+  return { ...BINDINGS, labelSelector: `${MANAGED_ANNOTATIONS.managedBy}=${tenant}` };
 }
 
 function withMarks(binding: KubeObject, tenant: string): KubeObject {
   const name = nameOf(binding);
-  const labels = { [MARKS.managedBy]: tenant };
-  const annotations = { [MARKS.hostName]: name };
+  const labels = { [MANAGED_ANNOTATIONS.managedBy]: tenant };
+  const annotations = { [MANAGED_ANNOTATIONS.hostName]: name };
   return { ...binding, metadata: { name, labels, annotations } };
 }
 
 /** Copies carry the markers, but have another name. */
 function isMade({ metadata }: KubeObject, tenant: string): boolean {
   const { labels = {}, annotations = {}, name } = metadata;
-  return labels[MARKS.managedBy] === tenant && annotations[MARKS.hostName] === name;
+  return (
+    labels[MANAGED_ANNOTATIONS.managedBy] === tenant &&
+    annotations[MANAGED_ANNOTATIONS.hostName] === name
+  );
 }
 
 async function remove(client: Pick<KubeClient, 'delete'>, object: KubeObject): Promise<void> {

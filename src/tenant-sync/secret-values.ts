@@ -16,15 +16,15 @@ export interface Masking {
 
 const MASK = '***';
 /** Shorter texts are too common to be masked. */
-const SHORTEST = 6;
+const MIN_LENGTH = 6;
 /** Sections that contain no secrets: the patches are shown on purpose. */
-const OPEN: readonly string[] = ['sync', 'external'];
+const PUBLIC_SECTIONS: readonly string[] = ['sync', 'external'];
 
 export function secretsOf(configs: readonly JsonObject[]): Masking {
   const secrets = new Set<string>();
   for (const config of configs) {
     for (const [key, value] of Object.entries(config)) {
-      if (!OPEN.includes(key)) collect(value, secrets);
+      if (!PUBLIC_SECTIONS.includes(key)) collect(value, secrets);
     }
     const { gitplane: _ours, ...others } = isRecord(config['external']) ? config['external'] : {};
     collect(others as JsonObject, secrets);
@@ -51,7 +51,7 @@ export function secretsOf(configs: readonly JsonObject[]): Masking {
 }
 
 function collect(value: JsonValue, secrets: Set<string>): void {
-  if (typeof value === 'string' && value.length >= SHORTEST) secrets.add(value);
+  if (typeof value === 'string' && value.length >= MIN_LENGTH) secrets.add(value);
   if (typeof value !== 'object' || value === null) return;
   for (const each of Object.values(value)) collect(each, secrets);
 }

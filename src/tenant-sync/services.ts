@@ -5,7 +5,7 @@
  */
 import { cloneJson, isRecord, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
 import { labelsToHost, type TenantCluster } from '../endpoint-patches/index.ts';
-import { MARKS } from './managed-annotations.ts';
+import { MANAGED_ANNOTATIONS } from './managed-annotations.ts';
 import { translateMetadata } from './translate.ts';
 
 const HEADLESS = 'None';
@@ -41,7 +41,10 @@ function ownSpec(spec: Spec, service: KubeObject, tenant: TenantCluster): Spec {
   const owner = { tenant: tenant.name, namespace };
   const translated = labelsToHost(selector as JsonObject, owner) ?? {};
   // The markers override labels in the selector of the tenant.
-  const marks = { [MARKS.managedBy]: tenant.name, [MARKS.namespace]: namespace };
+  const marks = {
+    [MANAGED_ANNOTATIONS.managedBy]: tenant.name,
+    [MANAGED_ANNOTATIONS.namespace]: namespace,
+  };
   return { ...own, selector: { ...translated, ...marks } };
 }
 
@@ -102,8 +105,10 @@ function withForeignAnnotations(
   { metadata: wanted }: KubeObject,
   { metadata: actual }: KubeObject,
 ): Pick<KubeObject['metadata'], 'annotations'> {
-  const marks: readonly string[] = Object.values(MARKS);
-  const written = new Set(actual.annotations?.[MARKS.managedAnnotations]?.split('\n'));
+  const marks: readonly string[] = Object.values(MANAGED_ANNOTATIONS);
+  const written = new Set(
+    actual.annotations?.[MANAGED_ANNOTATIONS.managedAnnotations]?.split('\n'),
+  );
   const foreign = Object.entries(actual.annotations ?? {}).filter(
     ([key]) => !written.has(key) && !marks.includes(key),
   );

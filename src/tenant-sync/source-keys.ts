@@ -1,7 +1,7 @@
 /** Maps keys of target objects to keys of tenant objects: `namespace/name`. */
 import type { KubeObject } from '../apimachinery/index.ts';
 import type { TenantCluster } from '../endpoint-patches/index.ts';
-import { isWhereItWasPut, type SourceName, sourceOf } from './managed-annotations.ts';
+import { isAtOwnName, type SourceName, sourceOf } from './managed-annotations.ts';
 import { targetOf } from './translate.ts';
 
 /** Prefix of the key of a target object whose place is no longer used. */
@@ -30,7 +30,7 @@ export class SourceKeys {
     if (idOf(targetOf(from, tenant)) !== target) {
       // The namespace mapping has changed since it was written. A copy does not belong to the sync,
       // whatever its annotations say.
-      return isWhereItWasPut(object) ? `${STRAY}${target}` : waiting;
+      return isAtOwnName(object) ? `${STRAY}${target}` : waiting;
     }
     const source = idOf(from);
     this.#keys.set(target, source);

@@ -15,7 +15,7 @@ import {
 } from '../kubernetes-client/index.ts';
 import { ClusterProblems } from './cluster-problems.ts';
 import type { Observed } from './effects.ts';
-import { MARKS, type SourceName } from './managed-annotations.ts';
+import { MANAGED_ANNOTATIONS, type SourceName } from './managed-annotations.ts';
 import type { SyncSummary } from './object-states.ts';
 import { idOf, nameFrom } from './source-keys.ts';
 import { recordEvent, type SyncEvent } from './sync-events.ts';
@@ -62,7 +62,7 @@ export class SyncEnds {
         this.objects.get(key) === undefined ? undefined : key,
       );
     }
-    const labelSelector = `${MARKS.managedBy}=${tenant.name}`;
+    const labelSelector = `${MANAGED_ANNOTATIONS.managedBy}=${tenant.name}`;
     const at = tenant.mode === 'single' ? { namespace: tenant.namespace } : { labelSelector };
     this.targets = this.#reflect('target', { plural, ...at }, sourceKey);
     const services = this.#services === undefined ? [] : [this.#services];

@@ -4,7 +4,7 @@
  */
 import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
 import { ApiFailure, hasReason, type KubeClient } from '../kubernetes-client/index.ts';
-import { MARKS, type SourceName, sourceOf } from './managed-annotations.ts';
+import { MANAGED_ANNOTATIONS, type SourceName, sourceOf } from './managed-annotations.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 
 /** `return`: of an object in the tenant cluster. */
@@ -15,7 +15,7 @@ export interface TargetWriterOptions {
   readonly client: KubeClient;
   readonly tenant: string;
   /** Receives the answer of the server to a write, which is newer than any watch. */
-  noted(object: KubeObject): void;
+  written(object: KubeObject): void;
   wrote(verb: WriteVerb): void;
 }
 
@@ -30,14 +30,14 @@ export class ForeignObject extends Error {
 }
 
 /** A request and its answer: fields that the server defaults are not a difference. */
-interface Answered {
+interface LastAnswer {
   readonly wanted: object;
   readonly answer: object;
 }
 
 export class TargetWriter {
   readonly #options: TargetWriterOptions;
-  readonly #answered = new Map<string, Answered>();
+  readonly #answered = new Map<string, LastAnswer>();
 
   constructor(options: TargetWriterOptions) {
     this.#options = options;
@@ -68,13 +68,13 @@ export class TargetWriter {
   }
 
   async #make(wanted: KubeObject, source: SourceName): Promise<void> {
-    const { noted, wrote } = this.#options;
+    const { written, wrote } = this.#options;
     const target = nameOf(wanted);
     const made = await this.#create(wanted, target).catch((error: unknown) =>
       this.#refused(error, { target, source }),
     );
     this.#remember(wanted, made);
-    noted(made);
+    written(made);
     wrote('create');
   }
 
@@ -90,14 +90,14 @@ export class TargetWriter {
   }
 
   async #update(wanted: KubeObject, actual: KubeObject): Promise<void> {
-    const { kind, client, noted, wrote } = this.#options;
+    const { kind, client, written, wrote } = this.#options;
     const { uid, resourceVersion, ownerReferences, finalizers } = actual.metadata;
     const kept = { uid, resourceVersion, ownerReferences, finalizers };
     const metadata = { ...wanted.metadata, ...withoutUndefined(kept) };
     const at = { plural: kind.plural, ...nameOf(wanted) };
     const made = await client.update(at, { ...wanted, metadata });
     this.#remember(wanted, made);
-    noted(made);
+    written(made);
     wrote('update');
   }
 
@@ -140,16 +140,16 @@ export class TargetWriter {
     { target, source }: { target: SourceName; source: SourceName },
   ): Promise<never> {
     if (!hasReason(error, 'AlreadyExists')) throw error;
-    const { kind, client, noted } = this.#options;
+    const { kind, client, written } = this.#options;
     const found = await client.get({ plural: kind.plural, ...target });
     if (!this.isOurs(found, source)) throw new ForeignObject(target);
-    noted(found);
+    written(found);
     throw error;
   }
 
   async #createNamespace(name: string): Promise<void> {
     const { client, tenant } = this.#options;
-    const labels = { [MARKS.managedBy]: tenant };
+    const labels = { [MANAGED_ANNOTATIONS.managedBy]: tenant };
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
     try {
       await client.create({ plural: 'namespaces' }, namespace);

@@ -99,7 +99,7 @@ export class TenantSync {
       kind,
       client: target,
       tenant: tenant.name,
-      noted: (object) => this.#ends.targets.note(object),
+      written: (object) => this.#ends.targets.record(object),
       wrote: (verb) => options.wrote?.(verb),
     });
   }
@@ -183,7 +183,7 @@ export class TenantSync {
       if (edition !== this.#edition) this.#queue.add(key);
     } catch (error) {
       const failure = asFailure(error);
-      this.#note(key, failure.isPassing ? 'Stale' : 'Failed', failure);
+      this.#note(key, failure.isTransient ? 'Stale' : 'Failed', failure);
       throw error;
     }
   }
@@ -220,7 +220,7 @@ export class TenantSync {
       if (actual !== undefined) await this.#writer.remove(actual, source);
       this.#note(key, 'Skipped', decision);
     } else if (decision.do === 'fail') this.#note(key, 'Failed', decision);
-    else if (decision.do === 'return') await this.#return(key, decision.wanted);
+    else if (decision.do === 'return') await this.#writeBack(key, decision.wanted);
     else await this.#put(key, decision.wanted, { object, actual });
   }
 
@@ -262,12 +262,14 @@ export class TenantSync {
    * Writes the change from the control-plane cluster to the tenant; then the object is processed
    * again.
    */
-  async #return(key: string, wanted: KubeObject): Promise<void> {
+  async #writeBack(key: string, wanted: KubeObject): Promise<void> {
     const basis = String(this.#edition);
     const wait = this.#returns.wait(key, basis);
     if (wait > 0) return this.#waitFor(key, wait);
     const { kind, source, wrote } = this.#options;
-    this.#ends.objects.note(await source.update({ plural: kind.plural, ...nameFrom(key) }, wanted));
+    this.#ends.objects.record(
+      await source.update({ plural: kind.plural, ...nameFrom(key) }, wanted),
+    );
     this.#returns.count(key, basis);
     wrote?.('return');
     this.#queue.add(key);

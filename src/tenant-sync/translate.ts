@@ -15,7 +15,8 @@ import {
   type TenantCluster,
   translateName,
 } from '../endpoint-patches/index.ts';
-import { LEADER, MARKS, type SourceName, sourceOf } from './managed-annotations.ts';
+import { toKubeObject } from './kube-json.ts';
+import { LEADER, MANAGED_ANNOTATIONS, type SourceName, sourceOf } from './managed-annotations.ts';
 
 /** Reason why an object is not synced. */
 export interface NotSynced {
@@ -109,7 +110,7 @@ export function withMarks(
   object: KubeObject,
   tenant: TenantCluster,
 ): KubeObject {
-  const made = patched as unknown as KubeObject;
+  const made = toKubeObject(patched);
   const source = nameOf(object);
   const { labels = {}, annotations = {}, ...metadata } = made.metadata;
   return {
@@ -117,7 +118,11 @@ export function withMarks(
     metadata: {
       ...metadata,
       ...targetOf(source, tenant),
-      labels: { ...labels, [MARKS.managedBy]: tenant.name, [MARKS.namespace]: source.namespace },
+      labels: {
+        ...labels,
+        [MANAGED_ANNOTATIONS.managedBy]: tenant.name,
+        [MANAGED_ANNOTATIONS.namespace]: source.namespace,
+      },
       annotations: { ...annotations, ...ownAnnotations(object, tenant, annotations) },
     },
   };
@@ -142,7 +147,7 @@ function copiedAnnotations({ metadata }: KubeObject): Record<string, string> {
 }
 
 function isMark(key: string): boolean {
-  const marks: readonly string[] = Object.values(MARKS);
+  const marks: readonly string[] = Object.values(MANAGED_ANNOTATIONS);
   return marks.includes(key);
 }
 
@@ -155,13 +160,13 @@ function ownAnnotations(
   const managed = Object.keys(written).filter((key) => !isMark(key));
   const target = targetOf({ namespace, name }, tenant);
   return {
-    [MARKS.objectName]: name,
-    [MARKS.objectNamespace]: namespace,
-    [MARKS.objectUid]: object.metadata.uid ?? '',
-    [MARKS.objectKind]: `/v1, Kind=${object.kind}`,
-    [MARKS.hostName]: target.name,
-    [MARKS.hostNamespace]: target.namespace,
-    [MARKS.managedAnnotations]: managed.sort().join('\n'),
+    [MANAGED_ANNOTATIONS.objectName]: name,
+    [MANAGED_ANNOTATIONS.objectNamespace]: namespace,
+    [MANAGED_ANNOTATIONS.objectUid]: object.metadata.uid ?? '',
+    [MANAGED_ANNOTATIONS.objectKind]: `/v1, Kind=${object.kind}`,
+    [MANAGED_ANNOTATIONS.hostName]: target.name,
+    [MANAGED_ANNOTATIONS.hostNamespace]: target.namespace,
+    [MANAGED_ANNOTATIONS.managedAnnotations]: managed.sort().join('\n'),
   };
 }
 

@@ -123,7 +123,7 @@ test('an event that is older than what a write answered changes nothing', async 
     ],
   );
   await vi.waitFor(() => expect(seen).toContain('synced'));
-  reflector.note(object('a', 8));
+  reflector.record(object('a', 8));
   written.resolve();
   await vi.waitFor(() => expect(seen).toContain('n/b 9'));
 
@@ -146,8 +146,8 @@ test('an answer that comes after the object went, or came back as another, is no
     ],
   );
   await vi.waitFor(() => expect(seen).toContain('n/b 11'));
-  reflector.note(object('a', 8));
-  reflector.note(object('b', 7));
+  reflector.record(object('a', 8));
+  reflector.record(object('b', 7));
 
   expect(reflector.get('n/a')).toBeUndefined();
   expect(reflector.get('n/b')?.metadata.uid).toBe('another');

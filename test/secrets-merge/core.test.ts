@@ -5,7 +5,7 @@ import { canonicalTime } from '../../src/secrets-merge/canonical-time.ts';
 import { decide, type Situation, type StoreView } from '../../src/secrets-merge/decide.ts';
 import { decodeFromStore, encodeForStore } from '../../src/secrets-merge/encoding.ts';
 import { type FingerprintMap, Fingerprints } from '../../src/secrets-merge/fingerprints.ts';
-import { isMassDeletion, isNewAllTheSame, looksStale } from '../../src/secrets-merge/guards.ts';
+import { isMassDeletion, isStillNewer, looksStale } from '../../src/secrets-merge/guards.ts';
 import { agreedFingerprints, mergeKeys } from '../../src/secrets-merge/merge.ts';
 import { DEFAULT_POLICY, type SyncPolicy } from '../../src/secrets-merge/policy.ts';
 import { NEW_STATE, type SyncState } from '../../src/secrets-merge/sync-state.ts';
@@ -517,11 +517,11 @@ describe('the guards', () => {
   test('a clock that stepped back does not stop a later version of the same life', () => {
     const read = at(4, 2);
 
-    expect(isNewAllTheSame(state, read, key(1, read))).toBe(true);
-    expect(isNewAllTheSame(state, at(2, 2), key(1, at(2, 2)))).toBe(false);
-    expect(isNewAllTheSame(state, read, key(1, at(4, 5)))).toBe(false);
-    expect(isNewAllTheSame(state, read, key(0, read))).toBe(false);
-    expect(isNewAllTheSame(state, at(1, 2), key(2, at(1, 2)))).toBe(true);
+    expect(isStillNewer(state, read, key(1, read))).toBe(true);
+    expect(isStillNewer(state, at(2, 2), key(1, at(2, 2)))).toBe(false);
+    expect(isStillNewer(state, read, key(1, at(4, 5)))).toBe(false);
+    expect(isStillNewer(state, read, key(0, read))).toBe(false);
+    expect(isStillNewer(state, at(1, 2), key(2, at(1, 2)))).toBe(true);
   });
 
   test('what was seen is known as well, and the life of its key with it', () => {
@@ -533,9 +533,9 @@ describe('the guards', () => {
     const read = at(2, 4);
 
     expect(looksStale({ ...state, seen }, read)).toBe(true);
-    expect(isNewAllTheSame({ ...state, seen }, at(7, 4), key(2, at(7, 4)))).toBe(false);
-    expect(isNewAllTheSame(inLife(4), at(7, 4), key(2, at(7, 4)))).toBe(false);
-    expect(isNewAllTheSame(inLife(2), at(7, 4), key(2, at(7, 4)))).toBe(true);
+    expect(isStillNewer({ ...state, seen }, at(7, 4), key(2, at(7, 4)))).toBe(false);
+    expect(isStillNewer(inLife(4), at(7, 4), key(2, at(7, 4)))).toBe(false);
+    expect(isStillNewer(inLife(2), at(7, 4), key(2, at(7, 4)))).toBe(true);
   });
 
   test.each([

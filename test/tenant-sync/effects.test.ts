@@ -95,7 +95,7 @@ describe('another list of patches', () => {
     const started = performance.now();
     const change = { name: 'blue', before: tenant([]), after: tenant([hostile]) };
     const versions = tenantVersions(change, 'short');
-    const found = await effectsOf({ ...versions, observed: given, runner, longestMs: 300 });
+    const found = await effectsOf({ ...versions, observed: given, runner, timeLimitMs: 300 });
 
     expect(performance.now() - started).toBeLessThan(30_000);
     expect(found.items.length).toBe(Math.min(found.changed, 20));
