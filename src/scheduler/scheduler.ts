@@ -66,6 +66,6 @@ export class Scheduler {
     this.#records = { ...this.#records, [name]: record };
     return this.#writes
       .run(() => journal?.write(this.#records))
-      .catch((err: unknown) => logger.warn({ err }, 'The times of jobs cannot be kept'));
+      .catch((err: unknown) => logger.warn({ err }, 'The journal of jobs cannot be written'));
   }
 }

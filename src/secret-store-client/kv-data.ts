@@ -43,7 +43,7 @@ export function readMembers(answer: Answer, path: readonly string[], where: stri
 export function readJson<T extends object>(answer: Answer, where: string): T {
   const body = parsed((): T => JSON.parse(answer.text));
   if (typeof body === 'object' && body !== null) return body;
-  throw new StoreError(`${where} was answered with something else than JSON`, {
+  throw new StoreError(`${where} was answered without JSON`, {
     reason: 'WrongEngine',
   });
 }

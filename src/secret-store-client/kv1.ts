@@ -56,7 +56,7 @@ export function kv1({ client, mount, path }: KvPath): StoreSide {
 const EMPTY: WriteOutcome = {
   is: 'refused',
   reason: 'UnsupportedValue',
-  detail: 'would be empty, which KV v1 does not take',
+  detail: 'would be empty, which KV v1 does not accept',
 };
 
 function isSame(seen: StoreRead, now: Members | undefined): boolean {

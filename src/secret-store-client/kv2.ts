@@ -243,7 +243,7 @@ class Kv2 implements StoreSide {
   #time(text: string | undefined): string {
     const time = canonicalTime(text ?? '');
     if (time) return time;
-    throw new StoreError(`${this.#where} has a time that is none`, { reason: 'WrongEngine' });
+    throw new StoreError(`${this.#where} has an invalid time`, { reason: 'WrongEngine' });
   }
 }
 
@@ -278,7 +278,7 @@ function refusedBy(error: unknown, isPatch: boolean): WriteOutcome {
   }
   if (isPatch && error.reason === 'Forbidden') {
     const detail =
-      'has values that are no strings; without the capability "patch" they would change';
+      'has values that are not strings; without the capability "patch" they would change';
     return { is: 'refused', reason: 'UnsupportedValue', detail };
   }
   throw error;

@@ -131,7 +131,8 @@ async function requestLogin(client: StoreClient, { name, path, fields }: Login):
     throw refused('has no such login; check the mount, the role and the namespace');
   }
   const { auth } = readJson<{ auth?: AuthFields | null }>(answer, 'The login');
-  if (auth?.mfa_requirement) throw refused('asks for a second factor, which a daemon has not');
+  if (auth?.mfa_requirement)
+    throw refused('asks for a second factor, which a daemon does not have');
   if (!auth?.client_token) throw refused('gives no token');
   return {
     token: auth.client_token,

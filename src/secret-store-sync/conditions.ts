@@ -74,7 +74,7 @@ function ofOutcome(
     return condition('False', 'Warning', reason, `${DIFFERENCES[reason] ?? 'They differ'}${what}`);
   }
   if (result === 'WantsDeletion') {
-    const message = `${place} would be deleted ${reason === 'DeleteInGit' ? 'in git' : 'in the store'} together with many others; somebody has to agree: gitplane secrets sync --now --allow-deletions`;
+    const message = `${place} would be deleted ${reason === 'DeleteInGit' ? 'in git' : 'in the store'} together with many others; approve it: gitplane secrets sync --now --allow-deletions`;
     return condition('False', 'Error', 'MassDeletionBlocked', message);
   }
   if (result !== 'Held') return undefined;
@@ -85,7 +85,7 @@ function ofOutcome(
 }
 
 function resolutionOf({ commit, version }: NonNullable<SyncState['held']>): string {
-  return `Decide with the annotation gitplane.dev/secret-store-resolve: "git@${commit}" keeps what git has, "store@${version}" what the store has`;
+  return `Decide with the annotation gitplane.dev/secret-store-resolve: "git@${commit}" keeps the values of git, "store@${version}" those of the store`;
 }
 
 const DIFFERENCES: Readonly<Record<string, string>> = {
@@ -100,19 +100,19 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
 const MANUAL_REASONS: Readonly<Record<string, string>> = {
   Conflict: 'Changed on both sides since they agreed',
   HistoryUnknown:
-    'Both sides differ from what they agreed on, and the history of git that would tell which side is newer cannot be read',
+    'Both sides differ from their last agreement, and the git history, which shows the newer side, cannot be read',
   AdoptionConflict: 'Git and the store have different values and never agreed',
   CoveredValue:
-    'A push covered a version of the store that nobody had seen; it is still in the history of the key',
-  ForeignOwner: 'Another tool says in the store that the key is its own (managed-by)',
-  UnsupportedValue: 'The store has values there that are no text, which a push would change',
-  NoHistory: 'The store keeps no history, and what would be overwritten is nowhere else',
-  MountReplaced: 'The mount was made anew, which is no deletion of what was there',
+    'A push covered a version of the store that was never read; it is still in the history of the key',
+  ForeignOwner: 'Another tool owns the key in the store (managed-by)',
+  UnsupportedValue: 'The store has values that are not text, and a push would change them',
+  NoHistory: 'The store keeps no history, and the overwritten values exist nowhere else',
+  MountReplaced: 'The mount was created again, which does not count as a deletion',
   StoreOlder:
-    'The store was put back to an older copy: it shows an older version than the one that was synced',
+    'The store was restored from an older copy: it shows an older version than the one that was synced',
   StoreLags:
-    'A standby of the store shows an older version than the one that was synced: it lags behind the active node, or the store was put back to an older copy',
-  TooLarge: 'Larger than the store takes',
+    'A standby of the store shows an older version than the one that was synced: it lags behind the active node, or the store was restored from an older copy',
+  TooLarge: 'Larger than the store accepts',
 };
 
 /** Remedies where a choice between two values does not help. */
@@ -137,7 +137,7 @@ export function staleCondition(
   lastSynced: number | undefined,
 ): ReportedCondition {
   const since = lastSynced === undefined ? 'never synced' : `last synced ${rfc3339(lastSynced)}`;
-  const text = `The last good values are served (${since}): ${message}`;
+  const text = `The last good values stay in use (${since}): ${message}`;
   return { type: STALE, status: 'True', severity: 'Warning', reason, message: text };
 }
 

@@ -143,7 +143,7 @@ export class ConnectedStore {
     const address = this.#configured.current?.address;
     if (connection !== undefined)
       logger.info({ store: name, address }, 'Secrets are synced with the store');
-    else logger.info({ store: name }, 'Secrets are not synced with a store any more');
+    else logger.info({ store: name }, 'Secrets are no longer synced with a store');
     return true;
   }
 

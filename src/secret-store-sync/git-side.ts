@@ -65,7 +65,7 @@ export const BOT: User = {
   groups: [SUPERUSER_GROUP],
 };
 export const REVIEWED =
-  'writes are reviewed on another branch, where the sync cannot see what became of them';
+  'writes are reviewed on another branch, and the sync cannot see their result';
 /** Maximum number of versions that are searched for an earlier value. */
 const MAX_VERSIONS = 1_000;
 
@@ -93,7 +93,7 @@ class CurrentSecret implements GitSide {
     const { shown, catalog } = branch.state;
     const problems = catalog.object(key)?.problems ?? [];
     if (problems.length > 0 || catalog.object(key)?.source.partial === true) {
-      const message = `${describeKey(key)} is not as git has it: see its condition Degraded`;
+      const message = `${describeKey(key)} differs from git: see its condition Degraded`;
       throw new GitError('Unreadable', message);
     }
     const read = { commit: shown ?? '', values: secretValues(object) };

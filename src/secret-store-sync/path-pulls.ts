@@ -131,7 +131,7 @@ export class PathPulls {
     if (why === undefined || (before && why === whyIncomplete(before))) return;
     logger.warn(
       { store: name, pull: pull.name, why },
-      'A path of the secret store is not pulled as a whole',
+      'A path of the secret store is not pulled completely',
     );
   }
 }

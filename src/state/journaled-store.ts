@@ -198,7 +198,7 @@ class JournaledStore extends ViewReader implements Store {
     );
     return () => {
       this.assertOpen();
-      if (step.next !== this.#next) throw new StateError('What was prepared is out of date');
+      if (step.next !== this.#next) throw new StateError('The prepared step is out of date');
       // Another caller may have stored documents meanwhile. That takes no version.
       this.#commit(this.#preparation.withDocuments(step, documents));
     };

@@ -313,5 +313,5 @@ test('a journal that cannot be written is told, and jobs run all the same', asyn
   await scheduler.start();
   await expect.poll(() => runs, PATIENCE).toBeGreaterThanOrEqual(1);
 
-  expect(log).toHaveBeenCalledWith(expect.anything(), 'The times of jobs cannot be kept');
+  expect(log).toHaveBeenCalledWith(expect.anything(), 'The journal of jobs cannot be written');
 });

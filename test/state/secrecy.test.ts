@@ -123,7 +123,7 @@ describe('what cannot be read', () => {
 
     expect(error).toBeInstanceOf(StateError);
     expect(error.message).toBe(
-      `the state in ${root} cannot be read: it was sealed with another state key (put that one back) or is damaged; delete it, it is rebuilt from git`,
+      `the state in ${root} cannot be read: it was sealed with another state key (restore that key) or is damaged; delete it, it is rebuilt from git`,
     );
     const store = await openAt(root);
     expect(store.list(TEAMS).items).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('what cannot be read', () => {
     {
       name: 'a plain record that is no JSON',
       damage: (disk) => change(disk, 'Team', () => Buffer.from(`{"key":${CANARY}`)),
-      why: 'a record makes no sense (SyntaxError)',
+      why: 'a record is invalid (SyntaxError)',
     },
     {
       name: 'a record that is gone',
@@ -166,7 +166,7 @@ describe('what cannot be read', () => {
       name: 'another format',
       damage: (disk) =>
         change(disk, 'm/', () => codec().encode('m/store', '{"format":3,"last":1}', true)),
-      why: 'a record makes no sense',
+      why: 'a record is invalid',
     },
   ];
 

@@ -67,7 +67,7 @@ export async function readState(engine: SavedRecords, codec: RecordCodec): Promi
       reading.take(key, plain, codec.isSealed(bytes));
     } catch (error) {
       // The cause is left out: a parser quotes its input, which may be a secret.
-      throw unreadableState(engine.place, `a record makes no sense (${nameOf(error)})`);
+      throw unreadableState(engine.place, `a record is invalid (${nameOf(error)})`);
     }
   }
   const state = reading.finish();
@@ -77,7 +77,7 @@ export async function readState(engine: SavedRecords, codec: RecordCodec): Promi
 
 function halfMigrated(place: string): StateError {
   return new StateError(
-    `the state in ${place} is half of another one: a migration was broken off; run it again, or delete what is there: it is rebuilt from git`,
+    `the state in ${place} is incomplete: a migration was interrupted; run it again, or delete the state: it is rebuilt from git`,
   );
 }
 
@@ -204,7 +204,7 @@ function decoded(
   } catch (error) {
     throw unreadableState(
       engine.place,
-      'it was sealed with another state key (put that one back) or is damaged',
+      'it was sealed with another state key (restore that key) or is damaged',
       error,
     );
   }

@@ -59,7 +59,7 @@ export function readRedoLog(
   const last = files.at(-1);
   if (first === undefined || last === undefined) throw new RedoLogError('its files are missing');
   if (files.some(({ head }) => of.boot === '' || head.boot !== of.boot)) {
-    throw new RedoLogError('the machine was started anew', true);
+    throw new RedoLogError('the machine was rebooted', true);
   }
   let step = first.head.step;
   for (const file of files) {

@@ -402,7 +402,7 @@ describe('what is not believed', () => {
 
     const store = await life.open({ boot: 'boot-2' });
 
-    expect(life.unused).toEqual([{ reason: 'the machine was started anew', isExpected: true }]);
+    expect(life.unused).toEqual([{ reason: 'the machine was rebooted', isExpected: true }]);
     expect(versionOf(store)).toEqual({ v: 2 });
     expectUnreadable(store, versions);
     expect(store.resourceVersion).toBeGreaterThan(versions.at(-1) ?? 0);

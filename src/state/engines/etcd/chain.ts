@@ -79,7 +79,7 @@ export class Chain {
     }
     const { layout, etcd } = this.#options;
     throw new StateError(
-      `the state in ${etcd.place} below ${layout.prefix} is written by another gitplane, too; give each a prefix of its own (--etcd-prefix)`,
+      `the state in ${etcd.place} below ${layout.prefix} is also written by another gitplane; give each its own prefix (--etcd-prefix)`,
     );
   }
 
