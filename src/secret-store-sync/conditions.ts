@@ -85,7 +85,7 @@ function ofOutcome(
 }
 
 function resolutionOf({ commit, version }: NonNullable<SyncState['held']>): string {
-  return `Decide with the annotation gitplane.dev/secret-store-resolve: "git@${commit}" keeps the values of git, "store@${version}" those of the store`;
+  return `Decide with the annotation gitplane.dev/secret-store-resolve: "git@${commit}" keeps the values in git, "store@${version}" those in the store`;
 }
 
 const DIFFERENCES: Readonly<Record<string, string>> = {

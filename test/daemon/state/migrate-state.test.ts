@@ -141,7 +141,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
       };
       await expect(migrateState(embedded('d'), inEtcd(prefix, mortal))).rejects.toThrow('dead');
 
-      await expect(storeAt(inEtcd(prefix))).rejects.toThrow('a migration was broken off');
+      await expect(storeAt(inEtcd(prefix))).rejects.toThrow('a migration was interrupted');
 
       await migrateState(embedded('d'), inEtcd(prefix));
       const store = await storeAt(inEtcd(prefix));
