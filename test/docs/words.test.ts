@@ -38,7 +38,7 @@ const RETIRED: readonly Retired[] = [
   {
     word: /\bconsents?\b/i,
     use: 'approval',
-    except: /sign-in|signin|oidc|login|device|cli-routes|programs|threat-model/,
+    except: /prune-approvals|sign-in|signin|oidc|login|device|cli-routes|programs|threat-model/,
   },
   { word: /\b(?:in|takes?) (?:its|their|a) turns?\b/i, use: 'mutex, in order' },
   { word: /\bstops? to [a-z]+\b/i, use: 'stops doing' },

@@ -105,12 +105,12 @@ export async function dryRunPush(
 ): Promise<PushDryRun | undefined> {
   const { only, controlFiles, ids } = await survey(context, range);
   if (now.catalog.revision !== range.from) return undefined;
-  const foresight = await (only === undefined
+  const outcomeOf = await (only === undefined
     ? dryRunReplay(context, now, { ...range, ids })
     : dryRunCommit(context, now, only));
   return controlFiles.length === 0
-    ? foresight
-    : async (catalog) => await withControlFiles(context, await foresight(catalog), controlFiles);
+    ? outcomeOf
+    : async (catalog) => await withControlFiles(context, await outcomeOf(catalog), controlFiles);
 }
 
 interface Survey {
