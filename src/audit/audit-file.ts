@@ -1,6 +1,7 @@
 /**
- * The file of the audit log: appended to, turned over at a size, old ones kept, packed and removed
- * as the configuration says. Names are those of lumberjack: `audit-2026-01-02T15-04-05.000.log`.
+ * The file of the audit log. Lines are appended; the file rotates at a size, and old files are
+ * compressed and removed as configured. File names are those of lumberjack:
+ * `audit-2026-01-02T15-04-05.000.log`.
  */
 import { constants, createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import type { AuditTarget } from './audit-queue.ts';
 export interface AuditFileOptions {
   /** Absolute. A folder gets a file of the usual name. */
   readonly path: string;
-  /** Whether the path was written as that of a folder. */
+  /** True if the configured path is a folder. */
   readonly isFolder?: boolean;
   readonly maxBytes: number;
   /** 0: all. */
@@ -83,7 +84,7 @@ export class AuditFile implements AuditTarget {
 
   async reopen(): Promise<void> {
     await this.#whileOpen(async () => {
-      await this.#letGo();
+      await this.#syncAndClose();
       await this.open();
     });
   }
@@ -98,7 +99,7 @@ export class AuditFile implements AuditTarget {
   async #append(lines: readonly Buffer[]): Promise<void> {
     await this.#reopenIfMoved();
     const bytes = lines.reduce((sum, { length }) => sum + length, 0);
-    if (this.#size > 0 && this.#size + bytes > this.#options.maxBytes) await this.#turn();
+    if (this.#size > 0 && this.#size + bytes > this.#options.maxBytes) await this.#rotate();
     const handle = this.#handle;
     if (handle === undefined) throw new Error('The audit log is closed');
     try {
@@ -114,29 +115,29 @@ export class AuditFile implements AuditTarget {
   async close(): Promise<void> {
     await this.#writes.idle();
     this.#isClosed = true;
-    await this.#letGo();
+    await this.#syncAndClose();
     await this.#backups.idle();
   }
 
-  /** What is in the log by now stays there, whatever becomes of the machine. */
-  async #letGo(): Promise<void> {
+  /** Syncs before it closes: lines written so far survive a crash of the machine. */
+  async #syncAndClose(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
     await handle?.sync().catch(this.#onError);
     await handle?.close();
   }
 
-  /** Somebody else may turn logs over as well. */
+  /** Another program, such as logrotate, may rotate the file. */
   async #reopenIfMoved(): Promise<void> {
     const found = await stat(this.#path).catch(() => undefined);
     if (this.#handle !== undefined && found?.ino === this.#inode) return;
-    await this.#letGo();
+    await this.#syncAndClose();
     await this.open();
   }
 
-  async #turn(): Promise<void> {
+  async #rotate(): Promise<void> {
     await rename(this.#path, await this.#freeName());
-    await this.#letGo();
+    await this.#syncAndClose();
     await this.open();
     this.#backups
       .run(() => keepBackups({ ...this.#options, path: this.#path }, this.#clock.now()))

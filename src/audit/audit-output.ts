@@ -1,7 +1,7 @@
 /**
- * Standard output as the audit log (`path: "-"`). Whoever reads it may be slow or gone, and the
- * daemon must not wait for that: Node writes to pipes of its own output and waits, so that the pipe
- * is opened once more, in a way that says when it is full.
+ * Standard output as the audit log (`path: "-"`). Its reader may be slow or gone, and the daemon
+ * must not wait for it. Node writes synchronously to pipes of its own output, so the pipe is opened
+ * again in non-blocking mode.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -48,7 +48,7 @@ export class AuditOutput implements AuditTarget {
     this.#handle = undefined;
   }
 
-  /** What was begun is finished, however long it takes: half a line would spoil the next one. */
+  /** A line that was begun is always finished: half a line would corrupt the next one. */
   async #appendTo(handle: FileHandle, lines: Buffer): Promise<void> {
     let at = 0;
     while (at < lines.length) {

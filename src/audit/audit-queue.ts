@@ -1,6 +1,6 @@
 /**
- * Events on their way to one log. Requests never wait for it: what the log cannot take yet waits
- * here, up to a limit; beyond it new events are dropped, and counted.
+ * The queue of one log. Requests never wait for the log: events wait here, up to a limit. Beyond it
+ * new events are dropped, and counted.
  */
 import type { EventBlock } from './event-buffer.ts';
 
@@ -13,7 +13,7 @@ export interface AuditTarget {
    * take, if any.
    */
   append(lines: readonly Buffer[]): Promise<number | undefined>;
-  /** Lets go of the log and takes it again, for who moved its file away. */
+  /** Closes the log and opens it again by its name, after another program moved its file. */
   reopen?(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface AuditQueueOptions {
   failed?(error: unknown): void;
   readonly mostBytes?: number;
   readonly retryMs?: number;
-  /** How long a log that takes nothing is waited for at the end. */
+  /** Time limit at shutdown for a log that accepts nothing. */
   readonly closeWithinMs?: number;
 }
 
@@ -101,7 +101,7 @@ export class AuditQueue {
     }
   }
 
-  /** Whether there is a log to write to. */
+  /** True if there is a log to write to. */
   get hasTarget(): boolean {
     return this.#target !== undefined;
   }
@@ -113,7 +113,7 @@ export class AuditQueue {
     this.#inTrouble = true;
   }
 
-  /** Nobody wants what waits any more. */
+  /** Drops the waiting events: their log is not configured any more. */
   discard(): void {
     this.#dropAll();
     if (this.#inTrouble) this.#options.trouble(undefined);
@@ -183,7 +183,7 @@ export class AuditQueue {
   }
 
   #dropAll(): void {
-    // What is being written now is not let go of: the log may still read it.
+    // The block that is being written stays held: the log may still read it.
     const lost = sum(this.#blocks.splice(0), ({ events }) => events);
     if (lost > 0) this.#options.dropped(lost);
     this.#bytes = 0;

@@ -25,7 +25,7 @@ export interface SinkCounts {
 export interface SinkOptions {
   readonly name: SinkName;
   readonly observer: SinkObserver;
-  /** Whether a log that cannot be opened leaves the one before in use. */
+  /** True if the previous log stays in use when the new one cannot be opened. */
   readonly keepsFormer: boolean;
 }
 
@@ -36,7 +36,7 @@ export class AuditSink {
   readonly #options: SinkOptions;
   readonly #queue: AuditQueue;
   readonly #failures = new Map<string, number>();
-  /** What the open log was opened with. */
+  /** Settings that the open log was opened with. */
   #opened = '';
   #isWanted = false;
   readonly #opening = new Mutex();
@@ -84,19 +84,19 @@ export class AuditSink {
     if (this.#isWanted) this.#queue.add(block);
   }
 
-  /** Whether events that others made may wait here as well. */
+  /** True if relayed events may wait here as well. */
   hasRoomFor(bytes: number): boolean {
     return !this.#isWanted || this.#queue.waiting + bytes <= MOST_RELAYED_BYTES;
   }
 
-  /** `wanted` tells logs apart. One after the other: the last configuration wins. */
+  /** `wanted` identifies a log. Changes are serialized: the last configuration wins. */
   follow(wanted: string, make: (() => AuditTarget) | undefined): void {
     this.#isWanted = make !== undefined;
     if (make === undefined) {
       this.#then(() => this.#open(wanted, make));
       return;
     }
-    // What happens from now on is for the new log, however long it takes to open.
+    // Events from now on go to the new log, even while it is still being opened.
     this.#queue.hold();
     this.#then(() => this.#open(wanted, make).finally(() => this.#queue.release()));
   }
@@ -129,7 +129,7 @@ export class AuditSink {
   async #open(wanted: string, make: (() => AuditTarget) | undefined): Promise<void> {
     if (wanted === this.#opened) return;
     if (make === undefined) await this.#queue.drained();
-    // A store has one owner: the former must let go first.
+    // A store has one owner: the previous one must close first.
     if (!this.#options.keepsFormer) await this.#turnTo(undefined);
     const target = make?.();
     try {
@@ -154,7 +154,7 @@ export class AuditSink {
   }
 }
 
-/** What the system or the data base calls it: `ENOSPC`. */
+/** Error code of the system or the database: `ENOSPC`. */
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && /^[\w-]{1,32}$/.test(code) ? code : 'other';

@@ -36,7 +36,7 @@ export interface AuditTrail {
   ended(answer: AuditedAnswer, stage?: 'ResponseComplete' | 'Panic'): void;
 }
 
-/** What metrics tell. */
+/** Counters for the metrics. */
 export interface AuditCounts {
   readonly events: ReadonlyMap<string, number>;
   readonly sinks: Readonly<Record<SinkName, SinkCounts>>;
@@ -121,7 +121,7 @@ export class Auditor {
     await this.#file.opened();
   }
 
-  /** For programs that move the file away and say so. */
+  /** Reopens the log file, for programs that move it and send a signal. */
   reopen(): void {
     this.#file.reopen();
   }
@@ -148,7 +148,7 @@ export class Auditor {
         const { text, bytes } = eventParts(one);
         this.#buffer.add(text, bytes);
       } catch (error) {
-        // It is nobody's request any more, whose failure this could be: the daemon goes on.
+        // No request is left that could report this failure: the daemon logs it and goes on.
         this.#options.observer.refused(new Error('An event could not be made', { cause: error }));
       }
     }
@@ -171,7 +171,7 @@ export class Auditor {
 
   #follow({ audit }: PlatformConfig): void {
     const isOn = audit?.enabled === true && audit.path !== undefined && audit.path !== '';
-    // What was recorded before goes where it was to go.
+    // Events recorded before the change go to the previous log.
     this.#flush();
     this.#policy = isOn ? auditPolicy(audit) : undefined;
     const { path, maxSize, maxAge, maxBackups, compress } = audit ?? {};

@@ -1,13 +1,13 @@
 /**
- * Events on their way out of a request: their bytes side by side in large blocks, so that an event
- * costs a copy and neither an allocation nor a write of its own.
+ * Buffer of events, as bytes side by side in large blocks: an event costs one copy, and neither an
+ * allocation nor a write of its own.
  */
 
-/** Whole lines. Never changed while anybody holds them; several logs may hold the same. */
+/** Whole lines. Not changed while a log holds them; several logs may hold the same block. */
 export interface EventBlock {
   readonly bytes: Buffer;
   readonly events: number;
-  /** Whoever takes the block holds it, and lets go of it once. */
+  /** Counts a holder of the block. Each holder calls `release` once. */
   hold?(): void;
   release?(): void;
 }
@@ -22,10 +22,10 @@ const MOST_SPARE = 8;
 
 export class EventBuffer {
   readonly #deliver: (block: EventBlock) => void;
-  /** Used again when nobody holds anything in it: memory that is made anew has to be collected. */
-  readonly #spare: Memory[] = [];
+  /** Memory that no log holds, for reuse: new memory would cost garbage collection. */
+  readonly #free: Memory[] = [];
   #memory: Memory = { bytes: Buffer.alloc(0), holders: 1 };
-  /** Where the block that is being filled begins and ends in the memory. */
+  /** Start and end of the block that is being filled, in the memory. */
   #start = 0;
   #end = 0;
   #events = 0;
@@ -79,7 +79,7 @@ export class EventBuffer {
   }
 
   #memoryOf(size: number): Memory {
-    const spare = size <= BLOCK_BYTES ? this.#spare.pop() : undefined;
+    const spare = size <= BLOCK_BYTES ? this.#free.pop() : undefined;
     const memory = spare ?? {
       bytes: Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, size)),
       holders: 0,
@@ -92,7 +92,7 @@ export class EventBuffer {
   #release(memory: Memory): void {
     memory.holders--;
     if (memory.holders > 0 || memory.bytes.length !== BLOCK_BYTES) return;
-    if (this.#spare.length < MOST_SPARE) this.#spare.push(memory);
+    if (this.#free.length < MOST_SPARE) this.#free.push(memory);
   }
 }
 

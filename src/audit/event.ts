@@ -6,13 +6,16 @@ import { memoize, type User } from '../apimachinery/index.ts';
 import type { AuditedRequest, AuditLevel, AuditStage } from './policy.ts';
 import { redactedMessage, redactedUrl } from './redaction.ts';
 
-/** What a URL and a method lead to. The same object for the same: what is said of it is kept. */
+/**
+ * Target of a URL and a method. Equal requests share one object, so that texts derived from it are
+ * memoized.
+ */
 export interface AuditedRoute extends Omit<AuditedRequest, 'user' | 'groups'> {
   readonly url: string;
   readonly apiVersion: string;
 }
 
-/** What is known of a request before it is answered. */
+/** Facts of a request that are known before its response. */
 export interface AuditedCall {
   /** Goes into the commit of a write as `Request-Id`. */
   readonly id: string;
@@ -21,7 +24,7 @@ export interface AuditedCall {
   /** Empty: none is known. */
   readonly sourceIP: string;
   readonly userAgent: string | undefined;
-  /** Who the user asked to be taken for, where they did. */
+  /** The impersonated user, if the request names one. */
   readonly impersonated: Impersonated | undefined;
   /** In milliseconds. */
   readonly receivedAt: number;
@@ -32,7 +35,7 @@ export interface Impersonated {
   readonly groups: readonly string[];
 }
 
-/** How a request was answered. */
+/** Response to a request. */
 export interface AuditedAnswer {
   readonly code: number;
   readonly reason?: string | undefined;
@@ -65,7 +68,7 @@ export interface EventParts {
   readonly bytes: Buffer | undefined;
 }
 
-/** What an event is made of. */
+/** Data of one event. */
 export interface Happening {
   readonly call: AuditedCall;
   readonly level: AuditLevel;
@@ -160,7 +163,7 @@ function statusText({ code, reason, message }: AuditedAnswer): string {
 
 const keys = new WeakMap<User, string>();
 
-/** What there is to say of most answers: that they were allowed, and to which key. */
+/** Annotations of most responses: the request was allowed, and for which access key. */
 function allowedText(user: User): string {
   const known = keys.get(user);
   if (known !== undefined) return known;

@@ -20,7 +20,7 @@ const UNRECORDED: AuditRule = {
   ],
 };
 
-/** What agents send is recorded as what they say of it. */
+/** Requests that relay events are not recorded; the events that they carry are. */
 const RELAYED: AuditRule = { level: 'None', verbs: ['post'], nonResourceURLs: ['/audit/events'] };
 
 /** Their bodies are secrets for the most part. */

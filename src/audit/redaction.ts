@@ -21,7 +21,7 @@ export function redactedRequest(kind: Kind | undefined, body: unknown): Redacted
   if (Array.isArray(body)) return { value: body.map((one) => redactedOperation(kind, one)) };
   if (!isSensitive(kind)) return { value: withoutSecretWords(body) };
   if (!isRecord(body)) return { omitted: 'invalid' };
-  // What is not where its schema has it may be a secret in the wrong place.
+  // A field that is not where its schema declares it may be a misplaced secret.
   const { status: _status, ...object } = body;
   const { metadata, ...rest } = object;
   const problems = compileSchema(kind.schema).check({ metadata: {}, ...rest });
@@ -46,7 +46,7 @@ export function redactedResponse(kind: Kind | undefined, body: unknown): unknown
   return one(body);
 }
 
-/** Whether nothing has to be taken out of what is served of a kind. */
+/** True if responses of a kind need no redaction. */
 export function isPlain(kind: Kind): boolean {
   return !isSensitive(kind);
 }

@@ -1,6 +1,6 @@
 /**
- * Events that agents and API servers of clusters send (`EventList` of `audit.k8s.io/v1`, as the audit
- * webhook of Kubernetes does): checked, without what may be secret, and marked with who sent them.
+ * Events from agents and API servers of clusters (`EventList` of `audit.k8s.io/v1`, as the audit
+ * webhook of Kubernetes sends it). They are checked, redacted, and marked with their sender.
  */
 import { isRecord } from '../apimachinery/index.ts';
 import { redactedRequest, redactedUrl } from './redaction.ts';
@@ -73,7 +73,7 @@ function relayed(item: Item, sender: string): object {
   };
 }
 
-/** What is said in our name is ours to say. */
+/** Only this daemon may set annotations with its own prefix. */
 function foreign(annotations: unknown): object {
   if (!isRecord(annotations)) return {};
   const own = ([name]: [string, unknown]): boolean => !name.startsWith('gitplane.dev/');

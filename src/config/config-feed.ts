@@ -1,6 +1,6 @@
 /**
- * The one configuration that everything acts on. It is replaced as a whole or not at all, and
- * nobody can change it in place: whoever holds one value sees one configuration.
+ * The current configuration, shared by the whole daemon. It is replaced as a whole or not at all,
+ * and is deeply frozen: a caller that holds one value sees one consistent configuration.
  */
 import type { JsonObject } from '../apimachinery/index.ts';
 import { configDefaults } from '../kinds/index.ts';
@@ -11,7 +11,7 @@ import { secretStoreAt, withoutStores } from './secret-stores.ts';
 /** Called after the change, in the order of subscription. */
 export type ConfigListener = (config: PlatformConfig, before: PlatformConfig) => void;
 
-/** What consumers are handed: read `current` at each use, or subscribe. */
+/** Access for consumers: read `current` at each use, or subscribe. */
 export interface PlatformConfigSource {
   /** Deeply frozen; another value after every change. */
   readonly current: PlatformConfig;
@@ -78,7 +78,7 @@ export class ConfigFeed implements PlatformConfigSource {
       try {
         listener(this.#current, before);
       } catch (error) {
-        // One that fails keeps no other from hearing of it.
+        // A listener that fails does not stop the others.
         this.#onError(error);
       }
     }

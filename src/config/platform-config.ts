@@ -12,7 +12,7 @@ import type { UISettingsConfig } from './sections/ui-settings.ts';
 
 /** The structured configuration: what `spec.raw` of a Config holds. */
 export interface PlatformConfig {
-  /** How people sign in. */
+  /** Sign-in of users. */
   readonly auth: AuthConfig;
   /** Configure clients in the user interface or in secrets instead. The built-in OpenID provider. */
   readonly oidc?: {
@@ -28,7 +28,7 @@ export interface PlatformConfig {
       readonly clientId?: string;
       /** Client secret. `$NAME` takes it from the environment. */
       readonly clientSecret?: string;
-      /** Where people may be sent back to. Matched exactly, unless the client is public. */
+      /** Addresses that users may be redirected to. Matched exactly, unless the client is public. */
       readonly redirectURIs?: readonly string[];
     }[];
   };
@@ -107,7 +107,7 @@ export interface PlatformConfig {
   readonly database?: {
     /** If true the external database is used. */
     readonly enabled?: boolean;
-    /** How to reach the database, credentials included. `$NAME` takes it from the environment. */
+    /** Address of the database, credentials included. `$NAME` takes it from the environment. */
     readonly dataSource?: string;
     /** Identity provider to authenticate to the database with. */
     readonly identityProvider?: string;

@@ -1,7 +1,7 @@
 /**
- * Puts the values of environment variables where the configuration names them. What names a
- * variable that is not there is left out with its whole block: half a block could let in more
- * than was meant, such as a client that has lost its secret.
+ * Replaces references by the values of environment variables. A reference to a missing variable
+ * removes its whole block: half a block could grant more than intended, such as a client without
+ * its secret.
  */
 import type { FieldPath, JsonObject, JsonValue } from '../apimachinery/index.ts';
 import { literalText, namedVariable, referenceTexts } from '../kinds/index.ts';
@@ -33,7 +33,10 @@ export function resolveReferences(config: JsonObject, environment: Environment):
   return { config: copyOf(config, { values, left }, []) as JsonObject, missing };
 }
 
-/** What goes together; the longest that fits. A field in none of them stands for itself. */
+/**
+ * Blocks that are removed as a whole; the longest match counts. A field in none of them is a block
+ * of its own.
+ */
 const BLOCKS: readonly (readonly string[])[] = [
   ['auth', 'connectors', '*'],
   ['auth', '*'],

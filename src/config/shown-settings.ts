@@ -4,7 +4,7 @@ import type { UISettingsConfig } from './sections/ui-settings.ts';
 
 type ShownUISettings = UISettingsConfig & { readonly platformVersion?: string };
 
-/** For everybody, before they sign in. `version`: only where it is no secret. */
+/** Settings for anonymous clients, before sign-in. `version`: only if it is public. */
 export function uiSettings(
   { uiSettings: look }: PlatformConfig,
   version: string | undefined,

@@ -5,7 +5,7 @@ export interface SignInMethod {
   /** Part of its URLs. */
   readonly id: string;
   readonly displayName: string;
-  /** What it speaks, for an icon: `oidc`, `saml`, `providerA` … */
+  /** Protocol or provider, for an icon: `oidc`, `saml`, `providerA` … */
   readonly type: string;
   readonly loginEndpoint: string;
   readonly logoutEndpoint: string;
@@ -51,7 +51,10 @@ export function signInInfo(auth: AuthConfig): SignInInfo {
   };
 }
 
-/** Settings that let whoever is in the middle, or anybody at all, say who signs in. */
+/**
+ * Providers without verification of certificate or signature: a man in the middle, or any client,
+ * could choose the user who signs in.
+ */
 export function uncheckedProviders(auth: AuthConfig): string[] {
   const homes: [string, Pick<AuthConfig, 'oidc' | 'saml' | 'providerE'>][] = [
     ['auth', auth],

@@ -1,12 +1,12 @@
 /**
  * Endpoint patches as a library: give it patches and an object, get the patched object and a report.
  *
- *     const program = compilePatches({ tenant, patches });   // once a tenant and change of patches
- *     const engine = new PatchEngine();                       // once a process
+ *     const program = compilePatches({ tenant, patches });   // once per tenant and change of patches
+ *     const engine = new PatchEngine();                       // once per process
  *     const { object, report } = await engine.apply(program, { object, direction: 'forward' });
  *
- * Expressions are JavaScript that somebody else wrote. They run in threads of their own, inside of
- * an interpreter that has no way out (docs/endpoint-patches.md); the caller's thread never waits.
+ * Expressions are untrusted JavaScript. They run in separate threads, in a sandboxed interpreter
+ * (docs/endpoint-patches.md); the caller's thread never waits.
  */
 import { availableParallelism } from 'node:os';
 import type { PatchProgram } from './program.ts';
@@ -59,7 +59,9 @@ export class PatchEngine {
   }
 }
 
-/** One for all: it is thrown for every object with an expression, and nobody sees its stack. */
+/**
+ * Shared by all objects with an expression. Its stack is never read, so one instance saves time.
+ */
 const NEEDS_SANDBOX = new Error('An expression has something to do');
 
 function needSandbox(): never {

@@ -1,7 +1,8 @@
-// biome-ignore-all lint/performance/noBarrelFile: other packages need one door, and it is no part of ours
+// biome-ignore-all lint/performance/noBarrelFile: other packages need one door, and this code does
+// not import it
 /**
- * The patch engine for other programs: `import … from 'gitplane/endpointsync'`. What is not named here may
- * change at any time.
+ * The patch engine for other programs: `import … from 'gitplane/endpoint-patches'`. Names that are
+ * not exported here may change at any time.
  */
 export type { FieldError, JsonObject, JsonValue } from '../apimachinery/index.ts';
 export { type EngineOptions, PatchEngine } from './engine.ts';

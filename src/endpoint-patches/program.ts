@@ -21,7 +21,7 @@ export interface CompiledPatch {
   readonly text: string;
   readonly path: Path;
   readonly mode: PatchRun['mode'];
-  /** What is evaluated in each direction, ready to be compiled by the sandbox. */
+  /** Expressions per direction, ready to be compiled by the sandbox. */
   readonly expressions: Readonly<Partial<Record<Direction, string>>>;
   readonly reference: CompiledReference | undefined;
 }

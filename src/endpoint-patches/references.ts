@@ -21,7 +21,7 @@ export interface CompiledReference {
 
 export interface ReferenceContext {
   readonly tenant: TenantCluster;
-  /** Where a reference without a namespace leads: the namespace of the object itself. */
+  /** Namespace of references that name none: that of the object itself. */
   readonly namespace: string;
   /** Tenant objects that may be referred to, for the way back. */
   readonly known: readonly KnownObject[];

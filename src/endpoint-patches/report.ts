@@ -1,6 +1,7 @@
 /**
- * What a run of patches tells: for each patch where it matched, what went in, what came out, or why
- * nothing happened. Plain data, the same in the API, on the command line and in previews.
+ * Report of a run of patches: for each patch its matches, the values before and after, or the
+ * reason why nothing happened. Plain data, the same in the API, on the command line and in
+ * previews.
  */
 import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
 
@@ -20,7 +21,7 @@ export interface PatchReport {
   readonly durationMs: number;
   /** Of the budget of the object: see `Limits.fuel`. The same in every run. */
   readonly fuel: number;
-  /** Why there is no object: that of the patch that failed, or of the run as a whole. */
+  /** Reason for a missing object: the failure of one patch, or of the whole run. */
   readonly failure?: PatchFailure;
 }
 
@@ -53,7 +54,7 @@ export interface PatchMatch {
   /** Both absent where the request asked for no values; `after` also where it was deleted. */
   readonly before?: JsonValue;
   readonly after?: JsonValue;
-  /** Why a matched value was left alone. */
+  /** Reason why a matched value was not changed. */
   readonly note?: string;
 }
 
@@ -62,7 +63,7 @@ export type FailureReason =
   | 'exception'
   /** It does not compile. */
   | 'syntax'
-  /** It gave what is no JSON, or what the object may not hold there. */
+  /** The expression returned a value that is not JSON, or that the object may not hold there. */
   | 'result'
   /** A limit was reached. */
   | 'fuel'

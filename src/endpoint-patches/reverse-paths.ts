@@ -1,7 +1,7 @@
 /**
- * Reverse expressions that would never run: labels and annotations flow back to the tenant, and
- * nothing else does. A file that has one is refused when it is written. It is no rule of validation:
- * files of before this rule stay in force.
+ * Reverse expressions that never run: only labels and annotations are synced back to the tenant. A
+ * push of a file that has one is refused. Validation does not include this rule, so that files from
+ * before the rule stay in force.
  */
 import { type FieldError, forbidden, isRecord, valueAt } from '../apimachinery/index.ts';
 import { parsePath } from './paths/parse.ts';

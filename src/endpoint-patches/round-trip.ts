@@ -1,6 +1,6 @@
 /**
- * Whether the way back undoes the way there. A pair that does not makes two clusters exchange
- * values for ever; nobody sees that in either expression alone.
+ * Check that the reverse patches undo the forward patches. Two clusters with a pair that does not
+ * would exchange values for ever, and neither expression alone shows that.
  */
 import { type JsonValue, jsonEqual, valueAt } from '../apimachinery/index.ts';
 import { sortedCopy } from './canonical.ts';
@@ -49,7 +49,7 @@ async function differencesOf(
 ): Promise<RoundTripDifference[]> {
   const object = sortedCopy(request.object);
   const there = await engine.apply(pair, { ...request, object, direction: 'forward' });
-  // What fails on the way there is told by the run itself.
+  // The run itself reports a failure of the forward direction.
   if (there.object === undefined) return [];
   const way = { ...request, object: there.object, direction: 'reverse' as const };
   const back = await engine.apply(pair, way);

@@ -25,7 +25,7 @@ import type {
 } from './report.ts';
 
 export interface ApplyRequest {
-  /** What is patched. It is not changed. */
+  /** Object to patch. It is not changed. */
   readonly object: JsonObject;
   readonly direction: Direction;
   /** For `context.virtualObject` and `context.hostObject`: both ends as they are now. */
@@ -33,7 +33,7 @@ export interface ApplyRequest {
   readonly hostObject?: JsonObject | null;
   /** Tenant objects that references may lead back to; only the way back asks for them. */
   readonly known?: readonly KnownObject[];
-  /** Whether the report has the values before and after. Default true. */
+  /** True if the report includes the values before and after. Default true. */
   readonly values?: boolean;
 }
 
@@ -211,7 +211,7 @@ function sortedOrNothing(value: JsonValue | undefined): JsonValue | undefined {
   return value === undefined || value === null ? undefined : sortedCopy(value);
 }
 
-/** What makes it the object that it is. */
+/** Fields that identify the object; patches cannot change them. */
 const IDENTITY = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
 
 function identityOf(object: JsonObject): readonly JsonValue[] {
@@ -223,7 +223,10 @@ function wholeObject(value: JsonValue | undefined): JsonObject {
   throw new EvaluationError('the whole object can only become an object', { reason: 'result' });
 }
 
-/** What most patches come to on most objects: made in one piece, since it is made so often. */
+/**
+ * Report of a patch without effect. It is the most frequent result, so one object literal creates
+ * it.
+ */
 function skipped(
   patch: CompiledPatch,
   reason: SkipReason,

@@ -28,7 +28,7 @@ export interface Patch {
   readonly expression?: string;
   readonly reverseExpression?: string;
   readonly reference?: ReferenceRule;
-  /** Has no fields of its own: that it is there is what counts. */
+  /** Has no fields of its own: its presence is the setting. */
   readonly labels?: JsonObject;
 }
 

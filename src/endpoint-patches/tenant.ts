@@ -1,4 +1,4 @@
-/** What patches know of the tenant cluster whose objects they change. Plain data. */
+/** The tenant cluster of a patched object, as patches see it. Plain data. */
 import { isRecord, type JsonObject, valueAt } from '../apimachinery/index.ts';
 import type { Patch, SyncedKindName } from './settings.ts';
 
@@ -16,7 +16,7 @@ export interface TenantCluster {
   readonly mappingsOnly?: boolean;
   /** Multi-namespace mode as it was before there were mappings: `vcluster-<hash>-<hash>`. */
   readonly hashedNamespaces?: boolean;
-  /** How references to kinds of Kubernetes are named: `v…`, or `name-x-namespace-x-tenant`. */
+  /** Name format of references to Kubernetes kinds: `v…`, or `name-x-namespace-x-tenant`. */
   readonly referenceNames: 'short' | 'concat';
 }
 
@@ -34,7 +34,7 @@ export interface SyncedTenant {
 
 /** `sync.toHost.namespaces`. */
 export const NAMESPACES_SETTING = ['sync', 'toHost', 'namespaces'] as const;
-/** What it was before. */
+/** Name of the setting in earlier versions. */
 export const HASHED_SETTING = ['experimental', 'multiNamespaceMode', 'enabled'] as const;
 
 /** The tenant of a vcluster.yaml in which `checkNamespacesSetting` found nothing wrong. */

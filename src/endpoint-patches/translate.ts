@@ -39,7 +39,7 @@ export interface ObjectType {
   readonly kind: string;
 }
 
-/** How a reference to an object of this type is named. */
+/** Name format of references to an object of this type. */
 export function nameForm({ apiVersion, kind }: ObjectType, tenant: TenantCluster): NameForm {
   const slash = apiVersion.indexOf('/');
   const type = `${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`;
@@ -70,7 +70,7 @@ function singleName(
   return hostName(name, namespace, tenant.name);
 }
 
-/** Whether the objects of a tenant namespace have a place on the control-plane cluster at all. */
+/** True if objects of a tenant namespace are placed on the control-plane cluster. */
 export function hasPlace(namespace: string, tenant: TenantCluster): boolean {
   if (tenant.mode === 'single' || tenant.mappingsOnly !== true) return true;
   return byMapping(namespace, tenant) !== undefined;
@@ -105,7 +105,7 @@ export function withTenantName(pattern: string, { name }: Pick<TenantCluster, 'n
   return pattern.replaceAll(/\$\{name\}/g, () => name);
 }
 
-/** What `*` of the pattern stands for; empty where the pattern has none. Undefined: no match. */
+/** Text that `*` of the pattern matches; empty for a pattern without `*`. Undefined: no match. */
 function carriedText(namespace: string, pattern: string): string | undefined {
   const star = pattern.indexOf('*');
   if (star < 0) return namespace === pattern ? '' : undefined;

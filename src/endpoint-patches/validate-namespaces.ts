@@ -1,6 +1,7 @@
 /**
- * What is wrong with `sync.toHost.namespaces` of a vcluster.yaml, as far as Endpoints are placed by
- * it. The rules are those of the product: what it refuses to start with is refused at the push.
+ * Problems of `sync.toHost.namespaces` of a vcluster.yaml, as far as it decides the place of
+ * Endpoints. The rules are those of the product: a push is refused if the product would refuse to
+ * start with the file.
  */
 import {
   dnsLabelProblems,
@@ -23,7 +24,7 @@ const MOST_MAPPINGS = 1000;
 export interface NamespacesOf {
   /** Of the tenant cluster. */
   readonly name: string;
-  /** Where objects of namespaces without a mapping go. */
+  /** Namespace for objects of namespaces without a mapping. */
   readonly namespace: string;
 }
 
@@ -67,7 +68,7 @@ function partProblem(part: string, what: string, of: NamespacesOf): string | und
   if (name.length > LONGEST_PREFIX) {
     return `${what} has more than ${LONGEST_PREFIX} characters before *`;
   }
-  // Anything may follow, so an end that a whole name could not have is no mistake.
+  // The `*` may match more characters, so an end that is invalid for a whole name is allowed.
   const [problem] = name === '' ? [] : dnsLabelProblems(`${name}x`);
   return problem;
 }

@@ -22,7 +22,7 @@ import { readEndpointsSetting, SYNC_SETTINGS } from './settings.ts';
 
 type Rule = (value: unknown, at: FieldPath) => FieldError[];
 
-/** A list that somebody writes has fewer; each is looked at for every object. */
+/** Limit of patches per list. Real lists are shorter, and each patch runs for every object. */
 const MOST_PATCHES = 256;
 
 const REFERENCE_FIELDS: Readonly<Record<string, Rule>> = {

@@ -17,7 +17,8 @@ import { fieldShape, isAtomic, itemElements, itemShape, type Shape } from './sha
 const UNMANAGED = new Set(UNMANAGED_META);
 
 /**
- * `object` without its status; `blank` is what every object has, and nobody owns. Empty where no field is left.
+ * Fields of `object` without its status. `blank` has the fields that every object has; they have no
+ * owner. Empty if no field is left.
  */
 export function fieldsText(shape: Shape, object: JsonObject, blank: JsonObject): string {
   const parts: Part[] = [];

@@ -20,7 +20,10 @@ class OrderedMerge {
   readonly #applied: readonly PathElement[];
   readonly #isApplied: ReadonlySet<PathElement>;
   readonly #taken = new Set<PathElement>();
-  /** What both have and nobody took yet; the first is the next one whose place is that of `live`. */
+  /**
+   * Items of both lists that the merge has not taken yet; the first is the next one in the order of
+   * `live`.
+   */
   readonly #shared: PathElement[];
   #nextLive = 0;
   #nextApplied = 0;

@@ -44,8 +44,8 @@ export class DuplicateItemError extends Error {
 }
 
 /**
- * The steps to the items of a list that is not atomic, in order. Never fails: what is there already
- * may hold an item twice, and then both are one to whoever owns them.
+ * Path elements of the items of a list that is not atomic, in order. Never fails: a stored list may
+ * hold an item twice, and then both count as one item with the same owners.
  */
 export function itemElements(shape: Shape, list: readonly JsonValue[]): PathElement[] {
   const isSet = shape?.['x-kubernetes-list-type'] === 'set';

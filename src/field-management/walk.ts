@@ -222,8 +222,8 @@ export function withoutFields(shape: Shape, value: JsonValue, fields: FieldSet):
 }
 
 /**
- * The set with the declared fields on the way to its paths as paths of their own: who owns all of a
- * declared map owns the map as well, though nobody says so.
+ * The set, with the declared maps above its paths as paths of their own: the owner of all fields of
+ * a declared map owns the map as well, though no manager entry lists it.
  */
 export function withDeclared(shape: Shape, set: FieldSet): FieldSet {
   const result = new FieldSet();

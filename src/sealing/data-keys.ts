@@ -43,7 +43,7 @@ export function parseIdentities(text: string): string[] {
     // The message does not repeat the line: it may be a key with a typing error.
     if (!IDENTITY.test(line)) {
       throw new SealingError(
-        `line ${i + 1} is no age identity; one begins with AGE-SECRET-KEY-1 (SSH keys and plugins are not supported)`,
+        `line ${i + 1} is not an age identity; one begins with AGE-SECRET-KEY-1 (SSH keys and plugins are not supported)`,
       );
     }
     return [line];
@@ -237,7 +237,7 @@ async function makeOpener(identities: readonly string[]): Promise<Opener> {
       decrypter.addIdentity(identity);
       recipients.push(await identityToRecipient(identity));
     } catch (cause) {
-      throw new SealingError('a key file holds what is no age identity; restore the file', {
+      throw new SealingError('a key file holds what is not an age identity; restore the file', {
         cause,
       });
     }

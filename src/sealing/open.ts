@@ -217,6 +217,6 @@ class Opener {
 }
 
 const IN_CLEAR =
-  'must be sealed, as the rule of this file has it, and is in the clear; run "gitplane seal" on the file';
+  'must be encrypted: the "sops" block of this file selects this value; run "gitplane seal" on the file';
 const MISMATCH =
   'the MAC does not fit the values: one was added, removed or moved without the key; edit sealed files with "gitplane edit" or sops';

@@ -1,4 +1,4 @@
-/** The built package, as a program of somebody else finds it by its name. */
+/** The built package, imported by another program by its name. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 
 const PROGRAM = `
-import { checkEndpointsSetting, compilePatches, describeFailure, PatchEngine, readEndpointsSetting, roundTrip } from 'gitplane/endpointsync';
+import { checkEndpointsSetting, compilePatches, describeFailure, PatchEngine, readEndpointsSetting, roundTrip } from 'gitplane/endpoint-patches';
 
 const config = { sync: { toHost: { endpoints: { patches: [
   { path: 'subsets[*].addresses[*].hostname', expression: 'value + "-" + context.vcluster.name', reverseExpression: 'value' },
@@ -56,7 +56,7 @@ test('is imported by its name and does what it does here', async () => {
 
 test('has types, which hold in the strictest of programs', async () => {
   writeFileSync(join(folder, 'program.mts'), PROGRAM);
-  const wrong = `import { PatchEngine } from 'gitplane/endpointsync';\nnew PatchEngine({ threads: 'two' });\n`;
+  const wrong = `import { PatchEngine } from 'gitplane/endpoint-patches';\nnew PatchEngine({ threads: 'two' });\n`;
   writeFileSync(join(folder, 'wrong.mts'), wrong);
   const compilerOptions = {
     ...{ module: 'nodenext', target: 'es2023', strict: true, noEmit: true, skipLibCheck: false },

@@ -474,7 +474,7 @@ describe('in a repository that seals', () => {
       const text = await sealed(manifest({ password: CLEAR }), ours.recipient);
       const lines = await pushed({ [PATH]: text.replace('  data:\n', '  data:\n    x: aGk=\n') });
 
-      expect(lines[0]).toMatch(/spec\.data\.x: must be sealed/);
+      expect(lines[0]).toMatch(/spec\.data\.x: must be encrypted/);
     });
   });
 

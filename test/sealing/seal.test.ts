@@ -154,17 +154,17 @@ describe('what was tampered with is told, without any value', () => {
     [
       'a value that was changed',
       (t) => t.replace(/(user: ENC\[AES256_GCM,data:)./, '$1_'),
-      /spec\.data\.user: must be sealed/,
+      /spec\.data\.user: must be encrypted/,
     ],
     [
       'a clear value',
       (t) => t.replace(userLine, '\n    user: aHVudGVyMg=='),
-      /spec\.data\.user: must be sealed/,
+      /spec\.data\.user: must be encrypted/,
     ],
     [
       'a key that was added',
       (t) => t.replace('    user:', '    new: YQ==\n    user:'),
-      /spec\.data\.new: must be sealed/,
+      /spec\.data\.new: must be encrypted/,
     ],
     ['another time', (t) => t.replace('03:04:05', '03:04:06'), /sops\.mac: the MAC does not open/],
     ['no MAC', (t) => t.replace(/\n {2}mac: .*/, ''), /sops: has no mac/],

@@ -124,7 +124,7 @@ describe('key files', () => {
   test('with anything else are refused, and the line is not repeated', () => {
     const text = `# key\n${KEY.toLowerCase()}\n`;
 
-    expect(() => parseIdentities(text)).toThrow(/^line 2 is no age identity/);
+    expect(() => parseIdentities(text)).toThrow(/^line 2 is not an age identity/);
     expect(() => parseIdentities(text)).not.toThrow(/qqq/);
   });
 });

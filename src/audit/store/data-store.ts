@@ -14,9 +14,9 @@ export interface DataStoreOptions {
   readonly endpoint: string;
   /** Relative paths are in here. */
   readonly directory: string;
-  /** How long events are kept; 0: for ever. */
+  /** Retention of events; 0: for ever. */
   readonly keptMs: number;
-  /** Something failed that nobody waits for. */
+  /** Reports a failure of a background operation. */
   refused(error: unknown): void;
 }
 
@@ -67,7 +67,10 @@ export class DataStore implements AuditTarget {
     await this.#channel.terminate();
   }
 
-  /** Rejects in bounded time. After a lost thread nobody knows whether events were written: written twice, they count once. */
+  /**
+   * Rejects in bounded time. After the thread is lost it is unknown if events were written: an
+   * event that is written twice counts once.
+   */
   async #ask(request: ThreadRequest, transfer: ArrayBuffer[] = []): Promise<unknown> {
     const deadlineMs = ANSWER_WITHIN_MS;
     const { result, failure } = await this.#channel.ask(request, { transfer, deadlineMs });
@@ -80,7 +83,7 @@ export class DataStore implements AuditTarget {
     return startWorker(new URL('./store-thread.ts', import.meta.url), {
       workerData: this.#setup(),
       name: 'audit-store',
-      // Where to connect is in the endpoint, and nowhere else.
+      // The endpoint alone says where to connect; PG* variables of the environment do not count.
       env: {},
       argv: [],
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },

@@ -2,7 +2,7 @@
 import { isRecord } from '../../apimachinery/index.ts';
 import type { EventRow } from './event-store.ts';
 
-/** Who told of an event that was not made here. */
+/** Annotation with the sender of a relayed event. */
 export const SOURCE_ANNOTATION = 'gitplane.dev/sent-by-agent';
 
 const REVISION_ANNOTATION = 'gitplane.dev/revision';
@@ -17,7 +17,8 @@ export function eventRows(lines: string): { readonly rows: EventRow[]; readonly 
 function rowOf(line: string): EventRow | undefined {
   const event = parsed(line);
   if (!isRecord(event)) return undefined;
-  // The clock of whoever sent it may be ahead, and what is to come is never old enough to go.
+  // The sender's clock may be ahead, and an event in the future would never be old enough to be
+  // removed.
   const time = Math.min(Date.parse(textOf(event['stageTimestamp'])), Date.now());
   const auditId = textOf(event['auditID']);
   if (Number.isNaN(time) || auditId === '') return undefined;

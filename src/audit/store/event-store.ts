@@ -1,10 +1,10 @@
-/** What a data store of audit events does; the thread that it lives in knows nothing more of it. */
+/** Interface of a data store of audit events; its thread uses nothing else. */
 
 /** An event with what can be asked for. */
 export interface EventRow {
   readonly auditId: string;
   readonly stage: string;
-  /** Who told of it; empty: the platform itself. */
+  /** Sender of the event; empty: the platform itself. */
   readonly source: string;
   /** In milliseconds. */
   readonly time: number;
@@ -43,9 +43,12 @@ export interface EventQuery {
 export interface EventStore {
   /** Makes the tables or brings them up to date. */
   open(): Promise<void>;
-  /** All or none; those that are there already are passed over. Tells how many it can never take. */
+  /**
+   * Writes all events or none; events that exist already are skipped. Returns the number of events
+   * that it can never accept.
+   */
   insert(rows: readonly EventRow[]): Promise<number>;
-  /** Removes some of the events before a time, in milliseconds; tells how many. */
+  /** Removes some of the events before a time, in milliseconds; returns their number. */
   remove(before: number, most: number): Promise<number>;
   /** JSON texts, newest first. */
   find(query: EventQuery): Promise<string[]>;

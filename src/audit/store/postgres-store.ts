@@ -39,7 +39,7 @@ create table gitplane_audit_schema (version integer not null);
 insert into gitplane_audit_schema values (${SCHEMA_VERSION});
 `;
 
-/** One at a time makes tables: any number that nobody else uses. */
+/** Advisory lock for the creation of tables: any number that no other program uses. */
 const SCHEMA_LOCK = 0x67697470;
 
 const TYPES: Partial<Record<(typeof COLUMNS)[number], string>> = {

@@ -1,7 +1,7 @@
 /**
- * Who writes to an SQLite file. The library tells others by a folder beside the file, which stays
- * when its process is killed; and it has no locks that the system takes back. So whoever writes says
- * so in a file of its own, again and again, and what was not said for a while no longer counts.
+ * Ownership of an SQLite file. The library locks with a folder beside the file, which stays when
+ * its process is killed, and has no locks that the operating system releases. So the owner renews a
+ * lock file of its own, and a lock that was not renewed for a while is stale.
  */
 import {
   closeSync,
@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 
-const SAY_EVERY_MS = 5000;
-const COUNTS_FOR_MS = 30_000;
+const RENEW_EVERY_MS = 5000;
+const STALE_AFTER_MS = 30_000;
 
 export class SqliteOwner {
   readonly #path: string;
@@ -43,7 +43,7 @@ export class SqliteOwner {
     }
     // The lock of a process that was killed.
     remove(() => rmdirSync(`${this.#path}.lock`));
-    this.#timer = setInterval(() => this.#say(), SAY_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#renew(), RENEW_EVERY_MS).unref();
   }
 
   release(): void {
@@ -65,23 +65,26 @@ export class SqliteOwner {
     }
   }
 
-  /** Words for who it is; undefined: nobody any more. */
+  /** Description of the other owner; undefined: there is none any more. */
   #other(): string | undefined {
     const [host = '', pid = '', start = ''] = readFileSync(this.#file, 'utf8').split(' ');
     if (host === hostname() && start !== '') {
       return startOf(Number(pid)) === start ? `process ${pid}` : undefined;
     }
     const age = Date.now() - statSync(this.#file).mtimeMs;
-    return age < COUNTS_FOR_MS ? `process ${pid} of ${host}` : undefined;
+    return age < STALE_AFTER_MS ? `process ${pid} of ${host}` : undefined;
   }
 
-  #say(): void {
+  #renew(): void {
     const now = new Date();
     remove(() => utimesSync(this.#file, now, now));
   }
 }
 
-/** When a process began, in a number of the system; undefined: there is none, or nobody says. */
+/**
+ * Start time of a process, as the system numbers it; undefined: there is no such process, or the
+ * system does not report it.
+ */
 function startOf(pid: number): string | undefined {
   try {
     const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
@@ -91,7 +94,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** What is not there need not be removed. */
+/** Ignores a file that does not exist. */
 function remove(step: () => void): void {
   try {
     step();

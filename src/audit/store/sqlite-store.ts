@@ -76,7 +76,7 @@ export class SqliteStore implements EventStore {
   async remove(before: number, most: number): Promise<number> {
     const { database } = await this.#ready();
     const { changes } = database.run(REMOVE, [before, most]);
-    // What became free goes back to the file system.
+    // Returns free pages to the file system.
     if (changes > 0) database.exec('pragma incremental_vacuum');
     return changes;
   }
@@ -109,7 +109,8 @@ export class SqliteStore implements EventStore {
   async #ready(): Promise<Opened> {
     if (this.#opened !== undefined) return this.#opened;
     this.#owner.acquire();
-    // Made by us where it is not there, and not through a link: nobody else may read it.
+    // Creates a missing file with private permissions, and does not follow a link: no other user
+    // may read it.
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
     closeSync(openSync(this.#path, flags, 0o600));
     chmodSync(this.#path, 0o600);

@@ -15,7 +15,7 @@ const { endpoint, keptMs } = workerData as ThreadSetup;
 const store: EventStore =
   endpoint.kind === 'sqlite' ? new SqliteStore(endpoint.path) : new PostgresStore(endpoint.url);
 
-/** Removals are short, so that nobody waits for one for long. */
+/** Rows per removal. Small removals keep other requests from waiting. */
 const REMOVED_AT_ONCE = 2000;
 const LEAST_MS = 60_000;
 const MOST_MS = 3_600_000;
@@ -74,7 +74,7 @@ function removeOld(): void {
   again(0);
 }
 
-/** What libraries and servers say may repeat what they were given. */
+/** Messages of libraries and servers may contain the endpoint with its credentials. */
 function failureOf(error: unknown, of: DataStoreEndpoint): ThreadFailure {
   const { message, code } = error as { message?: unknown; code?: unknown };
   const text = typeof message === 'string' && message !== '' ? message : String(code ?? error);

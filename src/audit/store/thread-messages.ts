@@ -1,4 +1,4 @@
-/** What the daemon and the thread of its data store say to each other. */
+/** Messages between the daemon and the thread of its data store. */
 import type { DataStoreEndpoint } from '../../kinds/index.ts';
 import type { EventQuery } from './event-store.ts';
 

@@ -12,7 +12,7 @@ export interface AuditConfig {
   readonly disableAgentSyncBack?: boolean;
   /** Prepared policy, from 1 (little) to 4 (bodies of requests and answers); 0 is none. Not together with `policy`. */
   readonly level?: number;
-  /** What is logged. Without a policy nothing is. */
+  /** Selection of the logged requests. Without a policy nothing is logged. */
   readonly policy?: {
     /** The first rule that matches a request decides. A request that none matches is not logged. */
     readonly rules?: readonly AuditRule[];
@@ -24,7 +24,7 @@ export interface AuditConfig {
       | 'Panic'
     )[];
   };
-  /** Where events are stored, credentials included. `$NAME` takes it from the environment. */
+  /** Address of the event database, credentials included. `$NAME` takes it from the environment. */
   readonly dataStoreEndpoint?: string;
   /** Hours that events are kept in the data store. */
   readonly dataStoreTTL?: number;
@@ -42,7 +42,7 @@ export interface AuditConfig {
 
 /** Which requests are logged, and how much of them. */
 export interface AuditRule {
-  /** How much is logged. */
+  /** Level of detail. */
   readonly level: 'None' | 'Metadata' | 'Request' | 'RequestResponse';
   /** User names. Empty means everyone. */
   readonly users?: readonly string[];
@@ -63,7 +63,7 @@ export interface AuditRule {
     | 'ResponseComplete'
     | 'Panic'
   )[];
-  /** Where requests go. Empty means everywhere. */
+  /** Targets of requests. Empty means all. */
   readonly requestTargets?: readonly (
     | 'Management'
     | 'Cluster'

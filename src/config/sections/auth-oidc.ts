@@ -10,9 +10,9 @@ export interface OIDCConfig {
   readonly clientId?: string;
   /** Client secret that belongs to the client id. `$NAME` takes it from the environment. */
   readonly clientSecret?: string;
-  /** Where the provider sends people back to: `https://<platform host>/auth/oidc/callback`. */
+  /** Address that the provider redirects to after login: `https://<platform host>/auth/oidc/callback`. */
   readonly redirectURI?: string;
-  /** Where the provider sends people after they logged out. */
+  /** Address that the provider redirects to after logout. */
   readonly postLogoutRedirectURI?: string;
   /** Path of a PEM file with the root certificate of the provider. */
   readonly caFile?: string;

@@ -8,7 +8,7 @@ export interface ProviderAConfig {
   readonly clientId?: string;
   /** Client secret that belongs to the client id. `$NAME` takes it from the environment. */
   readonly clientSecret?: string;
-  /** Where the provider sends people back to: `https://<platform host>/auth/providerA/callback`. */
+  /** Address that the provider redirects to after login: `https://<platform host>/auth/providerA/callback`. */
   readonly redirectURI?: string;
   /** Organizations to ask for groups, which are then named `organization:team`. If set, people must be members of at least one. Absent: everybody gets in, without groups. */
   readonly orgs?: readonly {

@@ -8,10 +8,10 @@ export interface ProviderBConfig {
   readonly clientId?: string;
   /** Client secret that belongs to the client id. `$NAME` takes it from the environment. */
   readonly clientSecret?: string;
-  /** Where the provider sends people back to: `https://<platform host>/auth/providerB/callback`. */
+  /** Address that the provider redirects to after login: `https://<platform host>/auth/providerB/callback`. */
   readonly redirectURI?: string;
   /** Address of a self-hosted edition. Absent: the public one. */
   readonly baseURL?: string;
-  /** Full paths of groups. Only these are kept, and whoever is in none of them does not get in. Absent: everybody gets in, with all groups. */
+  /** Full paths of groups. Only these are kept, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
   readonly groups?: readonly string[];
 }

@@ -8,7 +8,7 @@ export interface ProviderCConfig {
   readonly clientId?: string;
   /** Client secret that belongs to the client id. `$NAME` takes it from the environment. */
   readonly clientSecret?: string;
-  /** Where the provider sends people back to: `https://<platform host>/auth/providerC/callback`. */
+  /** Address that the provider redirects to after login: `https://<platform host>/auth/providerC/callback`. */
   readonly redirectURI?: string;
   /** Scopes to ask for. */
   readonly scopes: readonly string[];

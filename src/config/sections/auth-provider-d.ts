@@ -8,7 +8,7 @@ export interface ProviderDConfig {
   readonly clientId?: string;
   /** Client secret that belongs to the client id. `$NAME` takes it from the environment. */
   readonly clientSecret?: string;
-  /** Where the provider sends people back to: `https://<platform host>/auth/providerD/callback`. */
+  /** Address that the provider redirects to after login: `https://<platform host>/auth/providerD/callback`. */
   readonly redirectURI?: string;
   /** Which accounts get in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
   readonly tenant: string;

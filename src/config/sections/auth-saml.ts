@@ -4,9 +4,9 @@
  */
 /** A SAML 2.0 identity provider. */
 export interface SAMLConfig {
-  /** Where responses arrive: `https://<platform host>/auth/saml/callback`. The Destination of a response must be exactly this. */
+  /** Address that receives responses: `https://<platform host>/auth/saml/callback`. The Destination of a response must be exactly this. */
   readonly redirectURI?: string;
-  /** Where login requests are posted to. */
+  /** Address that login requests are posted to. */
   readonly ssoURL?: string;
   /** Signing certificates of the provider, as base64 of PEM: several while it changes them. Exactly one of `caData`, `ca` and `insecureSkipSignatureValidation`. */
   readonly caData?: string;

@@ -9,7 +9,7 @@ import type { ProviderCConfig } from './auth-provider-c.ts';
 import type { ProviderDConfig } from './auth-provider-d.ts';
 import type { SAMLConfig } from './auth-saml.ts';
 
-/** How people sign in. */
+/** Sign-in of users. */
 export interface AuthConfig {
   /** An OpenID Connect provider. */
   readonly oidc?: OIDCConfig;
@@ -58,7 +58,7 @@ export interface AuthConfig {
   }[];
   /** If true a login does not make teams for groups that have none. */
   readonly disableTeamCreation: boolean;
-  /** If true a login does not make users: whoever has no user object does not get in. */
+  /** If true a login does not create users: users without a user object cannot sign in. */
   readonly disableUserCreation: boolean;
   /** Longest life of any access key, in seconds. 0 or absent: no limit. */
   readonly accessKeyMaxTTLSeconds?: number;

@@ -6,7 +6,7 @@
 export interface CloudConfig {
   /** Channel that decides which versions apply. */
   readonly releaseChannel?: string;
-  /** When the repository is maintained: packed anew, once in each window. In place of `--maintenance-schedule`. */
+  /** Window for maintenance of the repository: it is repacked once in each window. In place of `--maintenance-schedule`. */
   readonly maintenanceWindow?: {
     /** Day of the week. Absent: every day. */
     readonly dayOfWeek?:

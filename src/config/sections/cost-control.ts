@@ -8,12 +8,12 @@ import type { ComputeResourcesConfig } from './compute-resources.ts';
 export interface CostControlConfig {
   /** If true the dashboard is shown and its metrics are collected. */
   readonly enabled?: boolean;
-  /** What runs once for the platform. */
+  /** Components that run once for the platform. */
   readonly global?: {
     /** Collects the metrics of all connected clusters. */
     readonly metrics?: CostControlMetrics;
   };
-  /** What runs in each connected cluster; a cluster may override it. */
+  /** Components that run in each connected cluster; a cluster may override it. */
   readonly cluster?: {
     /** Collects the metrics of the cluster. */
     readonly metrics?: CostControlMetrics;
@@ -59,7 +59,7 @@ export interface CostControlMetrics {
   readonly replicas?: number;
   /** Compute resources of a container. */
   readonly resources?: ComputeResourcesConfig;
-  /** How long metrics are kept, as in `30d` or `1y`. */
+  /** Retention of metrics, as in `30d` or `1y`. */
   readonly retention: string;
   /** The volume that holds the metrics. */
   readonly storage?: {

@@ -111,7 +111,7 @@ export interface SecretStoreConfig {
   };
   /** Decision on a secret whose store was restored from an older copy. Absent: `Hold`, which leaves it to a person, `PreferGit` pushes what git has, `PreferStore` takes the older values. The annotation `gitplane.dev/secret-store-store-older` of a secret wins. */
   readonly onStoreOlder?: 'Hold' | 'PreferGit' | 'PreferStore';
-  /** How often the store is read, as in `30s` or `1m`. */
+  /** Interval between reads of the store, as in `30s` or `1m`. */
   readonly syncInterval: string;
   /** Whole paths of the store whose secrets become objects of a namespace, tied to the store. */
   readonly pulls?: readonly {

@@ -26,16 +26,16 @@ export interface UISettingsConfig {
   readonly customJavaScript?: readonly string[];
   /** Further buttons of the navigation bar. */
   readonly navBarButtons?: readonly {
-    /** Where the button is. */
+    /** Position of the button. */
     readonly position: 'TopStart' | 'TopEnd' | 'BottomStart' | 'BottomEnd';
     /** Text on the button. */
     readonly text?: string;
-    /** Where the button leads. */
+    /** Target of the button. */
     readonly link?: string;
     /** URL of an icon. */
     readonly icon?: string;
   }[];
-  /** What the user interface may load from elsewhere. */
+  /** External addresses that the user interface may load. */
   readonly externalURLs?: {
     /** If true requests of the user interface to other hosts are blocked. */
     readonly block?: boolean;

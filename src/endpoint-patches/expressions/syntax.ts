@@ -1,7 +1,7 @@
 /**
- * Whether a text is one JavaScript expression, judged without running it: V8's parser, at hand
- * without preparation and linear in the text, is asked on the way in; the sandbox compiles the text
- * again before it runs.
+ * Syntax check of a text as one JavaScript expression, without running it. V8's parser does it on
+ * each push: it needs no preparation and takes linear time. The sandbox compiles the text again
+ * before it runs.
  */
 import { Script } from 'node:vm';
 
@@ -15,7 +15,9 @@ export interface ExpressionProblem {
 /** An expression is looked at whole, on every push: more than this is a program. */
 export const LONGEST_EXPRESSION = 32_768;
 
-/** What an expression is the body of. The lines of the expression begin on line 2. */
+/**
+ * Head of the function whose body is the expression. The lines of the expression begin on line 2.
+ */
 export const HEAD = '(value, valueExists, context) => (\n';
 export const TAIL = '\n)';
 

@@ -10,7 +10,7 @@ function segmentText(step: string | number): string {
   if (typeof step === 'number') return String(step);
   const special = /[.[\]"]|^'|^\*$|^\s|\s$/.test(step);
   if (!special) return step;
-  // There is no escape: a key with both quotes cannot be written, only shown.
+  // Paths have no escape: a key with both quotes can be shown, but not parsed again.
   const quote = step.includes('"') ? "'" : '"';
   return `${quote}${step}${quote}`;
 }

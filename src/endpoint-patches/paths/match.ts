@@ -1,4 +1,4 @@
-/** Where a path leads in a value. A step that leads nowhere is a miss, never an error. */
+/** Matches of a path in a value. A step without a match is a miss, never an error. */
 import { isRecord } from '../../apimachinery/index.ts';
 import type { Path, Place } from './path.ts';
 

@@ -15,7 +15,7 @@ class Parser {
   readonly #text: string;
   readonly #segments: Segment[] = [];
   #segment = '';
-  /** A segment that had quotes is no wildcard, and not empty between dots. */
+  /** A quoted segment is not a wildcard, and may be empty between dots. */
   #quoted = false;
   #bracketAt: number | undefined;
 

@@ -1,4 +1,4 @@
-/** What a path of a patch is: steps from the root of an object, some of which may be wildcards. */
+/** A path of a patch: steps from the root of an object, some of which may be wildcards. */
 
 /** One step: a map key or list index as text, or every element. */
 export type Segment = { readonly key: string } | { readonly wildcard: true };
@@ -6,10 +6,10 @@ export type Segment = { readonly key: string } | { readonly wildcard: true };
 /** No segments: the whole object. */
 export type Path = readonly Segment[];
 
-/** Where a path matched: map keys are texts, list indexes are numbers. */
+/** The place of a match: map keys are strings, list indexes are numbers. */
 export type Place = readonly (string | number)[];
 
-/** What is wrong with a path. `offset` counts UTF-16 units from its start, from 0. */
+/** A syntax error of a path. `offset` counts UTF-16 units from its start, from 0. */
 export class PathSyntaxError extends Error {
   readonly offset: number;
 

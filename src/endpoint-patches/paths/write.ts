@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 import type { Place } from './path.ts';
 
-/** What becomes of one place. Undefined: the map key is deleted, the list element removed. */
+/** The new value of one place. Undefined deletes the map key or removes the list element. */
 export interface Replacement {
   readonly place: Place;
   readonly value: JsonValue | undefined;

@@ -17,7 +17,7 @@ import { engineTexts } from './engine-text.ts';
 const variant = releaseSync as unknown as QuickJSSyncVariant;
 
 const PAGE_BYTES = 65_536;
-/** What the build declares: 5 MiB of stack and what its allocator starts with. */
+/** Pages that the build declares: 5 MiB of stack and the initial size of its allocator. */
 const FIRST_PAGES = 256;
 
 export interface EngineInstance {

@@ -1,10 +1,10 @@
 /**
- * Texts on their way into the memory of the engine and out of it. The build of the engine goes from
- * character to character, which takes as long as a small expression itself; Node has the same in one
- * piece.
+ * Fast copies of texts into and out of the memory of the engine. The build of the engine copies
+ * character by character, which takes as long as a small expression itself; Node copies a text in
+ * one call.
  */
 
-/** What the engine's module has for it. Addresses are bytes from the start of its memory. */
+/** String functions of the engine's module. Addresses are bytes from the start of its memory. */
 export interface EngineTexts {
   lengthBytesUTF8(text: string): number;
   stringToUTF8(text: string, at: number, bytes: number): void;

@@ -1,16 +1,16 @@
-/** What errors of the engine say, in words and places that the writer of an expression knows. */
+/** Errors of the engine, translated to words and places that the author of an expression knows. */
 import { EvaluationError } from '../evaluator.ts';
 import type { FailureReason, PatchFailure } from '../report.ts';
 
 /**
- * Whether an expression may look at `context`: nothing but its name, an escape in a name and a
- * direct eval can reach it. Others are spared the making of one.
+ * True if an expression may read `context`. Only its name, an escape in a name and a direct eval
+ * can reach it. For other expressions the sandbox creates no `context`.
  */
 export function mentionsContext(body: string): boolean {
   return /context|\\u|eval/.test(body);
 }
 
-/** What the engine says when a limit is reached, and what it means. */
+/** Messages of the engine at a limit, with their reason and their meaning. */
 const LIMITS: readonly (readonly [RegExp, FailureReason, string])[] = [
   [/: out of memory$/, 'memory', 'the expression needs more memory than it may use'],
   [
@@ -21,11 +21,11 @@ const LIMITS: readonly (readonly [RegExp, FailureReason, string])[] = [
 ];
 const NO_RESULT = /which is no JSON$|^TypeError: (the result is a promise|circular reference)/;
 
-/** An error as the engine tells of it. */
+/** An error as the engine reports it. */
 export interface GuestError {
   readonly message: string;
   readonly stack: string;
-  /** What threw. */
+  /** The script that threw. */
   readonly file: string;
   readonly body: string;
   /** The place whose value was being evaluated. */

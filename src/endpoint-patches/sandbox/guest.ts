@@ -6,7 +6,7 @@
  * no use of lists or maps of its own; the memory is put back after each evaluation besides.
  */
 
-/** What `PRELUDE` is given, in this order. Each takes and gives a text as JSON. */
+/** Host functions that `PRELUDE` takes, in this order. Each takes and returns a text as JSON. */
 export const HOST_FUNCTIONS = ['atob', 'btoa', 'virtualToHostDNS'] as const;
 
 export type HostFunctionName = (typeof HOST_FUNCTIONS)[number];

@@ -1,4 +1,4 @@
-/** What an expression may use. Every limit ends in a failure of its own object, and of no other. */
+/** Limits of an expression. Reaching one fails only the object that was being patched. */
 export interface Limits {
   /**
    * Steps of the interpreter for all expressions on one object, in units of ten thousand. Counted,
@@ -6,8 +6,9 @@ export interface Limits {
    */
   readonly fuel: number;
   /**
-   * Time for one object in milliseconds, of the clock and of the processor. For what the
-   * interpreter does not count, such as searching a giant text: the thread is ended then.
+   * Time limit for one object in milliseconds, of wall clock and processor time. It covers work
+   * that the interpreter does not count, such as a search in a huge text: the thread is terminated
+   * then.
    */
   readonly timeMs: number;
   /** Bytes that values of the expressions of one tenant may take while one of them runs. */

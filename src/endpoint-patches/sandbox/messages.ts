@@ -1,10 +1,13 @@
-/** What the daemon and a sandbox thread tell each other. Objects travel as JSON: it is cheaper. */
+/**
+ * Messages between the daemon and a sandbox thread. Objects travel as JSON: that is cheaper than a
+ * structured clone.
+ */
 import type { PatchedTenant } from '../tenant.ts';
 import type { Limits } from './limits.ts';
 
 export const NO_PATCH = -1;
 
-/** What a thread is started with. */
+/** Data that a thread is started with. */
 export interface ThreadData {
   readonly limits: Limits;
   /**
@@ -16,7 +19,7 @@ export interface ThreadData {
 
 export type ToThread =
   | { readonly type: 'program'; readonly id: string; readonly source: PatchedTenant }
-  /** A tenant that has not been asked about for long makes room for others. */
+  /** Evicts the program of a tenant that was not used for long. */
   | { readonly type: 'forget'; readonly id: string }
   | { readonly type: 'apply'; readonly jobs: readonly ThreadJob[] };
 

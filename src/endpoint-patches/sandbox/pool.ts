@@ -1,7 +1,7 @@
 /**
- * Sandbox threads and the jobs that wait for them. A thread that stands still is ended and another
- * takes its place; the job that it was at fails, those behind it are given to others. Tenants that
- * made a thread stand still have a thread of their own from then on, so that nobody waits for them.
+ * Sandbox threads and the queue of their jobs. The pool terminates a thread that hangs, and starts
+ * another. The job that hung fails; the jobs behind it go to other threads. A tenant that hung a
+ * thread has a thread of its own from then on, so that other tenants do not wait for it.
  */
 import type { Worker } from 'node:worker_threads';
 import type { PatchProgram } from '../program.ts';
@@ -21,7 +21,7 @@ export interface Job {
 export interface PoolStats {
   /** Threads that were started, those that took the place of others included. */
   started: number;
-  /** Threads that were ended because they stood still, or ended by themselves. */
+  /** Threads that were terminated because they hung, or that exited by themselves. */
   replaced: number;
 }
 
@@ -54,10 +54,10 @@ export class Pool {
   #lastJob = 0;
   #watch: NodeJS.Timeout | undefined;
   #closed = false;
-  /** Whether `#serveAll` is about to be called. */
+  /** True while a call of `#serveAll` is scheduled. */
   #scheduled = false;
 
-  /** `size`: threads for tenants that have done nothing wrong. */
+  /** `size`: threads for tenants that never hung a thread. */
   constructor(size: number, limits: Limits) {
     this.#size = size;
     this.#limits = limits;
@@ -72,7 +72,7 @@ export class Pool {
     (suspect ? this.#waitingSuspects : this.#waiting).push(job);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // What is asked for in one go is sent in one go.
+    // Jobs of the same tick are sent in one message.
     queueMicrotask(() => this.#serveAll());
   }
 
@@ -132,7 +132,7 @@ export class Pool {
     this.#watch ??= setInterval(() => this.#look(), WATCH_MS);
   }
 
-  /** Sees to it that the thread knows the program when it comes to the job. */
+  /** Sends the program to the thread before its first job. */
   #teach(thread: Thread, { id, source }: PatchProgram): void {
     if (!thread.programs.delete(id)) post(thread, { type: 'program', id, source });
     thread.programs.add(id);

@@ -24,7 +24,9 @@ export interface Ends {
 
 const NO_ENDS: Ends = { host: () => 'null', virtual: () => 'null' };
 
-/** What a unit of fuel is: the engine asks once in so many steps whether to go on. */
+/**
+ * Interpreter steps per unit of fuel: the engine calls its interrupt handler once in so many steps.
+ */
 const STEPS = 10_000;
 
 interface Compiled {
@@ -86,7 +88,7 @@ export class Realm implements Evaluator {
     this.#image = new MemoryImage(memory);
   }
 
-  /** Whether it has to be replaced: its memory has grown, or its engine gave up. */
+  /** True if the realm must be replaced: its memory has grown, or its engine failed. */
   get spent(): boolean {
     return this.#broken || this.#image.grown;
   }
@@ -136,7 +138,7 @@ export class Realm implements Evaluator {
     return failureOf(thrown, 'syntax');
   }
 
-  /** What the guest says: see `PRELUDE`. */
+  /** Calls the guest and returns its answer; see `PRELUDE` for the format. */
   #answer(evaluation: Evaluation, { fn, usesContext, body }: Compiled): string {
     const { patch, values, paths } = evaluation;
     const texts = usesContext
@@ -222,7 +224,7 @@ export class Realm implements Evaluator {
     }
     const failed = JSON.parse(answer.slice(FAILED.length)) as GuestFailure;
     const { index, stack } = failed;
-    // What it throws when it has no memory left for an error.
+    // The engine throws null when it has no memory left for an error.
     const exhausted = failed.message === 'threw null' && this.#image.grown;
     const message = exhausted ? 'InternalError: out of memory' : failed.message;
     const error = { message, stack, file, body, path: paths[index] };
@@ -230,7 +232,7 @@ export class Realm implements Evaluator {
   }
 }
 
-/** What an answer that is no result begins with: no JSON does. */
+/** First character of an answer that reports an error: no JSON text begins with it. */
 const FAILED = '!';
 
 interface Where {

@@ -65,7 +65,7 @@ async function apply({ id, job, request: text }: ThreadJob): Promise<PatchOutcom
   return outcome;
 }
 
-/** Says which patch runs: whoever ends this thread wants to know. */
+/** Records which patch runs, for the report when the pool terminates this thread. */
 function observed(realm: Realm): Evaluator {
   return {
     evaluate: (evaluation) => {

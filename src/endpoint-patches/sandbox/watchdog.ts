@@ -1,6 +1,6 @@
 /**
- * Tells when a job has run for too long. Both clocks have to say so: that of the wall, and that of
- * the processor, which stands still while the machine gives its time to others.
+ * Detects a job that runs for too long. Both clocks must agree: the wall clock, and processor time,
+ * which does not advance while the machine runs other processes.
  */
 
 export interface Reading {
