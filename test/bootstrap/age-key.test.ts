@@ -41,7 +41,11 @@ test('further files open what is sealed for them, and ours is the one to seal fo
 test.each<[string, string | undefined, RegExp]>([
   ['is not there', undefined, /^Cannot read .*given: it does not exist$/],
   ['is empty', '# nothing\n', /^Cannot use .*given: it holds no age identity$/],
-  ['has a typing error', 'AGE-SECRET-KEY-1QQ!\n', /^Cannot use .*given: line 1 is not an age identity/],
+  [
+    'has a typing error',
+    'AGE-SECRET-KEY-1QQ!\n',
+    /^Cannot use .*given: line 1 is not an age identity/,
+  ],
 ])('a file that %s stops the start, and is not quoted', async (_, text, words) => {
   if (text !== undefined) writeFileSync(at('given'), text);
   const opening = openIdentities({ own: at('age.key'), given: [at('given')] });
