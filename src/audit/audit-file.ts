@@ -106,7 +106,7 @@ export class AuditFile implements AuditTarget {
       await writeAll(handle, lines);
       this.#size += bytes;
     } catch (error) {
-      // Half a line would make the next one unreadable as well.
+      // Half a line would corrupt the next line as well.
       await handle.truncate(this.#size).catch(() => undefined);
       throw error;
     }
@@ -144,7 +144,7 @@ export class AuditFile implements AuditTarget {
       .catch(this.#onError);
   }
 
-  /** Two files of the same millisecond must not become one. */
+  /** Two files of the same millisecond need different names. */
   async #freeName(): Promise<string> {
     for (let time = this.#clock.now(); ; time++) {
       const name = backupName(this.#path, time);
@@ -210,7 +210,10 @@ async function backupsOf(path: string): Promise<Backup[]> {
   });
 }
 
-/** Packed under another name first: a crash leaves the plain file, to be packed again. */
+/**
+ * Compresses to a temporary name first: after a crash the plain file is still there, and is
+ * compressed again.
+ */
 async function pack(file: string): Promise<void> {
   const unfinished = `${file}.gz.part`;
   await pipeline(

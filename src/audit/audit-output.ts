@@ -6,6 +6,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { AuditTarget } from './audit-queue.ts';
+import { codeOf } from './error-code.ts';
 
 export interface Output {
   write(text: string, done: (error?: Error | null) => void): unknown;
@@ -56,7 +57,7 @@ export class AuditOutput implements AuditTarget {
         const { bytesWritten } = await handle.write(lines, at);
         at += bytesWritten;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || this.#isClosed) throw error;
+        if (codeOf(error) !== 'EAGAIN' || this.#isClosed) throw error;
         await new Promise((resolve) => setTimeout(resolve, FULL_FOR_MS).unref());
       }
     }

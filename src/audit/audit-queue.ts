@@ -6,11 +6,14 @@ import type { EventBlock } from './event-buffer.ts';
 
 /** A log: a file, standard output, a data store. */
 export interface AuditTarget {
-  /** Rejects where the log cannot be written, or is another program's. `append` tries again. */
+  /**
+   * Opens the log. Rejects if the log cannot be written, or belongs to another program. `append`
+   * opens it again.
+   */
   open(): Promise<void>;
   /**
-   * Whole lines. All of them or, where it rejects, none; tells how many of them the log will never
-   * take, if any.
+   * Appends whole lines: all of them or, if it rejects, none. Returns the number of lines that the
+   * log can never accept, if any.
    */
   append(lines: readonly Buffer[]): Promise<number | undefined>;
   /** Closes the log and opens it again by its name, after another program moved its file. */
@@ -19,12 +22,15 @@ export interface AuditTarget {
 }
 
 export interface AuditQueueOptions {
-  /** So many events are lost. */
+  /** Reports the number of lost events. */
   dropped(events: number): void;
   written(events: number): void;
-  /** The log takes nothing (an error), or takes lines again (undefined). Once for each change. */
+  /**
+   * Called once per change: with an error if the log stops accepting lines, with undefined if it
+   * accepts them again.
+   */
   trouble(error: unknown): void;
-  /** Each time that the log did not take what it was given. */
+  /** Called for each failed write. */
   failed?(error: unknown): void;
   readonly mostBytes?: number;
   readonly retryMs?: number;
@@ -67,12 +73,15 @@ export class AuditQueue {
     return this.#options.mostBytes ?? MOST_BYTES;
   }
 
-  /** Bytes that wait. */
+  /** Bytes in the queue. */
   get waiting(): number {
     return this.#bytes;
   }
 
-  /** Nothing more goes to the log in use until as many releases: another one is being opened. */
+  /**
+   * Pauses writes to the current log, until as many calls of `release`: another log is being
+   * opened.
+   */
   hold(): void {
     this.#holds++;
   }
@@ -82,8 +91,10 @@ export class AuditQueue {
     this.#run();
   }
 
-  /** Lines that wait go to the new log. Returns the old one, which finishes what it is writing. */
-  turnTo(target: AuditTarget | undefined): AuditTarget | undefined {
+  /**
+   * Sends the queued lines to the new log. Returns the old one, which finishes its current write.
+   */
+  switchTo(target: AuditTarget | undefined): AuditTarget | undefined {
     const before = this.#target;
     this.#target = target;
     this.#wake?.();
@@ -91,7 +102,7 @@ export class AuditQueue {
     return before;
   }
 
-  /** Resolves when everything that waits now is written, or the log does not take it in time. */
+  /** Resolves when all queued lines are written, or the time limit is over. */
   async drained(withinMs = CLOSE_WITHIN_MS): Promise<void> {
     const deadline = performance.now() + withinMs;
     while (this.#target !== undefined && this.#blocks.length > 0 && !this.#inTrouble) {
@@ -106,7 +117,7 @@ export class AuditQueue {
     return this.#target !== undefined;
   }
 
-  /** The log was found not to work before anything was written. */
+  /** Reports that the log failed before anything was written. */
   failed(error: unknown): void {
     this.#options.failed?.(error);
     if (!this.#inTrouble) this.#options.trouble(error);
@@ -120,7 +131,9 @@ export class AuditQueue {
     this.#inTrouble = false;
   }
 
-  /** Writes what waits; what the log does not take is dropped and counted. */
+  /**
+   * Writes the queued lines. Lines that the log does not accept in time are dropped and counted.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     this.#wake?.();
@@ -161,7 +174,7 @@ export class AuditQueue {
   }
 
   #took(blocks: readonly EventBlock[], lost: number): void {
-    // At the end they may have been given up meanwhile.
+    // At shutdown the blocks may have been dropped meanwhile.
     if (this.#blocks[0] !== blocks[0]) return;
     this.#blocks.splice(0, blocks.length);
     for (const block of blocks) block.release?.();

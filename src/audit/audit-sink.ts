@@ -1,12 +1,16 @@
-/** One place that events go to, which follows the configuration: opened, changed and closed with it. */
+/**
+ * One destination of events, which follows the configuration: its log is opened, changed and closed
+ * accordingly.
+ */
 import { Mutex } from '../concurrency/index.ts';
 import { AuditQueue, type AuditTarget } from './audit-queue.ts';
+import { codeOf } from './error-code.ts';
 import type { EventBlock } from './event-buffer.ts';
 
 export interface SinkObserver {
-  /** The log takes nothing, or (undefined) takes lines again. */
+  /** The log stops accepting lines (an error), or accepts them again (undefined). */
   trouble(sink: SinkName, error: unknown): void;
-  /** Something beside the writing failed: another log could not be opened, an old one not packed. */
+  /** Another operation failed: a new log could not be opened, or an old file not compressed. */
   refused(error: unknown): void;
 }
 
@@ -16,7 +20,7 @@ export type SinkName = 'file' | 'store';
 export interface SinkCounts {
   readonly written: number;
   readonly dropped: number;
-  /** Of writes, by what the system says: `ENOSPC`. */
+  /** Failed writes by error code, such as `ENOSPC`. */
   readonly failures: ReadonlyMap<string, number>;
   readonly waitingBytes: number;
   readonly inTrouble: boolean;
@@ -29,7 +33,7 @@ export interface SinkOptions {
   readonly keepsFormer: boolean;
 }
 
-/** Half of what may wait: the other half is for events of our own. */
+/** Half of the queue; the other half is for events of this daemon. */
 const MOST_RELAYED_BYTES = 8 * 1024 * 1024;
 
 export class AuditSink {
@@ -101,7 +105,7 @@ export class AuditSink {
     this.#then(() => this.#open(wanted, make).finally(() => this.#queue.release()));
   }
 
-  /** Takes the log again by its name. */
+  /** Reopens the log by its name. */
   reopen(): void {
     this.#then(async () => {
       try {
@@ -130,7 +134,7 @@ export class AuditSink {
     if (wanted === this.#opened) return;
     if (make === undefined) await this.#queue.drained();
     // A store has one owner: the previous one must close first.
-    if (!this.#options.keepsFormer) await this.#turnTo(undefined);
+    if (!this.#options.keepsFormer) await this.#switchTo(undefined);
     const target = make?.();
     try {
       await target?.open();
@@ -140,22 +144,16 @@ export class AuditSink {
         this.#options.observer.refused(error);
         return;
       }
-      // It is tried again whenever there is something to write.
+      // The next write tries again.
       this.#queue.failed(error);
     }
     this.#opened = wanted;
-    await this.#turnTo(target);
+    await this.#switchTo(target);
     if (target === undefined) this.#queue.discard();
   }
 
-  async #turnTo(target: AuditTarget | undefined): Promise<void> {
+  async #switchTo(target: AuditTarget | undefined): Promise<void> {
     this.#target = target;
-    await this.#queue.turnTo(target)?.close();
+    await this.#queue.switchTo(target)?.close();
   }
-}
-
-/** Error code of the system or the database: `ENOSPC`. */
-export function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && /^[\w-]{1,32}$/.test(code) ? code : 'other';
 }

@@ -1,4 +1,7 @@
-/** Records requests as the configuration says, and follows it: policy and logs alike. */
+/**
+ * The audit log: selects requests by the configured policy, and writes their events to the
+ * configured logs.
+ */
 import { resolve } from 'node:path';
 import type { AuditConfig, PlatformConfig, PlatformConfigSource } from '../config/index.ts';
 import { AuditFile } from './audit-file.ts';
@@ -19,7 +22,7 @@ import { DataStore, type EventQuery } from './store/data-store.ts';
 
 export interface AuditorOptions {
   readonly config: PlatformConfigSource;
-  /** Relative paths of the configuration are in here. */
+  /** Base directory of relative paths in the configuration. */
   readonly directory: string;
   readonly clock: { now(): number };
   readonly observer: SinkObserver;
@@ -30,9 +33,9 @@ export interface AuditorOptions {
 export interface AuditTrail {
   readonly level: Exclude<AuditLevel, 'None'>;
   received(): void;
-  /** Of an answer that goes on. */
+  /** The response of a long-running request has begun. */
   started(code: number): void;
-  /** Once; later calls do nothing. */
+  /** The request is over. Only the first call counts. */
   ended(answer: AuditedAnswer, stage?: 'ResponseComplete' | 'Panic'): void;
 }
 
@@ -45,9 +48,12 @@ export interface AuditCounts {
 const DEFAULT_MEGABYTES = 100;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Events of the same moment share a write. */
+/** Time in which events are collected for one write. */
 const GATHER_MS = 20;
-/** One after the other they are made in a third of the time that each takes between requests. */
+/**
+ * Events made in one batch. Made back to back, an event takes a third of the time that it takes
+ * between requests.
+ */
 const MADE_AT_ONCE = 64;
 
 export class Auditor {
@@ -74,7 +80,7 @@ export class Auditor {
     this.#stop = config.subscribe((now) => this.#follow(now));
   }
 
-  /** False: nothing would be recorded, whatever is asked. */
+  /** False if no request is recorded. */
   get isOn(): boolean {
     return this.#policy !== undefined;
   }
@@ -84,7 +90,7 @@ export class Auditor {
     return { events: this.#events, sinks };
   }
 
-  /** Undefined: the policy records nothing of it. */
+  /** Undefined if the policy does not record the request. */
   begin(call: AuditedCall): AuditTrail | undefined {
     const decision = this.#policy?.(asked(call));
     if (decision === undefined || decision.level === 'None') return undefined;
@@ -92,8 +98,9 @@ export class Auditor {
   }
 
   /**
-   * Events that others made, as JSON texts on one line each, without their last brace. False, and
-   * none of them is taken: too much waits already, and what is left of the room is for our own.
+   * Adds events of other programs, as JSON texts on one line each, without their last brace.
+   * Returns false, and takes none of them, if the queue is half full: the rest is for events of
+   * this daemon.
    */
   relay(events: readonly string[]): boolean {
     this.#flush();

@@ -46,20 +46,20 @@ export interface AuditedAnswer {
   readonly bodies?: (() => AuditedBodies) | undefined;
   /** The object of a write, where the URL does not name all of it. Asked for as `bodies`. */
   readonly object?: (() => ObjectIdentity) | undefined;
-  readonly remarks?: Remarks | undefined;
+  readonly annotations?: AuditAnnotations | undefined;
 }
 
 /** Completes the reference to an object. */
 export type ObjectIdentity = Partial<Readonly<Record<'namespace' | 'name' | 'uid', string>>>;
 
 /** By the last part of the name of the annotation. */
-export type Remarks = Readonly<Record<string, string>>;
+export type AuditAnnotations = Readonly<Record<string, string>>;
 
 export interface AuditedBodies {
   /** As JSON, on one line. */
   readonly requestObject?: string | undefined;
   readonly responseObject?: Buffer | undefined;
-  readonly remarks?: Remarks | undefined;
+  readonly annotations?: AuditAnnotations | undefined;
 }
 
 /** The line without its last brace, and what belongs in front of that. */
@@ -85,9 +85,11 @@ export function eventParts({ call, level, stage, now, answer }: Happening): Even
       : `,"impersonatedUser":${JSON.stringify(call.impersonated)}`;
   const begun = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":"${call.id}","stage":"${stage}"${routeText(call.route, answer?.object?.())}${userText(call.user)}${impersonated}${clientText(call)},"requestReceivedTimestamp":"${received.text(call.receivedAt)}","stageTimestamp":"${noted.text(now)}"`;
   if (answer === undefined) return { text: begun, bytes: undefined };
-  const { requestObject, responseObject, remarks } = answer.bodies?.() ?? NO_BODIES;
+  const { requestObject, responseObject, annotations } = answer.bodies?.() ?? NO_BODIES;
   const all =
-    remarks === undefined ? answer : { ...answer, remarks: { ...answer.remarks, ...remarks } };
+    annotations === undefined
+      ? answer
+      : { ...answer, annotations: { ...answer.annotations, ...annotations } };
   const request = requestObject === undefined ? '' : `,"requestObject":${requestObject}`;
   const response = responseObject === undefined ? '' : ',"responseObject":';
   return {
@@ -175,13 +177,13 @@ function allowedText(user: User): string {
   return text;
 }
 
-function annotationsText(user: User, { code, revision, remarks }: AuditedAnswer): string {
-  if (remarks === undefined && code !== 401 && code !== 403) {
+function annotationsText(user: User, { code, revision, annotations }: AuditedAnswer): string {
+  if (annotations === undefined && code !== 401 && code !== 403) {
     const made = revision === undefined ? '' : `,"gitplane.dev/revision":"${revision}"`;
     return `,"annotations":{${allowedText(user)}${made}}`;
   }
   const decision = code === 403 ? 'forbid' : 'allow';
-  const own = { 'access-key': user.accessKey, revision, ...remarks };
+  const own = { 'access-key': user.accessKey, revision, ...annotations };
   const said = {
     ...(code === 401 ? {} : { 'authorization.k8s.io/decision': decision }),
     ...Object.fromEntries(

@@ -1,6 +1,7 @@
 /** Public names of `audit/`: other folders import this file alone. */
-export { codeOf, type SinkName } from './audit-sink.ts';
+export type { SinkName } from './audit-sink.ts';
 export { Auditor, type AuditTrail } from './auditor.ts';
+export { codeOf } from './error-code.ts';
 export type {
   AuditedAnswer,
   AuditedBodies,

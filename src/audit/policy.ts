@@ -1,7 +1,7 @@
 /**
- * Which requests are recorded, and how much of them (spec section 2.8.9). Rules are read as
- * Kubernetes reads those of its audit policy: the first that matches decides, none means no record,
- * and all fields of a rule that are given have to match.
+ * Policy: selection of the recorded requests and of their level (spec section 2.8.9). Rules work as
+ * in the audit policy of Kubernetes: the first match decides, no match means no record, and all
+ * fields that a rule sets must match.
  */
 import type { AuditConfig, AuditRule } from '../config/index.ts';
 import { presetRules } from './presets.ts';
@@ -39,7 +39,7 @@ export type AuditPolicy = (request: AuditedRequest) => Decision;
 
 const NOTHING: Decision = { level: 'None', omitStages: new Set() };
 
-/** Non-empty rules replace the prepared ones; the configuration refuses both at once. */
+/** Non-empty rules replace the presets; the configuration refuses both at once. */
 export function auditPolicy({ enabled, level = 0, policy }: AuditConfig): AuditPolicy {
   if (enabled !== true) return () => NOTHING;
   const own = policy?.rules ?? [];
@@ -73,7 +73,7 @@ function isAny<T>(list: readonly T[], fits: (item: T) => boolean): boolean {
   return list.length === 0 || list.some(fits);
 }
 
-/** A rule is for resources, or for URLs, or, where it names neither, for everything. */
+/** A rule applies to resources, or to URLs; a rule that names neither applies to all requests. */
 function matchesWhat(rule: AuditRule, request: AuditedRequest): boolean {
   const { resources = [], namespaces = [], nonResourceURLs = [] } = rule;
   if (resources.length > 0 || namespaces.length > 0) {

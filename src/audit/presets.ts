@@ -1,7 +1,7 @@
 /** The prepared policies: `audit.level` from 1 (little) to 4 (bodies of requests and answers). */
 import type { AuditRule } from '../config/index.ts';
 
-/** Questions, and what would fill a log with nothing. */
+/** Reviews, and frequent requests without information. */
 const UNRECORDED: AuditRule = {
   level: 'None',
   resources: [
@@ -55,7 +55,7 @@ const BY_LEVEL: Readonly<Record<number, readonly AuditRule[]>> = {
 
 export function presetRules(level: number): readonly AuditRule[] {
   const own = BY_LEVEL[level] ?? [];
-  // At the first level nothing is said about reads of secrets either.
+  // The first level does not record reads of secrets either.
   const [first, ...rest] = own;
   const isQuiet = first?.level === 'None';
   const silent = [UNRECORDED, RELAYED];

@@ -1,6 +1,6 @@
 /**
- * Bodies as the audit log may hold them. What may be a secret is taken out whatever the policy
- * says; what cannot be told apart is left out as a whole.
+ * Redaction of bodies for the audit log. Values that may be secret are removed, whatever the policy
+ * says; a body that cannot be classified is dropped as a whole.
  */
 import { isRecord } from '../apimachinery/index.ts';
 import {
@@ -15,7 +15,10 @@ import {
 
 export type Redacted = { readonly value: unknown } | { readonly omitted: 'invalid' };
 
-/** The body of a request for objects of a kind; undefined: of something that is kept nowhere. */
+/**
+ * The body of a request for objects of a kind. A kind of undefined: the body is of no stored
+ * object.
+ */
 export function redactedRequest(kind: Kind | undefined, body: unknown): Redacted {
   if (kind === undefined) return { value: withoutSecretWords(body) };
   if (Array.isArray(body)) return { value: body.map((one) => redactedOperation(kind, one)) };
@@ -30,7 +33,7 @@ export function redactedRequest(kind: Kind | undefined, body: unknown): Redacted
   return { value: masked({ ...rest, ...meta }, [], secretsOf(kind)) };
 }
 
-/** The body of an answer: an object, a list, a table, or a Status. */
+/** The body of a response: an object, a list, a table, or a Status. */
 export function redactedResponse(kind: Kind | undefined, body: unknown): unknown {
   if (kind === undefined) return withoutSecretWords(body);
   if (!isRecord(body)) return undefined;
@@ -55,13 +58,13 @@ function isSensitive(kind: Kind): boolean {
   return kind.secretPaths.length > 0 || kind.writeOnly.length > 0;
 }
 
-/** Of a map of secrets the whole map: its shape may be wrong. */
+/** Paths to redact. A map of secrets is redacted as a whole, since its shape may be wrong. */
 function secretsOf(kind: Kind): SecretPaths {
   const all = [...kind.secretPaths, ...kind.writeOnly.map(({ path }) => path.map(String))];
   return all.map((path) => (path.at(-1) === '*' ? path.slice(0, -1) : path));
 }
 
-/** An operation of a JSON patch: its value stands at its path. */
+/** An operation of a JSON patch: its value is at its path. */
 function redactedOperation(kind: Kind, operation: unknown): unknown {
   if (!isRecord(operation) || typeof operation['path'] !== 'string') return MASK;
   const { op, path, from, value } = operation;
@@ -75,7 +78,7 @@ function redactedOperation(kind: Kind, operation: unknown): unknown {
   const place = steps.map((step) => (/^(\d+|-)$/.test(step) ? Number(step) || 0 : step));
   const isKnown = schemaAt(schemaTree(kind.schema), place) !== undefined;
   const isWhole = isRecord(value) || Array.isArray(value);
-  // Of a part of the object nothing says where in it a secret is in the wrong place.
+  // A partial object does not show if a secret is misplaced in it.
   const isSafe = isKnown && !isWhole;
   return { ...shown, value: isSafe ? masked(value, steps, secretsOf(kind)) : MASK };
 }
@@ -83,7 +86,7 @@ function redactedOperation(kind: Kind, operation: unknown): unknown {
 const SECRET_WORD =
   /token|secret|password|passwd|credential|authorization|cookie|connectorData|kubeconfig|last-applied-configuration|^key$|^raw$|^code$|^assertion$/i;
 
-/** For bodies that no schema says the secrets of: by the names of fields. */
+/** Redaction by names of fields, for bodies without a schema. */
 function withoutSecretWords(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecretWords);
   if (!isRecord(value)) return value;
@@ -101,7 +104,7 @@ function isEmpty(value: unknown): boolean {
 
 const SECRET_PARAMETER = /token|code|state|saml|key|secret|password|assertion/i;
 
-/** A URL as the log may hold it. */
+/** A URL, redacted. */
 export function redactedUrl(url: string): string {
   if (isWebhook(url)) return `/hooks/${MASK}`;
   const mark = url.indexOf('?');
@@ -114,16 +117,18 @@ export function redactedUrl(url: string): string {
   return `${url.slice(0, mark)}?${query.toString()}`;
 }
 
-/** A message as the log may hold it: refusals quote the path that they are about. */
+/** A message, redacted: refusals quote the path of the request. */
 export function redactedMessage(message: string): string {
   return message.replace(/(?<=\bpath )"(?:[^"\\]|\\.)*"/g, (quoted) =>
     isWebhook(quoted.slice(1, -1)) ? `"/hooks/${MASK}"` : quoted,
   );
 }
 
-/** The secret of a webhook is in its path; proxies and forges may write the path in other ways. */
+/**
+ * The path of a webhook contains its secret; proxies and forges may encode the path in other ways.
+ */
 const WEBHOOK_PATH = /^\/+hooks./i;
-/** An escape of an escape, and one more. */
+/** Escapes may be nested three levels deep. */
 const MOST_DECODINGS = 3;
 
 function isWebhook(url: string): boolean {

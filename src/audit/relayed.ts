@@ -11,10 +11,13 @@ export const MOST_RELAYED = 1000;
 const LEVELS = ['Metadata', 'Request', 'RequestResponse'];
 const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'];
 const AUDIT_ID = /^[\w.:-]{1,128}$/;
-/** Of these bodies nothing is kept: they are secrets for the most part. */
+/** Resources whose bodies are dropped: most of them are secrets. */
 const SECRETIVE = ['secrets', 'tokenreviews', 'sharedsecrets', 'projectsecrets', 'ownedaccesskeys'];
 
-/** JSON texts without their last brace, or a sentence for what cannot be taken; then none is. */
+/**
+ * JSON texts without their last brace, or the reason why the list is refused. It is taken as a
+ * whole or not at all.
+ */
 export function relayedEvents(body: unknown, sender: string): string[] | string {
   const items = isRecord(body) && body['kind'] === 'EventList' ? body['items'] : undefined;
   if (!Array.isArray(items)) return 'expected an EventList of audit.k8s.io/v1';
@@ -28,7 +31,7 @@ type Item = Readonly<Record<string, unknown>>;
 
 function isEvent(item: unknown): item is Item {
   if (!isRecord(item)) return false;
-  const { level, stage, auditID, stageTimestamp } = item as Record<string, string | undefined>;
+  const { level, stage, auditID, stageTimestamp } = item;
   return (
     LEVELS.includes(String(level)) &&
     STAGES.includes(String(stage)) &&
@@ -39,7 +42,7 @@ function isEvent(item: unknown): item is Item {
   );
 }
 
-/** Fields of an event that hold no body; what else an agent sends is not kept. */
+/** Fields without a body. Other fields of a relayed event are dropped. */
 const FIELDS = [
   'level',
   'auditID',

@@ -60,7 +60,7 @@ export class ConfigFeed implements PlatformConfigSource {
     if (stores.length < missing.length && !leaveOut) {
       if (stores.length > 0) {
         const kept = withoutStores(this.#current, new Set(stores));
-        this.#publish(kept as unknown as JsonObject);
+        this.#publish(kept);
       }
       return { taken: false, missing };
     }
@@ -68,12 +68,12 @@ export class ConfigFeed implements PlatformConfigSource {
     return { taken: true, missing };
   }
 
-  #publish(config: JsonObject): void {
+  #publish(config: object): void {
     const json = JSON.stringify(config);
     if (json === this.#json) return;
     const before = this.#current;
     this.#json = json;
-    this.#current = frozen(config) as unknown as PlatformConfig;
+    this.#current = frozen(checked(config));
     for (const listener of [...this.#listeners]) {
       try {
         listener(this.#current, before);
@@ -91,5 +91,10 @@ function frozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
+/** The schemas of the configuration, which the types are generated from, have checked `config`. */
+function checked(config: object): PlatformConfig {
+  return config as PlatformConfig;
+}
+
 /** The configuration of a platform that has none. */
-export const DEFAULTS: PlatformConfig = frozen(configDefaults()) as unknown as PlatformConfig;
+export const DEFAULTS: PlatformConfig = frozen(checked(configDefaults()));

@@ -1,5 +1,5 @@
 /** JSON values whose keys are in one order, so that the same input gives the same bytes. */
-import type { JsonValue } from '../apimachinery/index.ts';
+import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
 
 const OWN_VALUE = { enumerable: true, writable: true, configurable: true } as const;
 
@@ -13,7 +13,7 @@ function copyOf(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   const copy: { [key: string]: JsonValue } = {};
   for (const key of sortedKeys(value)) {
-    const item = copyOf(value[key] as JsonValue);
+    const item = copyOf(value[key] ?? null);
     if (key !== '__proto__') copy[key] = item;
     // A key like any other in JSON; an assignment would set the prototype.
     else Object.defineProperty(copy, key, { ...OWN_VALUE, value: item });
@@ -22,10 +22,12 @@ function copyOf(value: JsonValue): JsonValue {
 }
 
 /** Returns sorted keys unchanged: the check is faster than a second sort. */
-function sortedKeys(value: object): string[] {
+function sortedKeys(value: JsonObject): string[] {
   const keys = Object.keys(value);
-  for (let i = 1; i < keys.length; i++) {
-    if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort();
+  let last = '';
+  for (const key of keys) {
+    if (last > key) return keys.sort();
+    last = key;
   }
   return keys;
 }

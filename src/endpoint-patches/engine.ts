@@ -83,7 +83,7 @@ function runWithoutExpressions(
   }
 }
 
-/** The thread did not live to say where it was. */
+/** The thread was terminated before it could report the patch. */
 function failed({ direction }: ApplyRequest, failure: PatchFailure): PatchOutcome {
   const report = { direction, patches: [], durationMs: 0, fuel: 0, failure };
   return { object: undefined, report };

@@ -63,13 +63,13 @@ function translateSelector(selector: JsonObject, names: ReadonlyMap<string, stri
   const { matchLabels, matchExpressions } = selector;
   const translated: JsonObject = { ...selector };
   if (isRecord(matchLabels)) {
-    translated['matchLabels'] = renamed(Object.entries(matchLabels as JsonObject), names);
+    translated['matchLabels'] = renamed(Object.entries(matchLabels), names);
   }
   if (Array.isArray(matchExpressions)) {
     translated['matchExpressions'] = matchExpressions.map((item) => {
       const key = isRecord(item) ? item['key'] : undefined;
       if (!isRecord(item) || typeof key !== 'string') return item;
-      return { ...item, key: names.get(key) ?? key } as JsonObject;
+      return { ...item, key: names.get(key) ?? key };
     });
   }
   return translated;

@@ -2,7 +2,7 @@
  * A value that refers to another object: its name, and its namespace where one is given, become
  * those on the control-plane cluster. The way back needs to know which object had that name.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
+import { type JsonObject, type JsonValue, valueAt } from '../apimachinery/index.ts';
 import { matchPath } from './paths/match.ts';
 import { parsePath } from './paths/parse.ts';
 import type { Path, Place } from './paths/path.ts';
@@ -94,10 +94,10 @@ export function referenceToTenant(
 function find(value: JsonValue, reference: CompiledReference, namespace: string): Found | string {
   const namePlace = reference.name === undefined ? [] : placeOf(value, reference.name);
   if (namePlace === undefined) return 'there is nothing at namePath';
-  const name = at(value, namePlace);
+  const name = valueAt(value, namePlace);
   if (typeof name !== 'string' || name === '') return 'there is no name';
   const namespacePlace = placeOf(value, reference.namespace);
-  const given = namespacePlace === undefined ? undefined : at(value, namespacePlace);
+  const given = namespacePlace === undefined ? undefined : valueAt(value, namespacePlace);
   const hasNamespace = typeof given === 'string' && given !== '';
   return {
     name,
@@ -113,18 +113,9 @@ function placeOf(value: JsonValue, path: Path | undefined): Place | undefined {
   return path === undefined ? undefined : matchPath(value, path).places[0];
 }
 
-function at(value: JsonValue, place: Place): JsonValue | undefined {
-  let item: JsonValue | undefined = value;
-  for (const step of place) {
-    if (!isRecord(item) && !Array.isArray(item)) return undefined;
-    item = (item as Record<string | number, JsonValue>)[step];
-  }
-  return item;
-}
-
 function textAt(value: JsonValue, path: Path | undefined): string | undefined {
   const place = placeOf(value, path);
-  const text = place === undefined ? undefined : at(value, place);
+  const text = place === undefined ? undefined : valueAt(value, place);
   return typeof text === 'string' && text !== '' ? text : undefined;
 }
 

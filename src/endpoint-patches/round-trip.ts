@@ -55,10 +55,10 @@ async function differencesOf(
   const back = await engine.apply(pair, way);
   const path = pair.patches[0]?.path ?? [];
   return matchPath(object, path).places.flatMap((place) => {
-    const before = valueAt(object, place) as JsonValue;
+    const before = valueAt(object, place) ?? null;
     const values = {
-      there: valueAt(there.object, place) as JsonValue | undefined,
-      back: valueAt(back.object, place) as JsonValue | undefined,
+      there: valueAt(there.object, place),
+      back: valueAt(back.object, place),
     };
     if (back.object !== undefined && jsonEqual(before, values.back)) return [];
     const { failure } = back.report;

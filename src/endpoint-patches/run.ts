@@ -120,10 +120,10 @@ class Run {
     if (patch.mode === 'expression') this.#evaluator.ready?.();
     if (!this.#copied) this.#object = sortedCopy(this.#object);
     this.#copied = true;
-    const before = places.map((place) => valueAt(this.#object, place) as JsonValue);
+    const before = places.map((place) => valueAt(this.#object, place) ?? null);
     const results = this.#results(patch, places, before);
-    const matches = places.map((place, i) =>
-      this.#matchOf(formatPlace(place), before[i] as JsonValue, results[i]),
+    const matches = before.map((value, i) =>
+      this.#matchOf(formatPlace(places[i] ?? []), value, results[i]),
     );
     this.#write(places.map((place, i) => ({ place, value: results[i]?.value })));
     const changed = matches.some(({ change }) => change !== 'unchanged');
@@ -215,11 +215,11 @@ function sortedOrNothing(value: JsonValue | undefined): JsonValue | undefined {
 const IDENTITY = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
 
 function identityOf(object: JsonObject): readonly JsonValue[] {
-  return IDENTITY.map((path) => (valueAt(object, path) ?? null) as JsonValue);
+  return IDENTITY.map((path) => valueAt(object, path) ?? null);
 }
 
 function wholeObject(value: JsonValue | undefined): JsonObject {
-  if (isRecord(value)) return value as JsonObject;
+  if (isRecord(value)) return value;
   throw new EvaluationError('the whole object can only become an object', { reason: 'result' });
 }
 

@@ -56,7 +56,7 @@ function readSetting(config: unknown, kind: SyncedKindName): EndpointsSetting {
   return { enabled: setting.enabled ?? true, patches };
 }
 
-/** `expression: null`, as templates write it, says nothing. */
+/** `expression: null`, which templates write, counts as absent. */
 function withoutNulls(patch: Patch): Patch {
   const said = Object.entries(patch).filter(([, value]) => value !== null && value !== undefined);
   return { path: '', ...(Object.fromEntries(said) as Partial<Patch>) };

@@ -100,7 +100,7 @@ function byMapping(namespace: string, tenant: TenantCluster): string | undefined
   return best?.name;
 }
 
-/** Mappings may say `${name}` for the name of the tenant cluster. */
+/** Mappings may contain `${name}` for the name of the tenant cluster. */
 export function withTenantName(pattern: string, { name }: Pick<TenantCluster, 'name'>): string {
   return pattern.replaceAll(/\$\{name\}/g, () => name);
 }

@@ -75,7 +75,7 @@ function checkServicesAlone(config: unknown): FieldError[] {
   return [forbidden(at, 'Services are synced beside Endpoints: enable sync.toHost.endpoints, too')];
 }
 
-/** A field that is null says nothing, as in Go. */
+/** A field that is null counts as absent, as in Go. */
 function given(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

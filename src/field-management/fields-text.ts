@@ -40,7 +40,7 @@ function inMetadata(shape: Shape, metadata: JsonValue): string {
   const parts: Part[] = [];
   for (const [name, value] of Object.entries(isRecord(metadata) ? metadata : {})) {
     if (UNMANAGED.has(name)) continue;
-    parts.push([fieldElement(name), below(fieldShape(shape, name), value as JsonValue)]);
+    parts.push([fieldElement(name), below(fieldShape(shape, name), value)]);
   }
   return joined(parts);
 }

@@ -73,6 +73,6 @@ function canonical(value: JsonValue): string {
   if (!isRecord(value)) return JSON.stringify(value);
   const sorted = Object.keys(value)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical((value as JsonObject)[key] ?? null)}`);
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
   return `{${sorted.join(',')}}`;
 }

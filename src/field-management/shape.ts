@@ -12,7 +12,7 @@ export interface ShapeNode {
   readonly [keyword: string]: unknown;
 }
 
-/** Undefined: the schema says nothing; maps are merged key by key then, lists are one value. */
+/** Undefined for a value without a schema: maps are merged key by key, and lists are atomic. */
 export type Shape = ShapeNode | undefined;
 
 /** True: the value is owned and replaced as a whole. */
@@ -52,7 +52,7 @@ export function itemElements(shape: Shape, list: readonly JsonValue[]): PathElem
   return list.map((item) => (isSet ? valueElement(item) : keyElement(keysOf(shape, item))));
 }
 
-/** Throws for an item of an applied list that cannot be told from another, or has no key. */
+/** Throws for an item of an applied list that is there twice, or has no key. */
 export function checkItems(shape: Shape, list: readonly JsonValue[]): void {
   const seen = new Set<PathElement>();
   for (const element of itemElements(shape, list)) {
@@ -69,7 +69,7 @@ function keysOf(shape: Shape, item: JsonValue): JsonObject {
   const values: JsonObject = {};
   if (!isRecord(item)) return values;
   for (const key of keys) {
-    const value = (item as JsonObject)[key] ?? fieldShape(itemShape(shape), key)?.default;
+    const value = item[key] ?? fieldShape(itemShape(shape), key)?.default;
     if (value !== undefined) values[key] = value;
   }
   return values;

@@ -19,7 +19,7 @@ import {
 
 type Path = readonly PathElement[];
 
-/** Throws DuplicateItemError where an item of what is applied cannot be told from another. */
+/** Throws DuplicateItemError if an applied list has the same item twice. */
 export function checkApplied(shape: Shape, value: JsonValue): void {
   if (value === null || typeof value !== 'object' || isAtomic(shape, value)) return;
   if (Array.isArray(value)) {
@@ -52,7 +52,7 @@ function collect(shape: Shape, value: JsonValue, to: { path: Path; set: FieldSet
     }
     return;
   }
-  for (const [name, child] of Object.entries(value as JsonObject)) {
+  for (const [name, child] of Object.entries(mapOf(value))) {
     const field = [...path, fieldElement(name)];
     collect(fieldShape(shape, name), child, { path: field, set });
     if (child === null || isEmptyMap(child) || !isDeclared(shape, name)) set.insert(field);
@@ -178,7 +178,7 @@ export function merge(shape: Shape, live: JsonValue, applied: JsonValue): JsonVa
   if (formOf(live) !== formOf(applied)) return applied;
   if (Array.isArray(live) && Array.isArray(applied)) return mergeLists(shape, live, applied);
   const merged: JsonObject = {};
-  const [below, above] = [live as JsonObject, applied as JsonObject];
+  const [below, above] = [mapOf(live), mapOf(applied)];
   for (const name of new Set([...Object.keys(below), ...Object.keys(above)])) {
     const [one, other] = [own(below, name), own(above, name)];
     const value =
@@ -244,7 +244,7 @@ function itemsOf(shape: Shape, value: JsonValue | undefined): Map<PathElement, J
 }
 
 function mapOf(value: JsonValue | undefined): JsonObject {
-  return isRecord(value) ? (value as JsonObject) : {};
+  return isRecord(value) ? value : {};
 }
 
 function own(map: JsonObject, name: string): JsonValue | undefined {

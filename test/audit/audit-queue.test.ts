@@ -50,7 +50,7 @@ const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC
 test('what a broken log does not take waits, then is dropped and counted, and goes on', async () => {
   const { queue, seen, target } = queueOf({ mostBytes: 100 });
   seen.broken = full;
-  queue.turnTo(target);
+  queue.switchTo(target);
   for (let n = 0; n < 5; n++) queue.add(block(n, 3));
   expect(seen.dropped).toBe(9);
   await expect.poll(() => seen.tries).toBeGreaterThan(2);
@@ -68,7 +68,7 @@ test('what a broken log does not take waits, then is dropped and counted, and go
 
 test('a log that hangs keeps nobody waiting at the end, and what it held is counted', async () => {
   const { queue, seen } = queueOf();
-  queue.turnTo({
+  queue.switchTo({
     open: async () => undefined,
     close: async () => undefined,
     append: () => new Promise(() => undefined),
@@ -82,7 +82,7 @@ test('what waits goes to the new log, and what the log refuses for ever is count
   const { queue, seen, target } = queueOf();
   queue.add(block(1, 2));
   expect(queue.waiting).toBe(block(1).bytes.length);
-  queue.turnTo({
+  queue.switchTo({
     ...target,
     append: async (lines) => {
       seen.taken.push(lines.join(''));
@@ -96,10 +96,10 @@ test('what waits goes to the new log, and what the log refuses for ever is count
 test('nobody waits for what nobody wants any more', async () => {
   const { queue, seen, target } = queueOf();
   seen.broken = full;
-  queue.turnTo(target);
+  queue.switchTo(target);
   queue.add(block(1));
   await expect.poll(() => seen.troubles).toEqual([true]);
-  queue.turnTo(undefined);
+  queue.switchTo(undefined);
   queue.discard();
   expect([seen.dropped, queue.waiting, seen.troubles]).toEqual([1, 0, [true, false]]);
 });

@@ -1,4 +1,4 @@
-/** A data store of audit events, as the daemon sees it: the other side of a thread. */
+/** A data store of audit events, as the daemon uses it: the client of its thread. */
 import { resolve } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { startWorker, WorkerChannel } from '../../concurrency/index.ts';
@@ -10,9 +10,9 @@ import type { ThreadFailure, ThreadReply, ThreadRequest, ThreadSetup } from './t
 export type { EventQuery } from './event-store.ts';
 
 export interface DataStoreOptions {
-  /** With its credentials: never shown. */
+  /** Contains credentials: never shown. */
   readonly endpoint: string;
-  /** Relative paths are in here. */
+  /** Base directory of relative paths. */
   readonly directory: string;
   /** Retention of events; 0: for ever. */
   readonly keptMs: number;
@@ -20,7 +20,7 @@ export interface DataStoreOptions {
   refused(error: unknown): void;
 }
 
-/** Longer than the data base is waited for in the thread. */
+/** Longer than the timeout of the database in the thread. */
 const ANSWER_WITHIN_MS = 40_000;
 const CLOSE_WITHIN_MS = 2000;
 const HEAP_MEGABYTES = 192;
@@ -90,7 +90,7 @@ export class DataStore implements AuditTarget {
     });
   }
 
-  /** Throws a sentence without the endpoint in it. */
+  /** Throws an error whose message does not contain the endpoint. */
   #setup(): ThreadSetup {
     const { endpoint, directory, keptMs } = this.#options;
     const read = readDataStoreEndpoint(endpoint);

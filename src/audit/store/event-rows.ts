@@ -7,7 +7,7 @@ export const SOURCE_ANNOTATION = 'gitplane.dev/sent-by-agent';
 
 const REVISION_ANNOTATION = 'gitplane.dev/revision';
 
-/** Lines that are no events are passed over, and counted. */
+/** Lines that are not events are skipped and counted. */
 export function eventRows(lines: string): { readonly rows: EventRow[]; readonly lost: number } {
   const texts = lines.split('\n').filter((line) => line !== '');
   const rows = texts.flatMap((line) => rowOf(line) ?? []);
@@ -58,7 +58,7 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }
 
-/** No data base keeps the character that ends a text in C. */
+/** Databases refuse the NUL character. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : '';
 }

@@ -1,6 +1,6 @@
 /** Interface of a data store of audit events; its thread uses nothing else. */
 
-/** An event with what can be asked for. */
+/** An event with the columns that queries can filter by. */
 export interface EventRow {
   readonly auditId: string;
   readonly stage: string;
@@ -19,11 +19,11 @@ export interface EventRow {
   readonly name: string;
   readonly code: number | null;
   readonly revision: string | null;
-  /** The whole of it, as JSON. */
+  /** The whole event, as JSON. */
   readonly event: string;
 }
 
-/** All that is given must fit. */
+/** Filters of a query, combined with AND. */
 export interface EventQuery {
   readonly auditId?: string | undefined;
   readonly username?: string | undefined;
@@ -33,15 +33,15 @@ export interface EventQuery {
   readonly name?: string | undefined;
   readonly revision?: string | undefined;
   readonly source?: string | undefined;
-  /** In milliseconds: not before. */
+  /** Earliest time, in milliseconds. */
   readonly since?: number | undefined;
-  /** Before. */
+  /** Latest time, exclusive, in milliseconds. */
   readonly until?: number | undefined;
   readonly limit: number;
 }
 
 export interface EventStore {
-  /** Makes the tables or brings them up to date. */
+  /** Creates or upgrades the tables. */
   open(): Promise<void>;
   /**
    * Writes all events or none; events that exist already are skipped. Returns the number of events
@@ -55,7 +55,7 @@ export interface EventStore {
   close(): Promise<void>;
 }
 
-/** Of the tables; a newer one is not touched. */
+/** Version of the tables. Newer tables are not touched. */
 export const SCHEMA_VERSION = 1;
 
 export function newerSchema(version: number): Error {
@@ -106,12 +106,12 @@ export function valuesOf(row: EventRow): (string | number | null)[] {
 }
 
 interface Dialect {
-  /** A parameter that is a time in milliseconds, as the column has it. */
+  /** A time in milliseconds as a parameter for the time column. */
   time(parameter: string): string;
   readonly event: string;
 }
 
-/** The question as SQL, with its parameters in order. */
+/** The query as SQL, with its parameters in order. */
 export function selectEvents(
   query: EventQuery,
   dialect: Dialect,

@@ -1,5 +1,6 @@
 /** Audit events in PostgreSQL. Several daemons may use the same tables. */
 import type { Client } from 'pg';
+import { codeOf } from '../error-code.ts';
 import {
   COLUMNS,
   type EventQuery,
@@ -57,7 +58,7 @@ const REMOVE =
 
 const CONNECT_WITHIN_MS = 5000;
 const ANSWER_WITHIN_MS = 30_000;
-/** Of what the data base says of values that it cannot keep (SQLSTATE). */
+/** SQLSTATE classes of values that the database cannot store. */
 const BAD_VALUE = /^(22|23)/;
 
 export class PostgresStore implements EventStore {
@@ -77,7 +78,7 @@ export class PostgresStore implements EventStore {
       await this.#insert(rows);
       return 0;
     } catch (error) {
-      if (!BAD_VALUE.test(String((error as { code?: unknown }).code))) throw error;
+      if (!BAD_VALUE.test(codeOf(error))) throw error;
       return await this.#insertEach(rows);
     }
   }
@@ -110,14 +111,16 @@ export class PostgresStore implements EventStore {
     await client.query({ name: 'insert', text: INSERT, values: columns });
   }
 
-  /** One that cannot be kept must not keep the others out. */
+  /**
+   * Inserts events one by one, so that an event that cannot be stored does not block the others.
+   */
   async #insertEach(rows: readonly EventRow[]): Promise<number> {
     let lost = 0;
     for (const row of rows) {
       try {
         await this.#insert([row]);
       } catch (error) {
-        if (!BAD_VALUE.test(String((error as { code?: unknown }).code))) throw error;
+        if (!BAD_VALUE.test(codeOf(error))) throw error;
         lost++;
       }
     }
@@ -135,7 +138,7 @@ export class PostgresStore implements EventStore {
       statement_timeout: ANSWER_WITHIN_MS,
       keepAlive: true,
     });
-    // A connection that was lost is made again for the next batch.
+    // A lost connection is opened again for the next batch.
     const lost = (): void => {
       if (this.#client === client) this.#client = undefined;
     };

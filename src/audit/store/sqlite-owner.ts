@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
+import { codeOf } from '../error-code.ts';
 
 const RENEW_EVERY_MS = 5000;
 const STALE_AFTER_MS = 30_000;
@@ -30,7 +31,7 @@ export class SqliteOwner {
     this.#me = `${hostname()} ${process.pid} ${startOf(process.pid) ?? ''}`;
   }
 
-  /** Throws where another program writes to the file. */
+  /** Throws if another program writes to the file. */
   acquire(): void {
     if (this.#timer !== undefined) return;
     if (!this.#write()) {
@@ -41,7 +42,7 @@ export class SqliteOwner {
       unlinkSync(this.#file);
       if (!this.#write()) throw new Error(`${this.#path} was taken by another program just now`);
     }
-    // The lock of a process that was killed.
+    // Removes the lock of a process that was killed.
     remove(() => rmdirSync(`${this.#path}.lock`));
     this.#timer = setInterval(() => this.#renew(), RENEW_EVERY_MS).unref();
   }
@@ -60,7 +61,7 @@ export class SqliteOwner {
       closeSync(file);
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      if (codeOf(error) === 'EEXIST') return false;
       throw error;
     }
   }
@@ -99,6 +100,6 @@ function remove(step: () => void): void {
   try {
     step();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
   }
 }

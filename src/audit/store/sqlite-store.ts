@@ -1,6 +1,6 @@
 /**
- * Audit events in an SQLite file, by SQLite itself in WebAssembly. It calls the file system and waits
- * for it: for a thread of its own. The file belongs to one daemon, see `sqlite-owner.ts`.
+ * Audit events in an SQLite file, through SQLite in WebAssembly. Its file access is synchronous, so
+ * it runs in its own thread. The file belongs to one daemon, see `sqlite-owner.ts`.
  */
 import { chmodSync, closeSync, constants, openSync } from 'node:fs';
 import type { Database, Statement } from 'node-sqlite3-wasm';
@@ -89,7 +89,7 @@ export class SqliteStore implements EventStore {
   }
 
   async close(): Promise<void> {
-    this.#letGo();
+    this.#close();
     this.#owner.release();
   }
 
@@ -100,8 +100,8 @@ export class SqliteStore implements EventStore {
       work();
       database.exec('commit');
     } catch (error) {
-      // Whatever it was, the next try begins from what is in the file.
-      this.#letGo();
+      // After any error the next attempt starts from the contents of the file.
+      this.#close();
       throw error;
     }
   }
@@ -117,7 +117,7 @@ export class SqliteStore implements EventStore {
     const library = (await import('node-sqlite3-wasm')).default;
     const database = new library.Database(this.#path);
     try {
-      // One owner needs no locks, and the journal is kept for the next transaction.
+      // A single owner needs no locks. The journal file stays, for reuse by the next transaction.
       database.exec('pragma locking_mode = exclusive; pragma auto_vacuum = incremental');
       database.exec('pragma journal_mode = persist; pragma synchronous = full');
       migrate(database);
@@ -129,7 +129,7 @@ export class SqliteStore implements EventStore {
     }
   }
 
-  #letGo(): void {
+  #close(): void {
     const { insert, database } = this.#opened ?? {};
     this.#opened = undefined;
     try {

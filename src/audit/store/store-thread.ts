@@ -1,8 +1,9 @@
 /**
- * The thread that a data store of audit events lives in: it takes the lines apart, writes them, and
- * removes what is too old. One thing after the other, in the order of the requests.
+ * The thread of a data store of audit events: it parses the lines, writes them, and removes old
+ * events, one request at a time in order.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { isRecord } from '../../apimachinery/index.ts';
 import { answerRequests, Mutex, notify } from '../../concurrency/index.ts';
 import type { DataStoreEndpoint } from '../../kinds/index.ts';
 import { eventRows } from './event-rows.ts';
@@ -55,7 +56,7 @@ async function act(request: ThreadRequest): Promise<unknown> {
   }
 }
 
-/** Begins again with each store that opens, and goes on by itself. */
+/** Starts the removal of old events for a store that opens; it reschedules itself. */
 function removeOld(): void {
   if (keptMs === 0 || timer !== undefined) return;
   const again = (ms: number): void => {
@@ -76,7 +77,7 @@ function removeOld(): void {
 
 /** Messages of libraries and servers may contain the endpoint with its credentials. */
 function failureOf(error: unknown, of: DataStoreEndpoint): ThreadFailure {
-  const { message, code } = error as { message?: unknown; code?: unknown };
+  const { message, code }: Readonly<Record<string, unknown>> = isRecord(error) ? error : {};
   const text = typeof message === 'string' && message !== '' ? message : String(code ?? error);
   const secrets =
     of.kind === 'postgres' ? [of.url, of.password, encodeURIComponent(of.password)] : [];

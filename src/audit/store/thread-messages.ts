@@ -13,7 +13,7 @@ export type ThreadRequest =
   | { readonly act: 'append'; readonly lines: Uint8Array }
   | { readonly act: 'find'; readonly query: EventQuery };
 
-/** Without credentials. */
+/** Message and code, without credentials. */
 export interface ThreadFailure {
   readonly message: string;
   readonly code: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * The memory of a sandbox as it was when it was ready, to be put back after each evaluation: the
- * next one finds nothing that the last one left behind, and every run begins in the same state.
+ * Image of the memory of a sandbox when it was ready. It is restored after each evaluation: every
+ * run begins in the same state, and finds nothing of the previous one.
  */
 
 const BLOCK_BYTES = 4096;
@@ -29,7 +29,7 @@ export class MemoryImage {
     return this.#stretches.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** Memory never shrinks: one that has grown is better given up. */
+  /** Memory never shrinks: a realm whose memory has grown is replaced instead. */
   get grown(): boolean {
     return this.#memory.buffer.byteLength > this.#length;
   }

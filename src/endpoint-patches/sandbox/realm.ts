@@ -1,6 +1,7 @@
 /**
- * The sandbox of one tenant: its expressions, compiled once, in a heap of their own. Not safe
- * against what the engine does not count (see `Limits.timeMs`): that needs a thread to end.
+ * The sandbox of one tenant: its expressions, compiled once, in a separate heap. Work that the
+ * engine does not count is not limited here (see `Limits.timeMs`): that needs the end of the
+ * thread.
  */
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core';
 import type { JsonValue } from '../../apimachinery/index.ts';

@@ -1,6 +1,6 @@
 /**
- * A sandbox thread: a program of its own that applies patches, one object after the other. It can
- * be ended at any moment, so it holds nothing that cannot be made again.
+ * A sandbox thread: applies patches to one object after the other. The pool may terminate it at any
+ * moment, so it holds no state that cannot be rebuilt.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { JsonObject } from '../../apimachinery/index.ts';

@@ -18,7 +18,7 @@ export const processClocks: Clocks = () => {
 
 /** A tenant's first job makes its sandbox, and the first of all loads the engine. */
 const OPENING_FACTOR = 10;
-/** However little processor time it got: nothing that is well takes so long. */
+/** Wall-clock limit, regardless of processor time: no healthy job takes so long. */
 const WALL_FACTOR = 20;
 
 export class Watchdog {
@@ -33,8 +33,8 @@ export class Watchdog {
   }
 
   /**
-   * Asked again and again with the job that runs (0: none; below 0: its sandbox is being made).
-   * True: it has had its time.
+   * Polled with the running job (0: none; below 0: its sandbox is being created). Returns true if
+   * the job exceeded its time.
    */
   late(job: number): boolean {
     const now = this.#clocks();

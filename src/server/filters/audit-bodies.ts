@@ -35,11 +35,11 @@ export function auditedBodies(
   const asked = requestBody(kind, request);
   const answered = answer && responseBody(kind, answer);
   if (asked === undefined) return answered ?? {};
-  const remarks =
-    asked.remarks === undefined && answered?.remarks === undefined
+  const annotations =
+    asked.annotations === undefined && answered?.annotations === undefined
       ? undefined
-      : { ...asked.remarks, ...answered?.remarks };
-  return { ...asked, ...answered, remarks };
+      : { ...asked.annotations, ...answered?.annotations };
+  return { ...asked, ...answered, annotations };
 }
 
 /** Undefined: the request had no body. */
@@ -145,5 +145,5 @@ function parsed(bytes: Buffer): unknown {
 }
 
 function omitted(which: 'request' | 'response', why: string): AuditedBodies {
-  return { remarks: { [`${which}-object-omitted`]: why } };
+  return { annotations: { [`${which}-object-omitted`]: why } };
 }

@@ -126,13 +126,13 @@ export function endAudit(
   const stage = isFault ? 'Panic' : 'ResponseComplete';
   const { code } = answer;
   const failure = code >= 400 ? failureOf(answer, request) : NO_FAILURE;
-  const { reason, message, remarks } = failure;
+  const { reason, message, annotations } = failure;
   const revision = answer.headers?.['gitplane-commit'];
   // Only bodies of objects have known secret paths.
   const hasBodies = info.isResource && info.subresource === '' && trail.level !== 'Metadata';
   const bodies = hasBodies ? bodiesOf(trail, { deps, info }, of) : undefined;
   const object = identityOf({ deps, info }, of);
-  trail.ended({ code, reason, message, revision, bodies, remarks, object }, stage);
+  trail.ended({ code, reason, message, revision, bodies, annotations, object }, stage);
 }
 
 /**
@@ -167,7 +167,7 @@ function bodiesOf(
   return () => auditedBodies(kind, { method, body, type }, answered);
 }
 
-type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'remarks'>;
+type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'annotations'>;
 
 const NO_FAILURE: Failure = {};
 
@@ -184,13 +184,13 @@ function failureOf({ body, code }: Answer, { headers }: Asked): Failure {
 function unauthenticated(
   message = '',
   { authorization }: Asked['headers'],
-): Pick<AuditedAnswer, 'message' | 'remarks'> {
+): Pick<AuditedAnswer, 'message' | 'annotations'> {
   const scheme = /^(\w+) /.exec(authorization ?? '')?.[1]?.toLowerCase();
   const method = scheme === 'bearer' || scheme === 'basic' ? scheme : 'other';
   const tried = authorization === undefined ? 'no credentials provided' : `attempted: ${method}`;
   return {
     message: `Authentication failed, ${tried}`,
-    remarks: { 'authentication-failure': message },
+    annotations: { 'authentication-failure': message },
   };
 }
 

@@ -61,11 +61,11 @@ interface AdmittedToGit {
 
 /** Audit data of a push: the commits between the two revisions are its own. */
 function pushed({ result, revision, previous }: PushOutcome): AuditedAnswer {
-  const remarks = {
+  const annotations = {
     'push-result': result,
     ...(previous === undefined ? {} : { 'previous-revision': previous }),
   };
-  return { code: 200, revision: result === 'accepted' ? revision : undefined, remarks };
+  return { code: 200, revision: result === 'accepted' ? revision : undefined, annotations };
 }
 
 interface Exchange {

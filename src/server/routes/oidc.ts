@@ -68,7 +68,7 @@ async function answer(
     path,
     network: networkOf(request.ip),
   });
-  trail?.ended({ code: raw.statusCode, remarks: remarksOf(handled) });
+  trail?.ended({ code: raw.statusCode, annotations: annotationsOf(handled) });
   return reply;
 }
 
@@ -78,7 +78,7 @@ function infoOf({ url, method }: FastifyRequest): PathInfo {
   return { isResource: false, path, belowRoot: false, query: new URLSearchParams(query), verb };
 }
 
-function remarksOf({ client, person }: Handled): Record<string, string> {
+function annotationsOf({ client, person }: Handled): Record<string, string> {
   return {
     ...(client === undefined ? {} : { 'oidc-client': client }),
     ...(person === undefined ? {} : { 'oidc-user': person }),

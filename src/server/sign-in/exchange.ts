@@ -52,13 +52,13 @@ export function signInRoute(
     const exchange: Exchange = { deps, request, reply, signal: gone.signal, facts };
     try {
       const sent = await of.work(exchange);
-      trail?.ended({ code: reply.statusCode, remarks: facts });
+      trail?.ended({ code: reply.statusCode, annotations: facts });
       if (of.signsIn) deps.logger.info({ ...facts, requestId: request.id }, 'Signed in');
       return sent;
     } catch (error) {
       const refusal = asRefusal(exchange, error);
       const { reason, code, message } = refusal;
-      trail?.ended({ code, reason: 'SignInRefused', message, remarks: { ...facts, reason } });
+      trail?.ended({ code, reason: 'SignInRefused', message, annotations: { ...facts, reason } });
       const log = { ...facts, reason, problem: message, ip: request.ip, requestId: request.id };
       if (QUIET.includes(reason)) deps.logger.debug(log, 'A sign-in was refused');
       else deps.logger.warn(log, 'A sign-in was refused');
