@@ -35,9 +35,11 @@ export {
   qualifiedNameProblems,
 } from './names.ts';
 export {
+  asKubeObject,
   type Condition,
   cloneJson,
   dropEmptyMeta,
+  isKubeObject,
   isRecord,
   type JsonObject,
   type JsonValue,
@@ -48,6 +50,7 @@ export {
   mapAt,
   type ObjectMeta,
   type OwnerReference,
+  parseJson,
   SERVER_POPULATED_META,
   valueAt,
 } from './object.ts';

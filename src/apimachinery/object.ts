@@ -13,16 +13,16 @@ export type JsonValue =
   | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };
 
-export interface OwnerReference {
+export type OwnerReference = {
   apiVersion: string;
   kind: string;
   name: string;
   uid: string;
   controller?: boolean;
   blockOwnerDeletion?: boolean;
-}
+};
 
-export interface ManagedFieldsEntry {
+export type ManagedFieldsEntry = {
   manager: string;
   operation: 'Apply' | 'Update';
   apiVersion: string;
@@ -30,9 +30,9 @@ export interface ManagedFieldsEntry {
   fieldsType: 'FieldsV1';
   fieldsV1: JsonObject;
   subresource?: string;
-}
+};
 
-export interface ObjectMeta {
+export type ObjectMeta = {
   name?: string;
   generateName?: string;
   namespace?: string;
@@ -49,27 +49,27 @@ export interface ObjectMeta {
   finalizers?: string[];
   managedFields?: ManagedFieldsEntry[];
   selfLink?: string;
-}
+};
 
 /** One entry of `status.conditions`; a list, so that `kubectl wait --for=condition=…` works. */
-export interface Condition {
+export type Condition = {
   type: string;
   status: 'True' | 'False' | 'Unknown';
   severity?: '' | 'Info' | 'Warning' | 'Error';
   reason?: string;
   message?: string;
   lastTransitionTime?: string;
-}
+};
 
-export interface KubeObject {
+export type KubeObject = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
   spec?: JsonObject;
   status?: JsonObject;
   /** Kinds of `rbac.authorization.k8s.io` keep their desired state beside `spec`. */
-  [field: string]: unknown;
-}
+  [field: string]: JsonValue;
+};
 
 /** metadata fields that only the server writes; never part of a manifest (spec section 2.2). */
 export const SERVER_POPULATED_META = [
@@ -94,8 +94,30 @@ export function dropEmptyMeta(meta: ObjectMeta): void {
   }
 }
 
+export function isRecord(value: JsonValue | undefined): value is JsonObject;
+export function isRecord(value: unknown): value is Record<string, unknown>;
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** True for a value with the envelope of an object. The schema of its kind checks the fields. */
+export function isKubeObject(value: unknown): value is KubeObject {
+  return (
+    isRecord(value) &&
+    typeof value['apiVersion'] === 'string' &&
+    typeof value['kind'] === 'string' &&
+    isRecord(value['metadata'])
+  );
+}
+
+/** The object in a record. A record without the envelope of an object is a programming error. */
+export function asKubeObject(value: unknown): KubeObject {
+  if (isKubeObject(value)) return value;
+  throw new TypeError('the record has no apiVersion, kind and metadata');
+}
+
+export function parseJson(text: string): JsonValue {
+  return JSON.parse(text);
 }
 
 /** A deep copy of a JSON value. Ten times as quick as `structuredClone`. */

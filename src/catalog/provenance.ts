@@ -127,9 +127,9 @@ function manifestIn(served: KubeObject): KubeObject {
   const metadata: JsonObject = {};
   // Deleting properties would make V8 use a slow representation.
   for (const [name, value] of Object.entries(served.metadata)) {
-    if (!populated.has(name)) metadata[name] = value as JsonValue;
+    if (!populated.has(name)) metadata[name] = value;
   }
-  return { ...manifest, metadata } as unknown as KubeObject;
+  return { ...manifest, metadata };
 }
 
 /** The manifest of an object with provenance. */

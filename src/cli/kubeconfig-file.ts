@@ -139,7 +139,7 @@ function entryOf(document: Document, list: List, name: string): YAMLMap {
   // An empty `[]` would go on in its style.
   if (entries.items.length === 0) entries.flow = false;
   if (entries !== existing) document.set(list, entries);
-  const entry = document.createNode({ name }) as YAMLMap;
+  const entry = document.createNode({ name });
   entries.add(entry);
   return entry;
 }
@@ -147,7 +147,7 @@ function entryOf(document: Document, list: List, name: string): YAMLMap {
 function section(document: Document, entry: YAMLMap, field: string): YAMLMap {
   const existing = entry.get(field);
   if (isMap(existing)) return existing;
-  const made = document.createNode({}) as YAMLMap;
+  const made = document.createNode({});
   entry.set(field, made);
   return made;
 }
@@ -164,13 +164,13 @@ async function read(file: string): Promise<Document> {
   const [error] = document.errors;
   const isEmpty = document.contents === null;
   if (error === undefined && (isMap(document.contents) || isEmpty)) {
-    return isEmpty ? newDocument() : (document as Document);
+    return isEmpty ? newDocument() : document;
   }
   throw new Error(`${file} is no kubeconfig${error === undefined ? '' : `: ${error.message}`}`);
 }
 
 function newDocument(): Document {
-  return parseDocument('apiVersion: v1\nkind: Config\n') as Document;
+  return parseDocument('apiVersion: v1\nkind: Config\n');
 }
 
 async function change(file: string, edit: (document: Document) => void): Promise<void> {

@@ -21,7 +21,7 @@ export function openBrowser(
   const child = spawn(program, [...words, url], {
     detached: true,
     stdio: 'ignore',
-    env: environment as NodeJS.ProcessEnv,
+    env: environment,
   });
   // The URL is shown as well.
   child.on('error', () => undefined);

@@ -173,7 +173,7 @@ function translated(object: JsonObject, { tenant }: PatchProgram): JsonObject {
   }
   const { namespace } = metadata;
   const placed = typeof namespace === 'string' ? object : inDefault(object, metadata);
-  return kind.translate(placed as unknown as KubeObject, tenant) as unknown as JsonObject;
+  return kind.translate(placed as unknown as KubeObject, tenant);
 }
 
 /** In the namespace `default`, as kubectl does. */

@@ -58,7 +58,7 @@ const OF_STORE: readonly string[] = ['Synced', 'Stale'];
 /** Most objects have no conditions and are not parsed. */
 const MARK = Buffer.from('"conditions":[');
 
-function conditionsIn(stored: StoredObject | undefined): Condition[] {
+function conditionsIn(stored: StoredObject | undefined): readonly Condition[] {
   if (stored?.json().includes(MARK) !== true) return [];
   return conditionsOf(stored.object.status);
 }

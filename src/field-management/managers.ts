@@ -31,7 +31,7 @@ export function managerId({ name, operation, apiVersion, subresource }: Manager)
 export function readManagers(entries: unknown): Map<string, Owned> | undefined {
   if (!Array.isArray(entries)) return undefined;
   const managers = new Map<string, Owned>();
-  for (const entry of entries as Partial<ManagedFieldsEntry>[]) {
+  for (const entry of entries) {
     const fields = entry.fieldsType === 'FieldsV1' && FieldSet.fromFieldsV1(entry.fieldsV1);
     const { operation, manager = '', apiVersion = '', subresource = '', time } = entry;
     if (!fields || (operation !== 'Apply' && operation !== 'Update')) return undefined;

@@ -9,7 +9,7 @@ export async function* linesOf(stream: Readable): AsyncIterable<unknown> {
   let rest: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const chunk of stream) {
       let start = 0;
       for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
         const line = Buffer.concat([...rest, chunk.subarray(start, end)]);

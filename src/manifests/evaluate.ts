@@ -93,9 +93,9 @@ class Evaluator {
       return this.#flaw(node, unsupportedTag(node.tag));
     }
     if (isSeq(node)) {
-      return node.items.map((item) => this.node(item as ParsedNode, depth + 1));
+      return node.items.map((item) => this.node(item, depth + 1));
     }
-    return this.#map(node as MapNode, depth);
+    return this.#map(node, depth);
   }
 
   #map(node: MapNode, depth: number): JsonObject {

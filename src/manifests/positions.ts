@@ -131,7 +131,7 @@ function childOf(tree: Tree, parent: ParsedNode | null, step: string | number): 
   const node = follow(tree, parent);
   if (typeof step === 'number') {
     const item = isSeq(node) ? node.items[step] : undefined;
-    return item === undefined ? undefined : { key: undefined, value: item as ParsedNode };
+    return item === undefined ? undefined : { key: undefined, value: item };
   }
   return mapChild(tree, node, step, 0);
 }
@@ -147,16 +147,16 @@ function mapChild(
 ): Place | undefined {
   if (!isMap(node) || merges > MERGES_FOLLOWED) return undefined;
   for (const { key, value } of node.items) {
-    const name = follow(tree, key as ParsedNode);
+    const name = follow(tree, key);
     if (isScalar(name) && name.source === step && !isMergeKey(key)) {
-      return { key: key as ParsedNode, value: value as ParsedNode | null };
+      return { key: key, value: value };
     }
   }
   for (const { key, value } of node.items) {
     if (!isMergeKey(key)) continue;
-    const merged = follow(tree, value as ParsedNode | null);
+    const merged = follow(tree, value);
     for (const source of isSeq(merged) ? merged.items : [merged]) {
-      const found = mapChild(tree, follow(tree, source as ParsedNode | null), step, merges + 1);
+      const found = mapChild(tree, follow(tree, source), step, merges + 1);
       if (found !== undefined) return found;
     }
   }

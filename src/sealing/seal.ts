@@ -120,7 +120,7 @@ function withMetadata(
   const next = metadataFor(text, documents, of);
   const result = editDocuments(text, documents, ({ [SOPS]: own, ...rest }) => {
     const isOurs = isRecord(own) && old !== undefined;
-    return { ...rest, [SOPS]: isOurs ? updated(own as JsonObject, next) : formatMetadata(next) };
+    return { ...rest, [SOPS]: isOurs ? updated(own, next) : formatMetadata(next) };
   });
   const check = openStream({ text: result, documents: documentsOf(result) }, key.dataKey);
   const [problem] = check.documents.flatMap(({ problems }) => problems);
@@ -179,14 +179,14 @@ function updated(own: JsonObject, next: SealMetadata): JsonObject {
   if (mark !== undefined) block[MARK] = mark;
   const groups = own['key_groups'];
   const group = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : own;
-  const keys = changedKeys(group as JsonObject, next);
+  const keys = changedKeys(group, next);
   if (group === own) return { ...block, ...keys };
-  return { ...block, key_groups: [{ ...(group as JsonObject), ...keys }] };
+  return { ...block, key_groups: [{ ...group, ...keys }] };
 }
 
 /** Recipients that differ from those of the group. PGP entries stay if `pgp` is undefined. */
 function changedKeys(group: JsonObject, { age, pgp }: SealMetadata): JsonObject {
-  const isSame = jsonEqual(ageOf(group), ageOf({ age: age as unknown as JsonValue }));
+  const isSame = jsonEqual(ageOf(group), ageOf({ age: age.map((one) => ({ ...one })) }));
   const isSamePgp = pgp === undefined || jsonEqual(pgpEntries(group['pgp']), [...pgp]);
   return {
     ...(!isSame && { age: age.map(({ recipient, enc }) => ({ enc, recipient })) }),
@@ -197,9 +197,7 @@ function changedKeys(group: JsonObject, { age, pgp }: SealMetadata): JsonObject 
 function ageOf(group: JsonObject): JsonValue {
   const { age } = group;
   if (!Array.isArray(age)) return [];
-  return age.map((item) =>
-    isRecord(item) ? [item['recipient'] ?? '', item['enc'] ?? ''] : '',
-  ) as JsonValue;
+  return age.map((item) => (isRecord(item) ? [item['recipient'] ?? '', item['enc'] ?? ''] : ''));
 }
 
 /** The decrypted file, without `sops`. Throws SealingError if it cannot be decrypted. */

@@ -2,7 +2,7 @@
  * `.sops.yaml`: recipients and selected values of new files. The first rule whose pattern matches the
  * path applies. Encrypted files keep their own metadata.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { editDocument, formatManifest } from '../manifests/index.ts';
 import { pgpFingerprints } from './pgp.ts';
 import { documentsOf } from './seal.ts';
@@ -142,7 +142,7 @@ export function changeRecipients(
     if (!Array.isArray(groups)) return withRecipients(rule, change);
     return { ...rule, key_groups: [withRecipients((groups[0] ?? {}) as JsonObject, change)] };
   });
-  return editDocument(text, document.index, { ...config, creation_rules: rules as JsonValue });
+  return editDocument(text, document.index, { ...config, creation_rules: rules });
 }
 
 function withRecipients(

@@ -72,7 +72,7 @@ function mapped(
       .filter((item) => item !== undefined);
   }
   if (typeof tree !== 'object' || tree === null) {
-    return change({ path, at, value: tree as Scalar });
+    return change({ path, at, value: tree });
   }
   const entries = tree instanceof OrderedMap ? tree.entries : Object.entries(tree as JsonObject);
   const copy: JsonObject = {};
@@ -93,11 +93,11 @@ export function orderedTree(source: string): Tree | undefined {
 
 function treeOf(node: ParsedNode | null, targets: ReadonlyMap<ParsedNode, ParsedNode>): Tree {
   const real = isAlias(node) ? (targets.get(node) ?? null) : node;
-  if (isSeq(real)) return real.items.map((item) => treeOf(item as ParsedNode, targets));
+  if (isSeq(real)) return real.items.map((item) => treeOf(item, targets));
   if (isMap(real)) {
     return new OrderedMap(
       real.items.map(({ key, value }) => {
-        const name = isAlias(key) ? targets.get(key as ParsedNode) : key;
+        const name = isAlias(key) ? targets.get(key) : key;
         return [isScalar(name) ? String(name.source) : '', treeOf(value as ParsedNode, targets)];
       }),
     );

@@ -2,7 +2,7 @@
  * Conditions of a synced secret: `Synced`, and `Stale` while the store does not answer. Messages
  * name keys, versions and commits, never a value.
  */
-import { type Condition, type JsonObject, rfc3339 } from '../apimachinery/index.ts';
+import { type Condition, type JsonObject, listAt, rfc3339 } from '../apimachinery/index.ts';
 import type { SyncOutcome, SyncState } from '../secrets-merge/index.ts';
 
 export const SYNCED = 'Synced';
@@ -147,7 +147,7 @@ export function withConditions(
   change: { readonly set: readonly ReportedCondition[]; readonly remove: readonly string[] },
   now: number,
 ): JsonObject | undefined {
-  const before = (status?.['conditions'] ?? []) as unknown as Condition[];
+  const before = listAt<Condition>(status, ['conditions']);
   const gone = new Set([...change.remove, ...change.set.map(({ type }) => type)]);
   const made = change.set.map((one): Condition => {
     const old = before.find(({ type }) => type === one.type);
@@ -158,7 +158,7 @@ export function withConditions(
   if (JSON.stringify(conditions.map(fields).sort()) === JSON.stringify(before.map(fields).sort())) {
     return undefined;
   }
-  return { ...status, conditions: conditions as unknown as JsonObject[] };
+  return { ...status, conditions: conditions };
 }
 
 function fields(one: Condition): string {

@@ -47,7 +47,7 @@ export function createHttp2Server(tls: TlsOptions, handler: Handler, idleMs = ID
         initialWindowSize: STREAM_WINDOW,
       },
       maxSessionMemory: MOST_SESSION_MIB,
-      Http2ServerRequest: Request as typeof Http2ServerRequest,
+      Http2ServerRequest: Request,
       Http2ServerResponse: Response as typeof Http2ServerResponse,
     },
     // Both forms have what the server uses of them.
@@ -83,7 +83,7 @@ export function closeSessions(sessions: Iterable<ServerHttp2Session>): void {
 }
 
 function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
-  return request instanceof Request ? (request as unknown as Request).stream : undefined;
+  return request instanceof Request ? request.stream : undefined;
 }
 
 function limitSession(session: ServerHttp2Session, socket: TLSSocket, idleMs: number): void {
@@ -125,7 +125,7 @@ class Request extends Http2ServerRequest {
     // The authority counts where both are there (RFC 9113, section 8.3.1).
     if (given[':authority'] !== undefined) headers.host = given[':authority'];
     // A body of a length that nobody announced.
-    const isOpen = !(stream as ServerHttp2Stream).endAfterHeaders;
+    const isOpen = !stream.endAfterHeaders;
     if (isOpen && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
     Object.defineProperty(this, 'headers', { value: headers });
     const first = raw.findIndex((text, at) => at % 2 === 0 && text[0] !== ':');

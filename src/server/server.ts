@@ -90,7 +90,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       };
       return makeServer(options, { handler, routes, ownOrigin }, () => closing);
     },
-  }) as unknown as FastifyInstance;
+  });
   const { platform, rootOf } = buildApiRoots(deps);
   const closing = closingSignal(app);
   const quick = fastGet({ root: platform, nextId, closing });
@@ -246,7 +246,7 @@ function apiRequest(
     headers: request.headers,
     body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
     closing,
-    raw: { request: request.raw, response: reply.raw as ServerResponse },
+    raw: { request: request.raw, response: reply.raw },
     hijack: () => {
       void reply.hijack();
       exchangeOf(request)?.audit?.trail.started(200);

@@ -12,7 +12,6 @@ import {
   type SyncedKindName,
   type SyncedTenant,
 } from '../endpoint-patches/index.ts';
-import { toJson } from './kube-json.ts';
 import type { SourceName } from './managed-annotations.ts';
 import { PatchesFailed, type PatchRunner, wantedObject } from './reconcile-object.ts';
 import { hasReversePatch } from './reverse-sync.ts';
@@ -144,7 +143,7 @@ async function effectOf(observed: Observed, by: ProgramPair): Promise<Effect | u
     const shown = before instanceof PatchesFailed || before === undefined ? {} : { before };
     return { verb: 'fail', kind, source, ...shown, message: after.message };
   }
-  const was = before instanceof PatchesFailed ? asJson(observed.actual) : before;
+  const was = before instanceof PatchesFailed ? observed.actual : before;
   if (jsonEqual(was, after)) return undefined;
   if (was === undefined) return after && { verb: 'create', kind, source, after };
   return after === undefined
@@ -159,15 +158,11 @@ async function outcome(
   const source = sourceName(object);
   if (program === undefined || notPlaced(source.namespace, program.tenant)) return undefined;
   try {
-    return asJson(await wantedObject({ object, actual }, { kind, program, runner }));
+    return await wantedObject({ object, actual }, { kind, program, runner });
   } catch (error) {
     if (error instanceof PatchesFailed) return error;
     return new PatchesFailed(error instanceof Error ? error.message : String(error));
   }
-}
-
-function asJson(object: KubeObject | undefined): JsonObject | undefined {
-  return object && toJson(object);
 }
 
 function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): Effect {
@@ -198,8 +193,8 @@ async function pairsIn(
     const program = programs.get(kind.name);
     if (program === undefined || !hasReversePatch(program)) continue;
     if (performance.now() > end || texts.length >= MAX_WARNINGS) break;
-    const object = asJson(kind.translate(given, program.tenant)) ?? {};
-    const ends = { virtualObject: asJson(given) ?? null, hostObject: asJson(actual) ?? null };
+    const object = kind.translate(given, program.tenant) ?? {};
+    const ends = { virtualObject: given ?? null, hostObject: actual ?? null };
     for (const difference of await roundTrip(runner, program, { object, ...ends })) {
       texts.push(masking.text(warningOf(difference, sourceName(given)), given));
     }

@@ -1,10 +1,6 @@
-/** Kubernetes objects as plain JSON, for patches and reports. Both directions share the value. */
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 
-export function toJson(object: KubeObject): JsonObject {
-  return object as object as JsonObject;
-}
-
+/** The result of patches as an object. A patch may have removed fields of its envelope. */
 export function toKubeObject(json: JsonObject): KubeObject {
-  return json as object as KubeObject;
+  return json as KubeObject;
 }

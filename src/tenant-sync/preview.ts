@@ -2,7 +2,6 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import { compilePatches, type PatchReport, type SyncedTenant } from '../endpoint-patches/index.ts';
-import { toJson } from './kube-json.ts';
 import type { PatchRunner } from './reconcile-object.ts';
 import { SYNCED_KINDS } from './synced-kinds.ts';
 import { withMarks } from './translate.ts';
@@ -42,9 +41,9 @@ export async function previewPatches(
       const program = programs[name];
       const before = SYNCED_KINDS[name].translate(given, tenant);
       const { object, report } = await runner.apply(program, {
-        object: toJson(before),
+        object: before,
         direction: 'forward',
-        virtualObject: toJson(given),
+        virtualObject: given,
         hostObject: null,
       });
       if (object === undefined) return { before, report };

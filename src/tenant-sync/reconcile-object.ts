@@ -10,7 +10,6 @@ import {
   TooManyMatchesError,
 } from '../endpoint-patches/index.ts';
 import { ApiFailure } from '../kubernetes-client/index.ts';
-import { toJson } from './kube-json.ts';
 import type { SourceName } from './managed-annotations.ts';
 import {
   changedOnTarget,
@@ -107,10 +106,10 @@ async function apply(
   const { ends, by, direction } = of;
   const known = direction === 'reverse' && refers(by.program) ? ends.known?.() : undefined;
   const outcome = await by.runner.apply(by.program, {
-    object: toJson(object),
+    object,
     direction,
-    virtualObject: toJson(ends.object),
-    hostObject: ends.actual === undefined ? null : toJson(ends.actual),
+    virtualObject: ends.object,
+    hostObject: ends.actual ?? null,
     ...(known === undefined ? {} : { known }),
     values: false,
   });

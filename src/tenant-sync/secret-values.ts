@@ -27,7 +27,7 @@ export function secretsOf(configs: readonly JsonObject[]): Masking {
       if (!PUBLIC_SECTIONS.includes(key)) collect(value, secrets);
     }
     const { gitplane: _ours, ...others } = isRecord(config['external']) ? config['external'] : {};
-    collect(others as JsonObject, secrets);
+    collect(others, secrets);
   }
   const found = [...secrets].flatMap((text) => [text, encoded(text)]);
   const holds = (text: string, known: string): boolean =>
@@ -74,7 +74,7 @@ function hidden(
     return value.map((item, i) => hidden(item, others[i], by));
   }
   if (typeof value !== 'object' || value === null) return value;
-  const others = (isRecord(other) ? other : {}) as JsonObject;
+  const others = isRecord(other) ? other : {};
   const entries = Object.entries(value).map(([key, item]) => {
     const shown = by.holds(key) ? MASK : key;
     return [shown, hidden(item, Object.hasOwn(others, key) ? others[key] : undefined, by)];

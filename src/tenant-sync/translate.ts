@@ -6,6 +6,7 @@ import {
   cloneJson,
   isRecord,
   type JsonObject,
+  type JsonValue,
   type KubeObject,
   valueAt,
 } from '../apimachinery/index.ts';
@@ -86,7 +87,7 @@ export function translateEndpoints(endpoints: KubeObject, tenant: TenantCluster)
     metadata: translateMetadata(endpoints, tenant),
     ...rest,
     ...(Array.isArray(rest['subsets'])
-      ? { subsets: rest['subsets'].map((subset: unknown) => withTargets(subset, tenant)) }
+      ? { subsets: rest['subsets'].map((subset) => withTargets(subset, tenant)) }
       : {}),
   };
 }
@@ -171,7 +172,7 @@ function ownAnnotations(
 }
 
 /** Pods have other names on the control-plane cluster; their identity there is not known. */
-function withTargets(subset: unknown, tenant: TenantCluster): unknown {
+function withTargets(subset: JsonValue, tenant: TenantCluster): JsonValue {
   if (!isRecord(subset)) return subset;
   const changed = { ...subset };
   for (const field of ['addresses', 'notReadyAddresses']) {
@@ -181,7 +182,7 @@ function withTargets(subset: unknown, tenant: TenantCluster): unknown {
   return changed;
 }
 
-function withTarget(address: unknown, tenant: TenantCluster): unknown {
+function withTarget(address: JsonValue, tenant: TenantCluster): JsonValue {
   const target = valueAt(address, ['targetRef']);
   if (!isRecord(address) || !isRecord(target) || target['kind'] !== 'Pod') return address;
   const { uid: _uid, resourceVersion: _version, ...kept } = target;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { KubeObject } from '../../src/apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
 import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
 import { runs } from '../support/properties.ts';
 import {
@@ -178,7 +178,7 @@ describe('aggregated ClusterRoles', () => {
     expect(rbac.roleRules({ namespace: '', name: 'edit' })).toEqual([rule(readTeams)]);
   });
 
-  test.each<[string, unknown, boolean]>([
+  test.each<[string, JsonObject, boolean]>([
     ['In', { key: 'to', operator: 'In', values: ['x', 'all'] }, true],
     ['In without the value', { key: 'to', operator: 'In', values: ['x'] }, false],
     ['In of an absent label', { key: 'nope', operator: 'In', values: ['all'] }, false],

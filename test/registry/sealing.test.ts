@@ -49,7 +49,7 @@ const everything = (): string =>
   git(platform.repository.gitDir, ['log', 'main', '-p', '--format=%B']);
 const found = (name = 'cdn') => platform.store.get({ ...SECRETS, name })?.object;
 const dataOf = (name = 'cdn'): unknown => (found(name)?.spec as { data?: unknown })?.data;
-const conditions = (name = 'cdn'): Condition[] => conditionsOf(found(name)?.status);
+const conditions = (name = 'cdn'): readonly Condition[] => conditionsOf(found(name)?.status);
 
 function create(data: Record<string, string>, more: object = {}): Promise<unknown> {
   const spec = { displayName: 'CDN', data };

@@ -2,7 +2,7 @@
  * RoleBindings and ClusterRoleBindings by subject, so that a request visits only the bindings of its user
  * and groups. ServiceAccount subjects match no user: the platform has no service accounts.
  */
-import { isRecord, type KubeObject, type User } from '../../apimachinery/index.ts';
+import { isRecord, type KubeObject, listAt, type User } from '../../apimachinery/index.ts';
 import type { RoleKey } from './role-index.ts';
 
 export interface Binding {
@@ -136,8 +136,7 @@ export function roleKey(kind: string, name: string, bindingNamespace: string): R
 }
 
 function readSubjects(object: KubeObject): Subject[] {
-  const subjects = Array.isArray(object['subjects']) ? object['subjects'] : [];
-  return subjects
+  return listAt<unknown>(object, ['subjects'])
     .filter(isRecord)
     .map(({ kind, name }) => ({ kind: String(kind), name: String(name) }));
 }

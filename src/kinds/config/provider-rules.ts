@@ -81,7 +81,7 @@ const NAMES = Object.keys(RULES) as (keyof ProviderBlocks)[];
 
 export function providerProblems(blocks: ProviderBlocks, path: FieldPath): FieldError[] {
   return NAMES.flatMap((name) => {
-    const { problems } = RULES[name] as Rules<unknown>;
+    const { problems } = RULES[name];
     return blocks[name] === undefined ? [] : problems(blocks[name], [...path, name]);
   });
 }
@@ -89,7 +89,7 @@ export function providerProblems(blocks: ProviderBlocks, path: FieldPath): Field
 /** Each text begins with the path of a field. */
 export function providerWarnings(blocks: ProviderBlocks, path: FieldPath): string[] {
   return NAMES.flatMap((name) => {
-    const { warnings } = RULES[name] as Rules<unknown>;
+    const { warnings } = RULES[name];
     const block = blocks[name];
     if (block === undefined) return [];
     const client = name === 'providerE' ? [] : clientWarnings(mapAt<Client>(block, []));

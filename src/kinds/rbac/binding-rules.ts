@@ -7,6 +7,7 @@ import {
   jsonEqual,
   type KubeObject,
   listAt,
+  mapAt,
   notSupported,
   pathSegmentProblems,
   required,
@@ -31,12 +32,12 @@ export function subjectsOf(object: KubeObject): readonly Subject[] {
   return listAt<Subject>(object, ['subjects']);
 }
 
-export function roleRefOf(object: KubeObject): RoleRef {
-  return object['roleRef'] as RoleRef;
+export function roleRefOf(object: KubeObject): Partial<RoleRef> {
+  return mapAt<RoleRef>(object, ['roleRef']);
 }
 
 /** API group of an entry, or its default. */
-function effectiveGroup(entry: Subject | RoleRef): string {
+function effectiveGroup(entry: Partial<Subject | RoleRef>): string {
   if (entry.apiGroup !== undefined && entry.apiGroup !== '') return entry.apiGroup;
   return entry.kind === 'ServiceAccount' ? '' : RBAC_GROUP;
 }
@@ -71,18 +72,19 @@ export function bindingProblems(
   ];
 }
 
-function roleRefProblems(roleRef: RoleRef, kinds: readonly string[]): FieldError[] {
+function roleRefProblems(roleRef: Partial<RoleRef>, kinds: readonly string[]): FieldError[] {
+  const { kind = '', name = '' } = roleRef;
   const path = ['roleRef'];
   const errors: FieldError[] = [];
   if (effectiveGroup(roleRef) !== RBAC_GROUP) {
     errors.push(notSupported([...path, 'apiGroup'], roleRef.apiGroup, [RBAC_GROUP]));
   }
-  if (!kinds.includes(roleRef.kind)) {
-    errors.push(notSupported([...path, 'kind'], roleRef.kind, kinds));
+  if (!kinds.includes(kind)) {
+    errors.push(notSupported([...path, 'kind'], kind, kinds));
   }
-  if (roleRef.name === '') errors.push(required([...path, 'name']));
-  const problems = pathSegmentProblems(roleRef.name);
-  errors.push(...problems.map((text) => invalid([...path, 'name'], roleRef.name, text)));
+  if (name === '') errors.push(required([...path, 'name']));
+  const problems = pathSegmentProblems(name);
+  errors.push(...problems.map((text) => invalid([...path, 'name'], name, text)));
   return errors;
 }
 

@@ -1,5 +1,11 @@
 /** Labels and annotations of derived secrets, which copy their data from another object. */
-import { isRecord, type KubeObject, type ObjectKey, valueAt } from '../../apimachinery/index.ts';
+import {
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  type ObjectKey,
+  valueAt,
+} from '../../apimachinery/index.ts';
 import type { Kind } from '../kind.ts';
 
 /** Label of a project secret: name of the shared secret that it follows. */
@@ -17,7 +23,7 @@ export function ownPart(kind: Kind, object: KubeObject): KubeObject {
   if (kind.follows?.(object) === undefined || object.spec?.['data'] === undefined) return object;
   const { data: _copy, ...spec } = object.spec;
   const { spec: _all, ...rest } = object;
-  return Object.keys(spec).length === 0 ? (rest as KubeObject) : { ...object, spec };
+  return Object.keys(spec).length === 0 ? rest : { ...object, spec };
 }
 
 export const PROJECT_SECRET_KIND = 'ProjectSecret';
@@ -59,7 +65,7 @@ export function annotateProjectSecret(
  * The data for secrets derived from a project secret. Undefined if there is none to copy (the source
  * is missing, or lacks its own data): then they stay unchanged.
  */
-export function dataToCopy(source: KubeObject | undefined): Record<string, unknown> | undefined {
+export function dataToCopy(source: KubeObject | undefined): JsonObject | undefined {
   if (source === undefined || isCopyingDisabled(source)) return undefined;
   const conditions = valueAt(source, ['status', 'conditions']);
   // In a source with a store link, `Synced` is about the store; its data is in git.

@@ -241,7 +241,7 @@ function readPolicy(texts: ReadonlyMap<string, string>): {
   }
   const { merge, problem } = readMerge(texts.get(MERGE));
   if (problem !== undefined) problems.push(problem);
-  const policy = { ...DEFAULT_POLICY, ...chosen, merge } as SyncPolicy;
+  const policy = { ...DEFAULT_POLICY, ...chosen, merge };
   if (policy.deletionInGit === 'SoftDelete' && !mayPush(policy)) {
     const detail = 'needs a direction that pushes to the store: "push" or "both"';
     problems.push(forbidden(at('deletion-in-git'), detail));

@@ -177,7 +177,7 @@ class Planner {
     if (!isAlias(key)) {
       if (key?.anchor !== undefined) this.#anchors.set(key.anchor, name);
     } else if (this.#anchors.get(key.source) !== name) {
-      const [start, end] = (key as ParsedNode).range;
+      const [start, end] = key.range;
       const text = stringText(name, { flow: true });
       this.splices.push({ start, end, text, owner });
     }

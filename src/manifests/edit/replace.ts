@@ -127,7 +127,7 @@ function replacePresent(tree: EditTree, present: Present): Splice[] {
 /** Replaces a value that begins on the line of its indicator; comments after it stay. */
 function replaceInline(tree: EditTree, { slot, value, owner }: Present): Splice[] {
   const node = slot.node as ParsedNode;
-  const token = node.srcToken as CST.Token | undefined;
+  const token = node.srcToken;
   const end = valueEnd(slot);
   const text = inlineText(tree, slot, value.head);
   if (token?.type !== 'block-scalar') {

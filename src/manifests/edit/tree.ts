@@ -118,7 +118,7 @@ function childAt(node: ParsedNode | null, step: string | number): ParsedNode | n
 
 export function lastBlockScalar(node: ParsedNode | null): ParsedNode | undefined {
   if (isCollection(node)) {
-    const last = node.flow === true ? undefined : children(node as ParsedNode).at(-1);
+    const last = node.flow === true ? undefined : children(node).at(-1);
     return last === undefined ? undefined : lastBlockScalar(last);
   }
   const isBlock = isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');

@@ -148,6 +148,6 @@ function build(
     ],
   };
   const apiVersion = `${RBAC_GROUP}/v1`;
-  const object = { apiVersion, kind: rbacKind, metadata, ...fields } as unknown as KubeObject;
+  const object = { apiVersion, kind: rbacKind, metadata, ...fields };
   return { key, object };
 }

@@ -6,7 +6,6 @@
 import {
   type Condition,
   describeKey,
-  type JsonObject,
   jsonEqual,
   type KubeObject,
   keyString,
@@ -108,7 +107,7 @@ function withCondition(object: KubeObject, condition: Condition | undefined): Ku
   const conditions = condition === undefined ? others : [...others, condition];
   const { conditions: _replaced, ...rest } = object.status ?? {};
   const status = conditions.length === 0 ? rest : { ...rest, conditions };
-  return { ...object, status: status as unknown as JsonObject };
+  return { ...object, status: status };
 }
 
 /** An object as readers would see it, with the present data of its source. */

@@ -10,6 +10,7 @@ import {
   type JsonObject,
   jsonEqual,
   type KubeObject,
+  listAt,
   type ObjectMeta,
   rfc3339,
   valueAt,
@@ -245,9 +246,7 @@ function servedStatus(
   const { conditions: _replaced, ...rest } = base ?? {};
   if (conditions.length === 0 && Object.keys(rest).length === 0 && !hasStatus(kind))
     return undefined;
-  return conditions.length === 0
-    ? rest
-    : { ...rest, conditions: conditions as unknown as JsonObject[] };
+  return conditions.length === 0 ? rest : { ...rest, conditions: conditions };
 }
 
 function hasStatus({ schema }: Kind): boolean {
@@ -289,7 +288,6 @@ function sealedCondition(
   };
 }
 
-export function conditionsOf(status: JsonObject | undefined): Condition[] {
-  const list = status?.['conditions'];
-  return Array.isArray(list) ? (list as unknown as Condition[]) : [];
+export function conditionsOf(status: JsonObject | undefined): readonly Condition[] {
+  return listAt<Condition>(status, ['conditions']);
 }

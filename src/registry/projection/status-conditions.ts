@@ -1,11 +1,5 @@
 /** Status conditions that report problems of an object. A condition without a problem is absent. */
-import {
-  type Clock,
-  type Condition,
-  type JsonObject,
-  type ObjectKey,
-  rfc3339,
-} from '../../apimachinery/index.ts';
+import { type Clock, type Condition, type ObjectKey, rfc3339 } from '../../apimachinery/index.ts';
 import type { Change, Store, StoredObject } from '../../state/index.ts';
 import type { Branch } from '../branch.ts';
 import { conditionsOf } from './served-object.ts';
@@ -79,7 +73,7 @@ function changeOf(
     return [{ type, status: 'False', severity: 'Warning', ...problem, lastTransitionTime }];
   });
   const { conditions: _replaced, ...rest } = object.status ?? {};
-  const all = [...others, ...own] as unknown as JsonObject[];
+  const all = [...others, ...own];
   const status = all.length === 0 ? rest : { ...rest, conditions: all };
   return { type: 'put', key, object: { ...object, status }, hidden };
 }

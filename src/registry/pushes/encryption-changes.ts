@@ -126,6 +126,6 @@ function blockOf(content: Buffer | undefined, object: CatalogObject | undefined)
   if (!isRecord(block)) return block ?? null;
   // These fields follow from the values of every document of the file, and do not affect who reads
   // it.
-  const { mac: _mac, lastmodified: _time, version: _version, ...rest } = block as JsonObject;
+  const { mac: _mac, lastmodified: _time, version: _version, ...rest } = block;
   return rest;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fillDefaults, objectProblems, objectWarnings } from '../../admission/index.ts';
 import {
   alreadyExists,
+  asKubeObject,
   badRequest,
   cloneJson,
   GENERATE_ATTEMPTS,
@@ -185,7 +186,7 @@ function preview(
   };
   const source = {
     identity,
-    manifest: of.manifest as unknown as KubeObject,
+    manifest: asKubeObject(of.manifest),
     problems: [],
   };
   const { object } = serveObject(kind, source, { previous: undefined, time: 0 });

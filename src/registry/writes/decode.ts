@@ -7,6 +7,7 @@ import {
   formatPath,
   invalid,
   invalidObject,
+  isKubeObject,
   isRecord,
   jsonEqual,
   type KubeObject,
@@ -112,7 +113,8 @@ function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): K
   }
   const { apiVersion: _given, kind: _kind, metadata: given, ...rest } = body;
   const metadata = given ?? {};
-  if (isRecord(metadata)) return { apiVersion, kind: kind.kind, metadata, ...rest };
+  const object = { apiVersion, kind: kind.kind, metadata, ...rest };
+  if (isKubeObject(object)) return object;
   const words = 'metadata must be an object';
   if (isPatch) throw invalidObject(kind, name, [invalid(['patch'], metadata, words)]);
   throw badRequest(`error decoding: ${words}`);

@@ -6,7 +6,6 @@
 import {
   isRecord,
   type JsonObject,
-  type JsonValue,
   jsonEqual,
   type KubeObject,
   type ManagedFieldsEntry,
@@ -146,7 +145,7 @@ export function managersBeforeApply(kind: Kind, live: KubeObject, time: string):
 export function managedPart(object: KubeObject): JsonObject {
   const { status: _status, metadata, ...rest } = object;
   const { managedFields: _record, ...meta } = metadata;
-  return { ...rest, metadata: meta } as unknown as JsonObject;
+  return { ...rest, metadata: meta };
 }
 
 /**
@@ -155,7 +154,7 @@ export function managedPart(object: KubeObject): JsonObject {
  */
 export function recordSent(sent: unknown, live: KubeObject): Managers | 'forget' | undefined {
   if (!Array.isArray(sent)) return undefined;
-  if (jsonEqual(sent as JsonValue, (live.metadata.managedFields ?? []) as unknown as JsonValue)) {
+  if (jsonEqual(sent, live.metadata.managedFields ?? [])) {
     return undefined;
   }
   const isEmpty = (entry: unknown): boolean => isRecord(entry) && Object.keys(entry).length === 0;

@@ -25,10 +25,10 @@ export function patchManifest(
 /** The object without server-populated fields: the contents of a new manifest. */
 export function desiredPart(object: KubeObject): JsonObject {
   const { status: _status, ...rest } = object;
-  const metadata: Record<string, unknown> = { ...object.metadata };
+  const metadata: JsonObject = { ...object.metadata };
   for (const field of SERVER_POPULATED_META) delete metadata[field];
   if (metadata['name'] !== undefined) delete metadata['generateName'];
-  return { ...rest, metadata } as unknown as JsonObject;
+  return { ...rest, metadata };
 }
 
 function rebase(manifest: unknown, before: unknown, after: unknown): unknown {

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
+  asKubeObject,
   type JsonObject,
   type KubeObject,
   type ObjectKey,
@@ -32,7 +33,7 @@ export function createdInState(
   const now = clock.now();
   // There is no history: the identity lasts as long as the state.
   const identity = { uid: randomUUID(), creationTimestamp: rfc3339(now), generation: 1 };
-  const written = manifest as unknown as KubeObject;
+  const written = asKubeObject(manifest);
   const owner = keyOwnership(key, written)?.owner;
   const ownerUid = owner && store.get(owner)?.object.metadata.uid;
   const source = { identity, manifest: written, problems: [], ownerUid };

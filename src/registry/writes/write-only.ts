@@ -1,5 +1,6 @@
 /** Write-only values, which are never served again, such as the text of a key. */
 import {
+  asKubeObject,
   cloneJson,
   type FieldError,
   type FieldPath,
@@ -83,7 +84,7 @@ export function withConcealed(manifest: JsonObject, values: Concealed): JsonObje
 
 /** A copy of the object with values that the server just generated. */
 export function withShown(object: KubeObject, values: Concealed): KubeObject {
-  return withConcealed(object as unknown as JsonObject, values) as unknown as KubeObject;
+  return asKubeObject(withConcealed(object, values));
 }
 
 /** A copy of the manifest without the fields. */

@@ -17,7 +17,7 @@ export function encodeOpenApiV2(document: JsonObject): Buffer {
 
 function mapIn(value: JsonObject, key: string): JsonObject {
   const child = value[key];
-  return isRecord(child) ? (child as JsonObject) : {};
+  return isRecord(child) ? child : {};
 }
 
 function listIn(value: JsonObject, key: string): JsonValue[] {
@@ -57,8 +57,7 @@ function paths(of: JsonObject): ProtobufWriter {
 }
 
 function pathItem(of: JsonObject): ProtobufWriter {
-  const at = (method: string) =>
-    isRecord(of[method]) ? operation(of[method] as JsonObject) : undefined;
+  const at = (method: string) => (isRecord(of[method]) ? operation(of[method]) : undefined);
   return new ProtobufWriter()
     .message(2, at('get'))
     .message(3, at('put'))
@@ -85,7 +84,7 @@ function operation(of: JsonObject): ProtobufWriter {
 function response(of: JsonObject): ProtobufWriter {
   const content = new ProtobufWriter().text(1, of['description']);
   if (isRecord(of['schema'])) {
-    content.message(2, new ProtobufWriter().message(1, schema(of['schema'] as JsonObject)));
+    content.message(2, new ProtobufWriter().message(1, schema(of['schema'])));
   }
   return new ProtobufWriter().message(1, content);
 }
@@ -144,15 +143,15 @@ function schema(of: JsonObject): ProtobufWriter {
 function nested(of: JsonObject, writer: ProtobufWriter): ProtobufWriter {
   const { additionalProperties, type, items, properties } = of;
   if (isRecord(additionalProperties)) {
-    const value = schema(additionalProperties as JsonObject);
+    const value = schema(additionalProperties);
     writer.message(21, new ProtobufWriter().message(1, value));
   } else if (additionalProperties === true) {
     writer.message(21, new ProtobufWriter().flag(2, true));
   }
   if (typeof type === 'string') writer.message(22, new ProtobufWriter().texts(1, [type]));
   if (isRecord(items)) {
-    writer.message(23, new ProtobufWriter().message(1, schema(items as JsonObject)));
+    writer.message(23, new ProtobufWriter().message(1, schema(items)));
   }
-  if (isRecord(properties)) writer.message(25, named(properties as JsonObject, schema));
+  if (isRecord(properties)) writer.message(25, named(properties, schema));
   return writer;
 }

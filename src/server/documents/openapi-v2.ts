@@ -116,10 +116,10 @@ function referenceIn(schema: JsonObject): string | undefined {
 function keywordV2(keyword: string, value: JsonValue): JsonValue {
   if (!isRecord(value)) return value;
   if (keyword === 'items' || keyword === 'additionalProperties') {
-    return schemaV2(value as JsonObject);
+    return schemaV2(value);
   }
-  if (keyword !== 'properties') return value as JsonObject;
-  const properties = Object.entries(value as JsonObject);
+  if (keyword !== 'properties') return value;
+  const properties = Object.entries(value);
   return Object.fromEntries(
     properties.map(([name, property]) => [name, schemaV2(property as JsonObject)]),
   );

@@ -32,7 +32,7 @@ const MOST_BYTES = 64 * 1024;
 
 export function tokenDocuments(tokens: TokenDocuments) {
   return (request: ApiRequest): Answer | undefined | Promise<Answer> => {
-    const { path } = request.info as { readonly path?: string };
+    const { path } = request.info;
     switch (path) {
       case JWKS_PATH:
         return { ...jsonAnswer(tokens.jwks()), headers: CACHED };

@@ -40,7 +40,7 @@ export async function handlePatch(
   const { value: patch, duplicates } = decodeBody(request.body, 'json');
   if (type === 'json') refuseToRead(deps, request, patch);
   const apply = APPLY[type];
-  const change = (current: KubeObject): unknown => apply(current as unknown as JsonObject, patch);
+  const change = (current: KubeObject): unknown => apply(current, patch);
   const result = await timed(
     deps,
     deps.registry.update({

@@ -78,7 +78,7 @@ function depthOf(value: JsonValue): number {
   while (depth <= MAX_LEVELS) {
     level = level.filter((item) => typeof item === 'object' && item !== null);
     if (level.length === 0) return depth;
-    level = level.flatMap((item) => Object.values(item as object) as JsonValue[]);
+    level = level.flatMap((item) => Object.values(item as object));
     depth++;
   }
   return depth;
@@ -107,9 +107,9 @@ function readOperation(raw: unknown, index: number): Operation {
     throw unprocessablePatch(`operation ${index}: op and path are required`);
   }
   return {
-    op: op as string,
-    path: path as string,
-    from: from as string | undefined,
+    op: op,
+    path: path,
+    from: from,
     value: Object.hasOwn(raw, 'value') ? (structuredClone(value) as JsonValue) : undefined,
   };
 }

@@ -61,7 +61,7 @@ export function patchTypeOf(contentType: string | undefined, support: PatchSuppo
 export function applyJsonPatch(object: JsonObject, patch: unknown): JsonObject {
   const patched = patchJson(object, patch);
   if (!isRecord(patched)) throw unprocessablePatch('the patch leaves no object');
-  return patched as JsonObject;
+  return patched;
 }
 
 /** A patched copy (RFC 7396); `object` stays as it is. Throws 400 for a patch that is no map. */
@@ -73,8 +73,8 @@ export function applyMergePatch(object: JsonObject, patch: unknown): JsonObject 
 /** RFC 7396, section 2. Changes `target` and may keep parts of it; shares nothing with `patch`. */
 export function mergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (!isRecord(patch)) return structuredClone(patch);
-  const merged: JsonObject = isRecord(target) ? (target as JsonObject) : {};
-  for (const [key, value] of Object.entries(patch as JsonObject)) {
+  const merged: JsonObject = isRecord(target) ? target : {};
+  for (const [key, value] of Object.entries(patch)) {
     if (key === '__proto__') throw badRequest('the key "__proto__" is not allowed');
     if (value === null) delete merged[key];
     else merged[key] = mergePatch(Object.hasOwn(merged, key) ? (merged[key] ?? null) : null, value);

@@ -62,7 +62,7 @@ function retained(target: JsonObject, keys: JsonValue | undefined): JsonObject {
 
 function mergeValue(target: JsonValue | undefined, value: JsonValue, path: string): JsonValue {
   if (isRecord(value)) {
-    return mergeMap(isRecord(target) ? (target as JsonObject) : {}, value as JsonObject, path);
+    return mergeMap(isRecord(target) ? target : {}, value, path);
   }
   const mergeKey = MERGED_LISTS[path];
   if (!Array.isArray(value) || mergeKey === undefined) return value;
@@ -71,11 +71,11 @@ function mergeValue(target: JsonValue | undefined, value: JsonValue, path: strin
 
 function mergeList(items: readonly JsonValue[], patch: JsonValue[], mergeKey: string): JsonValue[] {
   const idOf = (item: JsonValue): JsonValue | undefined =>
-    mergeKey === '' ? item : isRecord(item) ? own(item as JsonObject, mergeKey) : undefined;
+    mergeKey === '' ? item : isRecord(item) ? own(item, mergeKey) : undefined;
   const replaces = patch.some((item) => isRecord(item) && item[PATCH] === 'replace');
   const merged = replaces ? [] : [...items];
   for (const item of patch) {
-    const directive = isRecord(item) ? directiveOf(item as JsonObject) : undefined;
+    const directive = isRecord(item) ? directiveOf(item) : undefined;
     if (directive === 'replace') continue;
     const id = idOf(item);
     if (id === undefined) throw badRequest(`an item to merge has no ${mergeKey}`);

@@ -14,7 +14,7 @@ export async function bufferedBody(request: IncomingMessage, count: BodyCounter)
   const isCounted = isChunked(request.headers);
   const parts: Buffer[] = [];
   let length = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
+  for await (const part of request) {
     parts.push(part);
     length += part.length;
     if (length > DEFAULT_MAX_BODY_BYTES) throw tooMuch;

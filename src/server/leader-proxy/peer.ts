@@ -57,17 +57,17 @@ function announce(
     if (list >= 0) args[list] = [...(args[list] as string[]), ...more.flat()];
     else for (const [name, value] of more) this.setHeader(name, value);
     return writeHead.apply(this, args as Parameters<typeof writeHead>);
-  } as typeof writeHead;
+  };
   response.end = function last(this: ServerResponse, ...args: unknown[]) {
     if (this.headersSent) this.addTrailers({ [VERSION_HEADER]: String(peer.version()) });
     return end.apply(this, args as unknown as Parameters<typeof end>);
-  } as typeof end;
+  };
 }
 
 async function takeUses(peer: PeerService, request: IncomingMessage): Promise<void> {
   const parts: Buffer[] = [];
   let length = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
+  for await (const part of request) {
     length += part.length;
     if (length > MOST_BYTES) throw new Error('too large');
     parts.push(part);

@@ -2,7 +2,6 @@
  * `/oidc`: the built-in OpenID provider, which answers its requests itself. This file has its routes,
  * its switch and the audit record of each request.
  */
-import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../../auth/index.ts';
 import type { Handled } from '../../oidc-server/index.ts';
@@ -62,7 +61,7 @@ async function answer(
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value as string);
   }
-  const raw = reply.raw as ServerResponse;
+  const raw = reply.raw;
   const handled = await oidc.handle(request.raw, raw, {
     id: request.id,
     path,

@@ -1,5 +1,6 @@
 /** Changes that are applied together. */
 import { expect, test, vi } from 'vitest';
+import type { JsonObject } from '../../../src/apimachinery/object.ts';
 import {
   describeEvent,
   keyOf,
@@ -175,7 +176,7 @@ export function testBatches(make: MakeHarness): void {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });
     const { resourceVersion } = store;
-    const cyclic: Record<string, unknown> = {};
+    const cyclic: JsonObject = {};
     cyclic['self'] = cyclic;
     const bad = { ...objectOf('bad'), extra: cyclic };
 

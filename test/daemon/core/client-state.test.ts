@@ -90,6 +90,8 @@ function release(name: string, bytes: number, type = RELEASE_TYPE): KubeObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, type, data };
 }
 
+const { type: _type, ...secretOfNoType } = release('a', 1);
+
 function configMap(name: string, fields: object): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...fields };
 }
@@ -120,12 +122,7 @@ test.each<[string, Kind, KubeObject, string]>([
     release('a', 1, 'Opaque'),
     'only helm.sh/release.v1 is stored here, for Helm; secrets of other types are SharedSecrets',
   ],
-  [
-    'a secret of no type',
-    RELEASE,
-    { ...release('a', 1), type: undefined },
-    'only helm.sh/release.v1',
-  ],
+  ['a secret of no type', RELEASE, secretOfNoType, 'only helm.sh/release.v1'],
   ['a key with a slash', CONFIG_MAP, configMap('a', { data: { 'a/b': '' } }), 'data'],
   ['text for bytes', CONFIG_MAP, configMap('a', { binaryData: { a: '?' } }), 'base64'],
   [
