@@ -93,8 +93,9 @@ export class Auditor {
   /** Undefined if the policy does not record the request. */
   begin(call: AuditedCall): AuditTrail | undefined {
     const decision = this.#policy?.(asked(call));
-    if (decision === undefined || decision.level === 'None') return undefined;
-    return new Trail(call, decision, this.#note);
+    if (decision === undefined) return undefined;
+    const { level, omitStages } = decision;
+    return level === 'None' ? undefined : new Trail(call, { level, omitStages }, this.#enqueue);
   }
 
   /**
@@ -139,7 +140,7 @@ export class Auditor {
     await Promise.all([this.#file.close(), this.#store.close()]);
   }
 
-  readonly #note: Recorder = (call, level, stage, answer) => {
+  readonly #enqueue: Recorder = (call, level, stage, answer) => {
     this.#happened.push({ call, level, stage, now: this.#options.clock.now(), answer });
     if (this.#happened.length >= MADE_AT_ONCE) this.#make();
     this.#gather();
@@ -234,28 +235,32 @@ class Trail implements AuditTrail {
   readonly #record: Recorder;
   #isOver = false;
 
-  constructor(call: AuditedCall, { level, omitStages }: Decision, record: Recorder) {
-    this.level = level as AuditTrail['level'];
+  constructor(
+    call: AuditedCall,
+    { level, omitStages }: Decision & Pick<AuditTrail, 'level'>,
+    record: Recorder,
+  ) {
+    this.level = level;
     this.#call = call;
     this.#omitted = omitStages;
     this.#record = record;
   }
 
   received(): void {
-    this.#note('RequestReceived');
+    this.#enqueue('RequestReceived');
   }
 
   started(code: number): void {
-    this.#note('ResponseStarted', { code });
+    this.#enqueue('ResponseStarted', { code });
   }
 
   ended(answer: AuditedAnswer, stage: AuditStage = 'ResponseComplete'): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#note(stage, answer);
+    this.#enqueue(stage, answer);
   }
 
-  #note(stage: AuditStage, answer?: AuditedAnswer): void {
+  #enqueue(stage: AuditStage, answer?: AuditedAnswer): void {
     if (this.#omitted.has(stage)) return;
     this.#record(this.#call, this.level, stage, answer);
   }

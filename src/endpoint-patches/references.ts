@@ -2,7 +2,7 @@
  * A value that refers to another object: its name, and its namespace where one is given, become
  * those on the control-plane cluster. The way back needs to know which object had that name.
  */
-import { type JsonObject, type JsonValue, valueAt } from '../apimachinery/index.ts';
+import { type JsonValue, valueAt } from '../apimachinery/index.ts';
 import { matchPath } from './paths/match.ts';
 import { parsePath } from './paths/parse.ts';
 import type { Path, Place } from './paths/path.ts';
@@ -121,9 +121,9 @@ function textAt(value: JsonValue, path: Path | undefined): string | undefined {
 
 function replace(value: JsonValue, found: Found, { name, namespace }: ObjectName): JsonValue {
   if (found.namePlace.length === 0) return name;
-  writePlaces(value as JsonObject, [{ place: found.namePlace, value: name }]);
+  writePlaces(value, [{ place: found.namePlace, value: name }]);
   if (found.namespacePlace !== undefined) {
-    writePlaces(value as JsonObject, [{ place: found.namespacePlace, value: namespace }]);
+    writePlaces(value, [{ place: found.namespacePlace, value: namespace }]);
   }
   return value;
 }

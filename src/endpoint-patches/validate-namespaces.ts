@@ -45,7 +45,7 @@ export function checkNamespacesSetting(config: unknown, of: NamespacesOf): Field
     return [invalid(MAPPINGS, mappings.length, `must have at most ${MOST_MAPPINGS} mappings`)];
   }
   const errors = mappings.flatMap(([from, to]) => mappingProblems(from, to, of));
-  return errors.length > 0 ? errors : doubleTargets(byName as Record<string, string>, of);
+  return errors.length > 0 ? errors : doubleTargets(mappings, of);
 }
 
 function mappingProblems(from: string, to: unknown, of: NamespacesOf): FieldError[] {
@@ -81,9 +81,10 @@ function pairProblem(from: string, to: string, of: NamespacesOf): string | undef
   return own ? `${JSON.stringify(of.namespace)} is for namespaces without a mapping` : undefined;
 }
 
-function doubleTargets(byName: Readonly<Record<string, string>>, of: NamespacesOf): FieldError[] {
+function doubleTargets(mappings: readonly [string, unknown][], of: NamespacesOf): FieldError[] {
   const seen = new Map<string, string>();
-  return Object.entries(byName).flatMap(([from, to]) => {
+  return mappings.flatMap(([from, to]) => {
+    if (typeof to !== 'string') return [];
     const name = withTenantName(to, of);
     const other = seen.get(name);
     seen.set(name, other ?? from);

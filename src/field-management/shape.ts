@@ -9,6 +9,7 @@ export interface ShapeNode {
   readonly additionalProperties?: boolean | ShapeNode;
   readonly items?: ShapeNode;
   readonly default?: JsonValue;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly [keyword: string]: unknown;
 }
 
@@ -65,7 +66,7 @@ export function checkItems(shape: Shape, list: readonly JsonValue[]): void {
 }
 
 function keysOf(shape: Shape, item: JsonValue): JsonObject {
-  const keys = (shape?.['x-kubernetes-list-map-keys'] ?? []) as readonly string[];
+  const keys = shape?.['x-kubernetes-list-map-keys'] ?? [];
   const values: JsonObject = {};
   if (!isRecord(item)) return values;
   for (const key of keys) {

@@ -93,7 +93,7 @@ test.each([
   expect(everyLine(path)).toHaveLength(count);
 });
 
-test('writes on where somebody else turned the log over', async () => {
+test('goes on in a new file after another program rotated the log', async () => {
   const path = folder();
   const file = await opened({ path: join(path, 'a.log') });
   await file.append([line(1)]);

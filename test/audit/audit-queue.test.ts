@@ -47,7 +47,7 @@ function queueOf(options: { mostBytes?: number } = {}) {
 
 const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
 
-test('what a broken log does not take waits, then is dropped and counted, and goes on', async () => {
+test('lines for a broken log wait, then are dropped and counted, until it works again', async () => {
   const { queue, seen, target } = queueOf({ mostBytes: 100 });
   seen.broken = full;
   queue.switchTo(target);
@@ -66,7 +66,7 @@ test('what a broken log does not take waits, then is dropped and counted, and go
   expect(seen.dropped).toBe(10);
 });
 
-test('a log that hangs keeps nobody waiting at the end, and what it held is counted', async () => {
+test('a log that hangs does not block the shutdown, and its lines are counted as lost', async () => {
   const { queue, seen } = queueOf();
   queue.switchTo({
     open: async () => undefined,
@@ -78,7 +78,7 @@ test('a log that hangs keeps nobody waiting at the end, and what it held is coun
   expect([seen.dropped, seen.written]).toEqual([7, 0]);
 });
 
-test('what waits goes to the new log, and what the log refuses for ever is counted', async () => {
+test('queued lines go to the new log, and lines that it refuses are counted', async () => {
   const { queue, seen, target } = queueOf();
   queue.add(block(1, 2));
   expect(queue.waiting).toBe(block(1).bytes.length);
@@ -93,7 +93,7 @@ test('what waits goes to the new log, and what the log refuses for ever is count
   expect(queue.waiting).toBe(0);
 });
 
-test('nobody waits for what nobody wants any more', async () => {
+test('discarded lines end the wait for them', async () => {
   const { queue, seen, target } = queueOf();
   seen.broken = full;
   queue.switchTo(target);

@@ -77,7 +77,7 @@ function behaves(endpoint: () => Promise<string>): void {
     const store = await opened({ endpoint: await endpoint() });
     const first = line({ id: '1', revision: 'abc' });
     expect(await store.append([first, line({ id: '2', user: 'bob' })])).toBe(0);
-    // A batch of which nobody knows whether it was written comes again.
+    // A batch is sent again if it is unknown whether it was written.
     expect(await store.append([first, line({ id: '1', stage: 'RequestReceived' })])).toBe(0);
     expect(await ids(store)).toEqual(['1', '2', '1']);
     expect(await ids(store, { username: 'bob' })).toEqual(['2']);
@@ -207,7 +207,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
 
   behaves(fresh);
 
-  test('makes its tables once, whoever opens them together, and leaves newer ones alone', async () => {
+  test('creates its tables once under concurrent opens, and does not touch newer tables', async () => {
     const endpoint = await fresh();
     const stores = await Promise.all(Array.from({ length: 3 }, () => opened({ endpoint })));
     await Promise.all(stores.map((store, i) => store.append([line({ id: `${i}` })])));

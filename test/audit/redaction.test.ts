@@ -81,7 +81,7 @@ describe('the body of a request holds no secret:', () => {
   });
 });
 
-test('what is no secret is recorded', () => {
+test('values that are not secret are recorded', () => {
   const team = { metadata: { name: 'a' }, spec: { users: ['ann'] } };
   expect(redactedRequest(kindOf('teams'), team)).toEqual({ value: team });
   const key = { metadata: { name: 'a' }, spec: { user: 'ann', ttl: 60, key: SECRET } };

@@ -147,7 +147,7 @@ describe('errors', () => {
   });
 });
 
-describe('what is reached is the same in every run', () => {
+describe('the same limit is reached in every run', () => {
   test('an endless expression runs out of fuel at the same step, wherever it is run', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 4 }, () => evaluate('(() => { for (;;); })()', 1)),

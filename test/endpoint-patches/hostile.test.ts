@@ -42,7 +42,7 @@ function annotations(outcome: PatchOutcome): JsonObject {
 }
 
 const FRIEND = program('value + "!"');
-/** Of this thread: what a request of somebody else would have waited. */
+/** Delay of this thread: the wait of a request of another client. */
 const LONGEST_DELAY_MS = 100;
 
 let engine: PatchEngine;
@@ -67,7 +67,7 @@ async function friend(): Promise<number> {
 
 interface Observed {
   readonly outcome: PatchOutcome;
-  /** From the start of the attack until the next object of somebody else came out. */
+  /** From the start of the attack until the next object of another tenant came out. */
   readonly recoveredMs: number;
   /** The longest that this thread did not get to its timers, although it had a processor. */
   readonly delayMs: number;

@@ -1,5 +1,5 @@
 /**
- * Expressions that somebody wrote to do harm: each has to end, to harm nobody but itself, and to
+ * Hostile expressions: each has to end, to harm no other object, and to
  * leave nothing behind. What they end in is a kind of failure, or a result that is named.
  */
 import type { FailureReason } from '../../src/endpoint-patches/report.ts';

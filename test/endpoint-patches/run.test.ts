@@ -89,7 +89,7 @@ describe('expressions', () => {
     ]);
   });
 
-  test('what is patched is not changed itself', () => {
+  test('the given object is not changed', () => {
     const object = endpoints();
 
     run({ object, patches: [hostnames], play: () => 'other' });
@@ -433,7 +433,7 @@ describe('labels', () => {
     expect(translated(translated(value, 'forward') ?? null, 'reverse')).toEqual(value);
   });
 
-  test('what somebody says about his own marks does not count', () => {
+  test('forged managed annotations of a tenant do not count', () => {
     const forged = { 'gitplane.dev/managed-by': 'somebody-else' };
 
     expect(translated(forged, 'forward')).toMatchObject(marks);

@@ -54,7 +54,7 @@ test.each<[string, object, RegExp]>([
   expect(checkNamespacesSetting(wrong, OF).map(formatFieldError).join()).toMatch(message);
 });
 
-test('what is not enabled is not looked at', () => {
+test('a disabled setting is not validated', () => {
   expect(checkNamespacesSetting(config({}, { enabled: false }), OF)).toEqual([]);
   expect(checkNamespacesSetting({}, OF)).toEqual([]);
 });

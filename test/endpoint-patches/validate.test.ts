@@ -256,7 +256,7 @@ describe('Services', () => {
 });
 
 // covers: sync.toHost.endpoints.enabled limits.endpointSync
-test('what is read has its defaults', () => {
+test('a setting is read with its defaults', () => {
   expect(readEndpointsSetting({})).toEqual({ enabled: true, patches: [] });
   expect(readEndpointsSetting(null)).toEqual({ enabled: true, patches: [] });
   const config = parse(

@@ -1,4 +1,4 @@
-/** Fields that nobody manages, whoever writes them. */
+/** Fields without a manager, for every writer. */
 import { expect, test } from 'vitest';
 import {
   applyManagers,
@@ -24,7 +24,7 @@ test.each([
   expect([...write().values()].map(({ fields }) => fields.toFieldsV1())).toEqual([OWNED]);
 });
 
-test('an empty metadata is of nobody', () => {
+test('an empty metadata has no owner', () => {
   const managers = updateManagers({ ...OF, before: {}, after: { metadata: {}, kind: 'K' } });
   expect([...managers]).toEqual([]);
 });

@@ -141,7 +141,7 @@ function spliced(before: string, after: string): string {
   return after;
 }
 
-describe('what was tampered with is told, without any value', () => {
+describe('tampering is reported without any value', () => {
   const sealedOnce = (): string => seal(SECRET);
   const userLine = /\n {4}user: .*/;
   test.each<[string, (text: string) => string, RegExp]>([

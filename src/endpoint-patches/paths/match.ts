@@ -16,7 +16,7 @@ export class TooManyMatchesError extends Error {}
 
 /** Throws TooManyMatchesError. */
 export function matchPath(root: unknown, path: Path): Matches {
-  const search = { path, places: [] as Place[], missed: 0 };
+  const search: Search = { path, places: [], missed: 0 };
   descend(search, root, []);
   return search;
 }

@@ -1,5 +1,5 @@
 /** Puts values at places that matched. Changes the value it is given. */
-import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
+import { type JsonObject, type JsonValue, valueAt } from '../../apimachinery/index.ts';
 import type { Place } from './path.ts';
 
 /** The new value of one place. Undefined deletes the map key or removes the list element. */
@@ -34,9 +34,7 @@ function remove(root: JsonValue, place: Place): void {
 }
 
 function parentOf(root: JsonValue, place: Place): JsonValue[] | JsonObject {
-  let value = root as JsonValue[] | JsonObject;
-  for (const step of place.slice(0, -1)) {
-    value = (value as Record<string | number, JsonValue>)[step] as JsonValue[] | JsonObject;
-  }
-  return value;
+  const parent = valueAt(root, place.slice(0, -1));
+  if (typeof parent === 'object' && parent !== null) return parent;
+  throw new Error('Only a map or a list has places');
 }

@@ -82,8 +82,10 @@ export class Realm implements Evaluator {
     this.#position = context.getProp(entry, 1);
     this.#check = context.getProp(entry, 2);
     for (const { index, expressions } of program.patches) {
-      for (const [direction, body] of Object.entries(expressions)) {
-        this.#compiled.set(keyOf(index, direction as Direction), this.#compile(index, body));
+      for (const direction of ['forward', 'reverse'] as const) {
+        const body = expressions[direction];
+        if (body === undefined) continue;
+        this.#compiled.set(keyOf(index, direction), this.#compile(index, body));
       }
     }
     this.#image = new MemoryImage(memory);

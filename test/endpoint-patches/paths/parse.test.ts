@@ -64,7 +64,7 @@ describe('laws', () => {
     .filter((text) => !(text.includes('"') && text.includes("'")));
   const place = fc.array(fc.oneof(key, fc.nat(1000)), { maxLength: 5 });
 
-  test('what a place is called reads back as a path to it', () => {
+  test('a formatted place parses to a path to it', () => {
     fc.assert(
       fc.property(place, (steps) => {
         const read = parsePath(formatPlace(steps));
