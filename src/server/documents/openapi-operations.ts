@@ -189,7 +189,7 @@ function templateOf(subresource: Subresource): Template {
 const NAMESPACE = '/namespaces/{namespace}';
 
 /** Path of a group version. */
-export function basePath({ group, version }: Kind): string {
+function basePath({ group, version }: Kind): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
