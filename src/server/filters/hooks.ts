@@ -12,6 +12,10 @@ import { limitBody } from './hardening.ts';
 /** Limit of a body. Push events are far below; GitHub's limit of 25 MB is for other events. */
 const MOST_BYTES = 1024 * 1024;
 
+interface Path {
+  readonly Params: { readonly secret: string };
+}
+
 const NOT_FOUND = '404 page not found';
 
 /** Checks a header that proves knowledge of the secret; undefined: the header is about something else. */
@@ -43,13 +47,12 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
 
   const others = app.supportedMethods.filter((method) => method !== 'POST');
   // The path has the secret in it and must not reach the audit log of the API.
-  app.route({
+  app.route<Path>({
     method: others,
     url: '/hooks/:secret',
     config: { ownAccess: true },
     handler: (request, reply) => {
-      const { secret } = request.params as { secret: string };
-      if (!isSame(secret, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
+      if (!hasSecret(request, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
       return plain(reply.header('allow', 'POST'), 405, 'The method is not allowed: use POST');
     },
   });
@@ -57,13 +60,12 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
     config: { ownAccess: true },
     handler: (_request, reply) => refuse(reply, 404, NOT_FOUND),
   });
-  app.post('/hooks/:secret', {
+  app.post<Path>('/hooks/:secret', {
     config: { ownAccess: true },
     bodyLimit: MOST_BYTES,
     // Runs before the body is read.
     onRequest: async (request, reply) => {
-      const { secret } = request.params as { secret: string };
-      if (!isSame(secret, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
+      if (!hasSecret(request, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
       if (!known()) return tooMany(reply);
       limitBody(request.raw);
       return undefined;
@@ -80,6 +82,11 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
       return plain(reply, 202, 'The branch will be fetched');
     },
   });
+}
+
+/** False for a path that goes on behind the secret: the router ignores one slash at the end. */
+function hasSecret({ params, url }: FastifyRequest<Path>, secret: string): boolean {
+  return isSame(params.secret, secret) && url.split('?', 1)[0]?.endsWith('/') === false;
 }
 
 /** Returns true if one more request is allowed now. */

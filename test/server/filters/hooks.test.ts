@@ -15,7 +15,8 @@ const sign = (secret: string, body = BODY): string =>
   createHmac('sha256', secret).update(body).digest('hex');
 
 function server() {
-  const app = fastify();
+  // As in the program.
+  const app = fastify({ routerOptions: { ignoreTrailingSlash: true } });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   let notices = 0;
