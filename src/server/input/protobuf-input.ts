@@ -15,8 +15,8 @@ export interface MessageShape {
 }
 
 /**
- * What Go writes although it is empty is left out, as its JSON does: empty strings, and the zeros of
- * `count` and `flag`. Those of `said`, `int` and `bool` were said.
+ * Go writes empty strings, and the zeros of `count` and `flag`, for absent fields: they are left out,
+ * as in its JSON. Zeros of `said`, `int` and `bool` are values.
  */
 export type Holds =
   | Scalar

@@ -72,7 +72,7 @@ const SILENT_MS = 60_000;
 const RETRY_SECONDS = 1;
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** What is sent, as often as it takes. */
+/** Request to the leader. It is sent again after a failure. */
 interface Outgoing {
   readonly headers: Record<string, string>;
   /** Undefined: it goes through as it comes, once. */

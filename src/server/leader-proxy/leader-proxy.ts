@@ -75,7 +75,7 @@ export class LeaderProxy {
       if (response.destroyed) return;
       const isRecorded = info?.isResource === true && !response.headersSent;
       if (isRecorded && error instanceof StatusError) {
-        // What was not read of the body must not be taken for the next request.
+        // Closes the connection, so that the unread body is not read as the next request.
         if (!request.complete) response.setHeader('connection', 'close');
         arrival.refuse(error);
         return;
@@ -173,7 +173,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-cache, private',
     ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
-    // What was not read of the body must not be taken for the next request.
+    // Closes the connection, so that the unread body is not read as the next request.
     ...(request.complete ? {} : { connection: 'close' }),
   });
   response.end(body);

@@ -21,22 +21,22 @@ export interface Leaders {
   onLeader(listener: (leader: LeaderPeer | undefined) => void): () => void;
 }
 
-/** Whoever failed a moment ago may be asked again after this, if nobody else leads by then. */
+/** Delay until a leader that failed is asked again, if no other leads by then. */
 const SAME_AGAIN_MS = 150;
 
-/** Nobody is waited for who would not be heard of. */
+/** Time without news after which requests do not wait for a new leader. */
 const SILENT_MS = 1000;
 const LOOK_EVERY_MS = 100;
 
-/** Whether a change of the leader would not be heard of. */
+/** True if this replica would not learn of a new leader. */
 export function isDeaf({ silentMs }: Pick<Leaders, 'silentMs'>): boolean {
   return silentMs >= SILENT_MS;
 }
 
-/** Who was asked before and did not answer. */
+/** Leader that did not answer. */
 export interface Failed {
   readonly leader: LeaderPeer;
-  /** How often in that term. */
+  /** Number of failures in its term. */
   readonly times: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a replica answers itself: reads of objects as they are, and documents that follow from the
- * program and its options. Everything else is for the leader: writes, git, signing in, what controllers
- * did, the past, and the clusters that are served beside the platform.
+ * Requests that a replica answers itself: reads of current objects, and documents that depend only on
+ * the program and its options. The leader answers the rest: writes, git, sign-in, results of
+ * controllers, the past, and the clusters beside the platform.
  */
 import type { KindTable } from '../../kinds/index.ts';
 import { PAST_PARAMETERS } from '../input/past.ts';
@@ -35,7 +35,7 @@ function isPlainRead({ verb, subresource, query }: ResourceInfo): boolean {
   return !PAST_PARAMETERS.some((name) => query.has(name));
 }
 
-/** Whether an answer must not be older than anything that was acknowledged before. `head`: what is shown now. */
+/** True if the answer must include every acknowledged write. `head`: version that this replica shows. */
 export function wantsNewest(info: RequestInfo, head: number): boolean {
   if (!info.isResource) return false;
   if ((info.query.get('continue') ?? '') !== '') return true;

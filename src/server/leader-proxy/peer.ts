@@ -1,13 +1,13 @@
 /**
- * What the leader's server does for its peers: it says which version of the state an answer is of, and
- * that it does not lead any more when that is so.
+ * Requests of other replicas to the leader. Each answer carries the version of the state that it is
+ * computed from. A replica that leads no longer refuses with 503.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isHandedOn, NOT_LEADER_HEADER, VERSION_HEADER } from './headers.ts';
 import { SAFE_METHODS } from './local-requests.ts';
 
 export interface PeerService {
-  /** Whether this replica still leads. */
+  /** True while this replica leads. */
   isHeld(): boolean;
   /** The newest version of the state. */
   version(): number;
@@ -37,7 +37,7 @@ export function handlePeer(
   return true;
 }
 
-/** The head of an answer may go out before what it is about is done, so its end says it again. */
+/** Adds the version to the head, and to the trailers, since the state may change after the head is sent. */
 function announce(
   peer: PeerService,
   { method = '' }: IncomingMessage,
@@ -46,7 +46,7 @@ function announce(
   const { writeHead, end } = response;
   response.writeHead = function head(this: ServerResponse, ...args: unknown[]) {
     const more: [string, string][] = [[VERSION_HEADER, String(peer.version())]];
-    // What says how things are, or were when it was refused, is for the next leader to answer.
+    // Reads and refusals depend on the current state: the next leader answers them.
     const tells = Number(args[0]) >= 400 || SAFE_METHODS.includes(method);
     if (tells && !peer.isHeld()) {
       more.push([NOT_LEADER_HEADER, 'unknown']);

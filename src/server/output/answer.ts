@@ -1,4 +1,4 @@
-/** What a handler gives back: a whole answer, ready to be sent. Watches answer for themselves. */
+/** Complete answer of a handler. Watches write their own. */
 import type { ObjectMeta } from '../../apimachinery/index.ts';
 import { JSON_TYPE } from './negotiation.ts';
 import type { ShownObjects } from './representation.ts';
@@ -7,12 +7,12 @@ export interface Answer {
   readonly code: number;
   readonly contentType: string;
   readonly body: Buffer | string;
-  /** What comes behind `body`: bytes that others share. */
+  /** Bytes behind `body`, shared with other answers. */
   readonly rest?: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   /** Texts of Warning headers. */
   readonly warnings?: readonly string[];
-  /** What the body was put together from, where it is nothing but objects as the store has them. */
+  /** Objects of the body. Set if the body consists of stored objects alone. */
   readonly shown?: ShownObjects;
   /** Metadata of the object that a write left, whatever form the body has. */
   readonly written?: ObjectMeta;

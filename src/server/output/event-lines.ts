@@ -45,7 +45,7 @@ export function errorLine(status: object): Buffer {
   return frame('ERROR', Buffer.from(JSON.stringify(status)));
 }
 
-/** What a BOOKMARK carries: a version, and whether the initial events are over. */
+/** Object of a BOOKMARK: a version, and whether the initial events are over. */
 export function bookmarkObject(
   kind: ShownKind,
   bookmark: { readonly resourceVersion: number; readonly initialEventsEnd: boolean },

@@ -1,10 +1,9 @@
 /**
- * Items of lists as bytes, put together once for as long as nothing in a list changes. What is kept
- * goes by the array itself: the store hands out the same one until an object in it changes, and
- * whoever picks some of its items has an array of their own, which nobody asks for again.
+ * Cache of the bytes of lists. The key is the array of items: the store returns the same array until
+ * an object in it changes. A selection of items is a new array, and so has no entry.
  */
 
-/** What a list is made of. Never changes. */
+/** Item of a list. Immutable. */
 interface Item {
   json(): Buffer;
 }

@@ -1,5 +1,5 @@
 /**
- * Which form of an answer a client accepts (RFC 9110 section 12.5.1, apiserver `negotiation`):
+ * Negotiates the form of an answer with the Accept header (RFC 9110 section 12.5.1, apiserver `negotiation`):
  * clauses in order of preference, each with parameters that may ask for a transformation. A clause
  * that cannot be served is skipped; only when none is left the answer is 406.
  */
@@ -15,7 +15,7 @@ interface AcceptClause {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** What `as=…;g=…;v=…` asks for. */
+/** Target of a transformation: `as=…;g=…;v=…`. */
 interface Target {
   readonly kind: string;
   readonly group: string;
@@ -27,7 +27,7 @@ export interface Transform {
   readonly version: 'v1' | 'v1beta1';
 }
 
-/** What is about to be answered: one object, a list of them, or a stream of events. */
+/** Answer to negotiate for: one object, a list of them, or a stream of events. */
 export type Shape = 'object' | 'list' | 'watch';
 
 export interface MediaChoice {
@@ -166,7 +166,10 @@ function wantsPretty({ query, userAgent = '' }: Omit<AnswerWish, 'accept'>): boo
 
 export type DiscoveryForm = 'v2' | 'v2beta1' | 'legacy';
 
-/** How to answer `/api` and `/apis`: aggregated by version, or the plain lists. 406 for neither. */
+/**
+ * Negotiates the form of `/api` and `/apis`: aggregated discovery, or the plain lists. Throws 406 if
+ * neither is accepted.
+ */
 export function negotiateDiscovery(accept: string | undefined): {
   form: DiscoveryForm;
   mediaType: MediaChoice['mediaType'];

@@ -19,9 +19,9 @@ import { toYaml } from './yaml-output.ts';
 export interface Encoded {
   readonly contentType: string;
   readonly body: Buffer;
-  /** What comes behind `body`. */
+  /** Bytes behind `body`. */
   readonly rest?: Buffer;
-  /** Where the body is made of nothing else. */
+  /** Set if the body consists of these objects alone. */
   readonly shown?: ShownObjects;
 }
 
@@ -39,7 +39,7 @@ export interface ReadyObject {
   provenance?(): unknown;
 }
 
-/** Which kind the objects are of, and its columns. */
+/** Kind of the objects, with its columns. */
 export type ShownKind = Pick<Kind, 'group' | 'version' | 'kind' | 'columns'> &
   Partial<Pick<Kind, 'storedIn' | 'schema' | 'blank' | 'follows'>>;
 

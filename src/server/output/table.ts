@@ -13,7 +13,7 @@ import type { Transform } from './negotiation.ts';
 
 export type MetaVersion = Transform['version'];
 
-/** What goes along with the cells of a row. */
+/** Form of the object that a row has beside its cells. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 export interface TableOptions {
