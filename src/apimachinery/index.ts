@@ -50,7 +50,6 @@ export {
   mapAt,
   type ObjectMeta,
   type OwnerReference,
-  parseJson,
   SERVER_POPULATED_META,
   valueAt,
 } from './object.ts';

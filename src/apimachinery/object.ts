@@ -116,10 +116,6 @@ export function asKubeObject(value: unknown): KubeObject {
   throw new TypeError('the record has no apiVersion, kind and metadata');
 }
 
-export function parseJson(text: string): JsonValue {
-  return JSON.parse(text);
-}
-
 /** A deep copy of a JSON value. Ten times as quick as `structuredClone`. */
 export function cloneJson<T>(value: T): T {
   return copyOf(value) as T;

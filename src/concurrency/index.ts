@@ -4,5 +4,5 @@ export { type Backoff, backoffAfter, backoffBound, pause, RetryDelay } from './b
 export { mapLimit } from './map-limit.ts';
 export { KeyedMutex, Mutex } from './mutex.ts';
 export { startWorker } from './start-worker.ts';
-export { type Reconciler, WorkQueue } from './work-queue.ts';
+export { WorkQueue } from './work-queue.ts';
 export { WorkerChannel, WorkerLostError } from './worker-channel.ts';

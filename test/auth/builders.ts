@@ -1,5 +1,5 @@
 /** Objects and attributes for the tests of this folder, with only the fields that matter there. */
-import { type JsonObject, type KubeObject, parseJson } from '../../src/apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
 import type { PathAttributes, ResourceAttributes, User } from '../../src/apimachinery/request.ts';
 import type { PolicyRule } from '../../src/auth/rbac/policy-rules.ts';
 
@@ -24,7 +24,7 @@ export function role(namespace: string, name: string, rules: readonly RuleInput[
     apiVersion: RBAC,
     kind: 'Role',
     metadata: { namespace, name },
-    rules: parseJson(JSON.stringify(rules)),
+    rules: JSON.parse(JSON.stringify(rules)),
   };
 }
 
@@ -37,7 +37,7 @@ export function clusterRole(
     apiVersion: RBAC,
     kind: 'ClusterRole',
     metadata: { name, labels },
-    rules: parseJson(JSON.stringify(rules)),
+    rules: JSON.parse(JSON.stringify(rules)),
   };
 }
 

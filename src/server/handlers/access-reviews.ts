@@ -8,7 +8,6 @@ import {
   invalidObject,
   type JsonObject,
   type KubeObject,
-  methodNotAllowed,
   noSuchRoute,
   valueAt,
   withWarnings,
@@ -37,7 +36,6 @@ import {
 } from '../../kinds/index.ts';
 import { decodeObject, stripServerFields } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import type { ResourceInfo } from '../input/request-info.ts';
 import { REVIEW_MESSAGES } from '../input/review-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
 import { parseWriteOptions } from '../input/write-options.ts';
@@ -62,19 +60,6 @@ const ANSWERS: ReadonlyMap<Kind, Review> = new Map<Kind, Review>([
   [SELF_REVIEW, ({ request }) => ({ userInfo: userInfo(request.user) })],
   [TOKEN_REVIEW, token],
 ]);
-
-/** The review that a request asks for; undefined when it asks for something else. Throws 404, 405. */
-export function reviewOf(info: ResourceInfo): Kind | undefined {
-  const kind = REVIEWS.find(
-    ({ group, plural }) => group === info.group && plural === info.resource,
-  );
-  if (kind === undefined) return undefined;
-  const namespaced = kind.scope === 'Namespaced';
-  const fits = info.version === kind.version && info.name === '' && info.subresource === '';
-  if (!fits || namespaced !== (info.namespace !== '')) throw noSuchRoute();
-  if (info.verb !== 'create') throw methodNotAllowed(info.verb, kind, ['POST']);
-  return kind;
-}
 
 export async function handleReview(
   deps: ServerDependencies,
