@@ -2,6 +2,8 @@
  * The platform as an OpenID provider for configured clients (spec section 2.8.8, `oidc`). It is loaded
  * when the configuration enables it, and every change of the configuration acts on the next request.
  */
+
+import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
@@ -13,8 +15,8 @@ import { Clients } from './clients.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { answerInteraction, RedirectGoneError } from './interaction.ts';
 import { type Library, loadLibrary } from './library.ts';
-import { errorPage, PAGE_POLICY } from './pages.ts';
-import { allowForm, buildProvider, newCookieKey } from './provider.ts';
+import { errorPage, FORM_POLICY, PAGE_POLICY } from './pages.ts';
+import { buildProvider } from './provider.ts';
 import { RefreshTokens, type RefreshTokensOptions } from './refresh-tokens.ts';
 import { Storage } from './storage.ts';
 
@@ -266,6 +268,15 @@ export class OidcServer {
     const running = await this.#running?.catch(() => undefined);
     if (!this.isOn) running?.storage.clear();
   }
+}
+
+/** Policy of a page of the library with a script, whose hash the library adds. */
+function allowForm(ctx: { set(name: string, value: string): void }): void {
+  ctx.set('content-security-policy', FORM_POLICY);
+}
+
+function newCookieKey(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 const REFUSALS = [

@@ -45,13 +45,6 @@ export interface NewLogin extends Omit<Login, 'name' | 'user' | 'issuedAt' | 'ex
   readonly ttlSeconds: number;
 }
 
-const NAME = /^oidc-[0-9a-f]{32}$/;
-
-/** True if a key of that name may be a login. */
-export function isPersistedLogin(name: string): boolean {
-  return NAME.test(name);
-}
-
 /** Generates a token; with `former`, one of the same login. */
 export function mintToken(former?: string): string {
   const prefix = PREFIX.slice(0, -1);

@@ -1,5 +1,3 @@
-/** Configuration of the protocol library for this platform. */
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Account, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { CLAIMS, claimsOf, type Person } from './account-claims.ts';
@@ -7,7 +5,7 @@ import { followPlatform, type UsableSession } from './browser-session.ts';
 import type { Clients } from './clients.ts';
 import { STEP_SECONDS } from './interaction.ts';
 import type { Library, ProviderConfiguration } from './library.ts';
-import { errorPage, FORM_POLICY, logoutPage, PAGE_POLICY, signedOutPage } from './pages.ts';
+import { errorPage, logoutPage, PAGE_POLICY, signedOutPage } from './pages.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 import { LONGEST_SECONDS, type Storage } from './storage.ts';
 
@@ -44,10 +42,6 @@ const TTL = {
 const LONGEST_NONCE = 512;
 /** Limit of an interaction, because interactions are in memory and anyone can begin one. */
 const LONGEST_REQUEST = 8192;
-
-export function newCookieKey(): string {
-  return randomBytes(32).toString('base64url');
-}
 
 export function buildProvider(parts: ProviderParts): Provider {
   const { library, issuer, clients } = parts;
@@ -179,11 +173,6 @@ function showPage(ctx: KoaContextWithOIDC, body: string): void {
   ctx.type = 'html';
   ctx.set('content-security-policy', PAGE_POLICY);
   ctx.body = body;
-}
-
-/** Policy of a page of the library with a script, whose hash the library adds. */
-export function allowForm(ctx: { set(name: string, value: string): void }): void {
-  ctx.set('content-security-policy', FORM_POLICY);
 }
 
 /**

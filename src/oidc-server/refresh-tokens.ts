@@ -12,7 +12,6 @@ import type { Person } from './account-claims.ts';
 import {
   annotationsOf,
   isOf,
-  isPersistedLogin,
   type Login,
   mintToken,
   type NewLogin,
@@ -21,6 +20,8 @@ import {
   readLogin,
   specOf,
 } from './persisted-login.ts';
+
+const NAME = /^oidc-[0-9a-f]{32}$/;
 
 /** Grace time for a client that lost the response, or sent two requests at once. */
 const GRACE_MS = 10_000;
@@ -188,6 +189,11 @@ export class RefreshTokens {
     const { writer: user, requestId } = this.#options;
     return { user, dryRun: false, fieldValidation: 'Strict', reason, requestId: requestId() };
   }
+}
+
+/** True if a key of that name may be a login. */
+function isPersistedLogin(name: string): boolean {
+  return NAME.test(name);
 }
 
 /** Another request replaced the token first. */

@@ -5,6 +5,7 @@
 
 import { objectProblems } from '../admission/index.ts';
 import {
+  asKubeObject,
   badRequest,
   invalidObject,
   type KubeObject,
@@ -33,7 +34,8 @@ import type {
   WriteParts,
   WriteResult,
 } from './writes/write-context.ts';
-import { withShown } from './writes/write-only.ts';
+import type { Concealed } from './writes/write-only.ts';
+import { withConcealed } from './writes/write-only.ts';
 
 /** Makes objects of a kind that is not stored, such as signed tokens. */
 export type Issuer = (request: {
@@ -163,6 +165,11 @@ export class Registry implements ObjectRegistry {
     const warnings = [...decoded.warnings, ...kind.warnings(object), ...issued.warnings];
     return { object: issued.object, warnings };
   }
+}
+
+/** A copy of the object with values that the server just generated. */
+function withShown(object: KubeObject, values: Concealed): KubeObject {
+  return asKubeObject(withConcealed(object, values));
 }
 
 function keyOf({ kind, namespace, name }: Target): ObjectKey {

@@ -53,7 +53,3 @@ const DIGITS = 16;
 export function sequenceKey(below: string, sequence: number): string {
   return below + String(sequence).padStart(DIGITS, '0');
 }
-
-export function partKey(below: string, sequence: number, part: number): string {
-  return `${sequenceKey(below, sequence)}/${String(part).padStart(4, '0')}`;
-}

@@ -1,7 +1,7 @@
 /** Records of the repository log in etcd: a head, and its objects in sealed parts. */
 import { EtcdError, type Operation } from '../etcd/index.ts';
 import type { RecordCodec } from '../state/index.ts';
-import { type Keys, partKey, sequenceKey } from './keys.ts';
+import { type Keys, sequenceKey } from './keys.ts';
 
 /** A branch update, with all objects that it adds. */
 export interface Move {
@@ -76,6 +76,10 @@ export function recordOf(
     { put: keys.head, value: json(head) },
   ];
   return { parts: parts.slice(0, -1), last, head };
+}
+
+function partKey(below: string, sequence: number, part: number): string {
+  return `${sequenceKey(below, sequence)}/${String(part).padStart(4, '0')}`;
 }
 
 export function readHead(value: Buffer): BranchHead {

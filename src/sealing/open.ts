@@ -21,7 +21,10 @@ import {
 } from './sealed-value.ts';
 import { SealingError } from './sealing-error.ts';
 import { type Selection, selectionOf } from './selection.ts';
-import { type Leaf, losesOrder, mapLeaves, orderedTree, type Tree } from './tree.ts';
+import { type Leaf, mapLeaves, orderedTree, type Tree } from './tree.ts';
+
+/** A key that JavaScript moves to the front of an object. */
+const INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 /** Problem at a place of an encrypted document. */
 export interface SealProblem {
@@ -214,6 +217,13 @@ class Opener {
     }
     return { path: [SOPS, 'mac'], message: MISMATCH };
   }
+}
+
+/** True if the JSON value does not keep the order of the text. */
+function losesOrder(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(losesOrder);
+  if (!isRecord(value)) return false;
+  return Object.keys(value).some((key) => INDEX.test(key)) || Object.values(value).some(losesOrder);
 }
 
 const IN_CLEAR =

@@ -3,7 +3,7 @@
  * JSON is used if JavaScript keeps that order.
  */
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
+import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
 import { compose, evaluate, setOwn } from '../manifests/index.ts';
 import { type Scalar, untaggedScalar } from './go-scalar.ts';
 
@@ -38,16 +38,6 @@ export interface Leaf {
   readonly value: Scalar;
   /** Bytes of the plaintext value in the MAC of SOPS. Undefined: derived from the JSON value. */
   readonly bytes?: Buffer | undefined;
-}
-
-/** A key that JavaScript moves to the front of an object. */
-const INDEX = /^(?:0|[1-9]\d{0,9})$/;
-
-/** True if the JSON value does not keep the order of the text. */
-export function losesOrder(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(losesOrder);
-  if (!isRecord(value)) return false;
-  return Object.keys(value).some((key) => INDEX.test(key)) || Object.values(value).some(losesOrder);
 }
 
 /** Returns the new value of a scalar. Undefined removes it. */

@@ -13,7 +13,6 @@ import type { StoreConnection } from './connection.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { loginSecrets, type SecretReference, withoutLineBreak } from './login-settings.ts';
 import {
-  connectionOf,
   type Environment,
   readStoreSettings,
   type StoreSettings,
@@ -181,6 +180,14 @@ export class ConfiguredStore {
     const why = `${this.#options.home}.auth.tokenSecretRef: SharedSecret ${secret} has no key ${JSON.stringify(tokenRef.key)}`;
     return { reason: 'TokenMissing', message: why };
   }
+}
+
+/**
+ * Settings that differ in more than the interval, the policy and the token need another connection.
+ */
+function connectionOf(settings: StoreSettings): string {
+  const { address, skipTLSVerify, tls, namespace, login } = settings;
+  return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);
 }
 
 /** Folders where container platforms mount secrets. */

@@ -19,7 +19,7 @@ import { findingOf, runCycle } from './cycle.ts';
 import { type GitParts, secretValues } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 import { SyncRecordStore } from './memory.ts';
-import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
+import { type Cycle, type Outage, withCause } from './outage.ts';
 import { UnchangedSecrets } from './unchanged-secrets.ts';
 import { VisitOrder } from './visit-order.ts';
 
@@ -158,6 +158,13 @@ export class CycleRunner {
   async forget(id: string): Promise<void> {
     await this.#records.forget(id);
   }
+}
+
+/** A failure before the first secret concerns all of them. */
+function asOutage(finding: Finding): Outage {
+  if (finding.is === 'unavailable') return finding;
+  const { reason, message } = finding.is === 'failed' ? finding : { reason: '', message: '' };
+  return { is: 'unavailable', reason, message };
 }
 
 function isPush(finding: Finding): boolean {

@@ -28,10 +28,3 @@ export function withCause(
   ]);
   return { findings: new Map(told), outage };
 }
-
-/** A failure before the first secret concerns all of them. */
-export function asOutage(finding: Finding): Outage {
-  if (finding.is === 'unavailable') return finding;
-  const { reason, message } = finding.is === 'failed' ? finding : { reason: '', message: '' };
-  return { is: 'unavailable', reason, message };
-}

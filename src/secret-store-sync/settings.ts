@@ -161,14 +161,6 @@ export function tokenOfEnvironment(environment: Environment): string | undefined
   return fromEnvironment(environment, 'TOKEN');
 }
 
-/**
- * Settings that differ in more than the interval, the policy and the token need another connection.
- */
-export function connectionOf(settings: StoreSettings): string {
-  const { address, skipTLSVerify, tls, namespace, login } = settings;
-  return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);
-}
-
 function fromEnvironment(environment: Environment, name: string): string | undefined {
   return environment[`BAO_${name}`] || environment[`VAULT_${name}`] || undefined;
 }

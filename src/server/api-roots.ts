@@ -3,9 +3,21 @@ import { memoize } from '../apimachinery/index.ts';
 import type { Authenticate, ClusterRoot, ServerDependencies } from './dependencies.ts';
 import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
 import type { ApiRoot } from './exchange.ts';
-import { isPublic, plainToken } from './filters/access.ts';
+import { plainToken } from './filters/access.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import { CLUSTER_OBJECTS, type KindSource, platformKinds, refusalOf } from './routes/resources.ts';
+
+/** Documents without data, and health checks for load balancers. */
+const PUBLIC_PATHS = [
+  /^\/(healthz|livez|readyz)(\/|$)/,
+  /^\/schemas(\/|$)/,
+  /^\/openapi\/v[23](\/|$)/,
+  /^\/apis?$/,
+  /^\/apis\/[^/]+(\/[^/]+)?$/,
+  /^\/api\/v1$/,
+  /^\/(ui\/settings|auth\/info)$/,
+  /^\/\.well-known\/(jwks\.json|openid-configuration)$/,
+];
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -30,6 +42,12 @@ export function buildApiRoots(deps: ServerDependencies): ApiRoots {
     return found;
   };
   return { platform, rootOf };
+}
+
+function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
+  if (info.isResource) return false;
+  if (info.path === '/version') return deps.config.current.authenticateVersionEndpoint !== true;
+  return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
 }
 
 /** Nothing of a cluster is public: the names of the clusters are not. */

@@ -8,7 +8,6 @@ import {
   attributesOf,
   authenticateRequest,
   authorizeRequest,
-  isApiDocument,
   plainToken,
   refuseImpersonation,
 } from './filters/access.ts';
@@ -17,6 +16,8 @@ import { refuseWrongTimeout } from './filters/overload-limits.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
+
+const API_DOCUMENT = /^\/(apis?|openapi|version)(\/|$)/;
 
 /** The platform, or a cluster of a tenant: a Kubernetes API below a path of its own. */
 export interface ApiRoot {
@@ -112,14 +113,9 @@ function admit(root: ApiRoot, request: FastifyRequest, found: Found): Omit<Admit
   return { root, started, info, user };
 }
 
-/**
- * Authorizes again after the body and the queue, which take time: another object may have the name
- * by now. Throws 403.
- */
-export function authorizeAgain({ root, info, user, version }: Admitted, now: number): void {
-  if (user === undefined || version === now) return;
-  const { deps } = root;
-  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+/** True for documents of a Kubernetes API. Health and sign-in are not among them. */
+function isApiDocument(info: RequestInfo): boolean {
+  return info.belowRoot && API_DOCUMENT.test(info.path);
 }
 
 export function endExchange(request: FastifyRequest, answer: Answer, isFault: boolean): void {

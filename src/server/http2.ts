@@ -77,11 +77,6 @@ export function cutOff(request: IncomingMessage): void {
   else stream.close(constants.NGHTTP2_CANCEL);
 }
 
-/** Closes HTTP/2 connections gracefully: open streams are answered, new ones refused. */
-export function closeSessions(sessions: Iterable<ServerHttp2Session>): void {
-  for (const session of sessions) if (!session.closed && !session.destroyed) session.close();
-}
-
 function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
   return request instanceof Request ? request.stream : undefined;
 }

@@ -17,19 +17,14 @@ import { redactedUrl } from '../audit/index.ts';
 import { buildApiRoots } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { isBrokenOff, toStatusError } from './errors.ts';
-import {
-  type Admitted,
-  authorizeAgain,
-  beginExchange,
-  EXCHANGE,
-  endExchange,
-  exchangeOf,
-} from './exchange.ts';
+import { type Admitted, beginExchange, EXCHANGE, endExchange, exchangeOf } from './exchange.ts';
 import { fastGet } from './fast-get.ts';
+import { attributesOf, authorizeRequest } from './filters/access.ts';
 import {
   counted,
   limitBody,
   limitConnections,
+  SECURITY_HEADERS,
   secureHeaders,
   tlsOptions,
 } from './filters/hardening.ts';
@@ -43,7 +38,7 @@ import type { LeaderProxy } from './leader-proxy/leader-proxy.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
-import { commonHeaders, sendAnswer } from './output/send.ts';
+import { sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
 import { registerGit } from './routes/git.ts';
 import { registerOidc } from './routes/oidc.ts';
@@ -169,6 +164,16 @@ function server(deps: ServerDependencies, closing: AbortSignal): Serve {
   };
 }
 
+/**
+ * Authorizes again after the body and the queue, which take time: another object may have the name
+ * by now. Throws 403.
+ */
+function authorizeAgain({ root, info, user, version }: Admitted, now: number): void {
+  if (user === undefined || version === now) return;
+  const { deps } = root;
+  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+}
+
 /** Reads bodies as bytes. Bytes without an announced length count for fairness as they arrive. */
 function readBodies(app: FastifyInstance, { fairness }: ServerDependencies): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -253,6 +258,11 @@ function apiRequest(
       return commonHeaders(request.id);
     },
   };
+}
+
+/** Headers of every answer, streams included. */
+function commonHeaders(requestId: string): (readonly [string, string])[] {
+  return [['audit-id', requestId], ...SECURITY_HEADERS];
 }
 
 function errorAnswer(

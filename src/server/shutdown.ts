@@ -8,7 +8,6 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { closeSessions } from './http2.ts';
 
 /** Time in which new connections are still accepted and their requests answered with 503. */
 const LINGER_MS = 200;
@@ -73,6 +72,11 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
     });
   });
   return closing.signal;
+}
+
+/** Closes HTTP/2 connections gracefully: open streams are answered, new ones refused. */
+function closeSessions(sessions: Iterable<ServerHttp2Session>): void {
+  for (const session of sessions) if (!session.closed && !session.destroyed) session.close();
 }
 
 function otherEnd({ remoteAddress, remotePort }: Socket): string {

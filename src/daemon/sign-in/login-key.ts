@@ -1,7 +1,7 @@
 /** The object of a login key: written from an identity, and read back. */
 import { createHash } from 'node:crypto';
 import { isRecord, type JsonObject, rfc3339 } from '../../apimachinery/index.ts';
-import { type DirectoryUser, time } from '../../auth/index.ts';
+import type { DirectoryUser } from '../../auth/index.ts';
 import type {
   AdmittedIdentity,
   NewLoginKey,
@@ -86,10 +86,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Time of the last refresh, in milliseconds since the epoch. */
-export function readRefreshTime({ object }: StoredObject): number | undefined {
-  const identity = object.spec?.['identity'];
-  return isRecord(identity) ? time(identity['identityRefresh']) : undefined;
 }

@@ -1,5 +1,6 @@
 /** Login keys: objects only in the state, made, read, refreshed and ended by sign-in. */
 import { isRecord, type JsonObject, StatusError } from '../../apimachinery/index.ts';
+import { time } from '../../auth/index.ts';
 import { apiVersionOf, type Kind } from '../../kinds/index.ts';
 import { ownChange, ownCreate, ownOptions } from '../../registry/index.ts';
 import type {
@@ -17,7 +18,6 @@ import {
   loginKeyManifest,
   persistedText,
   readPersistedIdentity,
-  readRefreshTime,
 } from './login-key.ts';
 
 export class LoginKeys {
@@ -135,4 +135,10 @@ export class LoginKeys {
   #find(name: string): StoredObject | undefined {
     return findObject(this.#parts, this.#kind, name);
   }
+}
+
+/** Time of the last refresh, in milliseconds since the epoch. */
+function readRefreshTime({ object }: StoredObject): number | undefined {
+  const identity = object.spec?.['identity'];
+  return isRecord(identity) ? time(identity['identityRefresh']) : undefined;
 }

@@ -2,14 +2,6 @@
 import { EvaluationError } from '../evaluator.ts';
 import type { FailureReason, PatchFailure } from '../report.ts';
 
-/**
- * True if an expression may read `context`. Only its name, an escape in a name and a direct eval
- * can reach it. For other expressions the sandbox creates no `context`.
- */
-export function mentionsContext(body: string): boolean {
-  return /context|\\u|eval/.test(body);
-}
-
 /** Messages of the engine at a limit, with their reason and their meaning. */
 const LIMITS: readonly (readonly [RegExp, FailureReason, string])[] = [
   [/: out of memory$/, 'memory', 'the expression needs more memory than it may use'],

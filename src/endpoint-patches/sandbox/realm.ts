@@ -13,7 +13,7 @@ import type { TenantCluster } from '../tenant.ts';
 import { translateServiceDns } from '../translate.ts';
 import { instantiate } from './engine-module.ts';
 import { HOST_FUNCTIONS, type HostFunctionName, PRELUDE } from './guest.ts';
-import { failureOf, type GuestError, mentionsContext } from './guest-errors.ts';
+import { failureOf, type GuestError } from './guest-errors.ts';
 import type { Limits } from './limits.ts';
 import { MemoryImage } from './memory-image.ts';
 
@@ -233,6 +233,14 @@ export class Realm implements Evaluator {
     const error = { message, stack, file, body, path: paths[index] };
     throw this.#outOfFuel(error) ?? failureOf(error, 'exception');
   }
+}
+
+/**
+ * True if an expression may read `context`. Only its name, an escape in a name and a direct eval
+ * can reach it. For other expressions the sandbox creates no `context`.
+ */
+function mentionsContext(body: string): boolean {
+  return /context|\\u|eval/.test(body);
 }
 
 /** First character of an answer that reports an error: no JSON text begins with it. */

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   listAt,
   mapAt,
+  qualifiedNameProblems,
   required,
 } from '../../apimachinery/index.ts';
 import { type RequestRule, requestRuleProblems } from '../access/request-rules.ts';
@@ -16,7 +17,7 @@ import { type Deprecation, deprecationWarnings } from '../deprecation.ts';
 import { MASK } from '../secrets/masking.ts';
 import { type AuthConfig, authProblems, authWarnings } from './auth-rules.ts';
 import { readDataStoreEndpoint } from './data-store-endpoint.ts';
-import { isOwnVariable, namedVariable, referenceTexts } from './environment-references.ts';
+import { namedVariable, referenceTexts } from './environment-references.ts';
 import {
   type OidcServerConfig,
   oidcServerProblems,
@@ -28,7 +29,7 @@ import {
   secretStoreProblems,
   secretStoresProblems,
 } from './secret-store-rules.ts';
-import { resourceNameProblems, valueProblems } from './value-rules.ts';
+import { valueProblems } from './value-rules.ts';
 
 interface Audit {
   readonly dataStoreEndpoint?: string;
@@ -83,6 +84,11 @@ function referenceProblems(config: JsonObject): FieldError[] {
     const detail = `$${name} is a setting of the platform itself; use a variable of another name`;
     return [forbidden(path, detail)];
   });
+}
+
+/** True for settings of the daemon itself. They may be secrets, so the configuration cannot refer to them. */
+function isOwnVariable(name: string): boolean {
+  return name.startsWith('GITPLANE_');
 }
 
 const DEPRECATIONS: readonly Deprecation[] = [
@@ -191,6 +197,11 @@ function amountProblems(
         : [invalid([...path, name], amount, 'must be a quantity, as in "500m" or "1Gi"')]),
     ];
   });
+}
+
+/** `cpu`, `memory`, `nvidia.com/gpu`. */
+function resourceNameProblems(name: string): string | undefined {
+  return qualifiedNameProblems(name)[0];
 }
 
 function resourcesProblems(resources: ComputeResources, path: FieldPath): FieldError[] {

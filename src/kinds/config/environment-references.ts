@@ -18,11 +18,6 @@ export function literalText(text: string): string {
   return text.startsWith('$$') ? text.slice(1) : text;
 }
 
-/** True for settings of the daemon itself. They may be secrets, so the configuration cannot refer to them. */
-export function isOwnVariable(name: string): boolean {
-  return name.startsWith('GITPLANE_');
-}
-
 const PLACES = [...schemaPlaces(schemaTree('config-status'))];
 
 /** Paths of fields that may refer to a variable. `*` matches any step. */

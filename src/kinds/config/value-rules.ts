@@ -8,7 +8,6 @@ import {
   isRecord,
   type JsonObject,
   listAt,
-  qualifiedNameProblems,
   required,
   valueAt,
 } from '../../apimachinery/index.ts';
@@ -161,11 +160,6 @@ function windowProblems(config: JsonObject): FieldError[] {
   if (typeof text !== 'string') return [];
   const [from, to] = text.split('-');
   return from === to ? [invalid(path, text, 'must not end at the time at which it begins')] : [];
-}
-
-/** `cpu`, `memory`, `nvidia.com/gpu`. */
-export function resourceNameProblems(name: string): string | undefined {
-  return qualifiedNameProblems(name)[0];
 }
 
 function* valuesAt(

@@ -1,6 +1,5 @@
 /** Conversion of events between core/v1 and `events.k8s.io/v1`. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
-import { textAt } from '../columns.ts';
 import { apiVersionOf, type Kind } from '../kind.ts';
 
 /** Names in `events.k8s.io/v1` of fields of core/v1. All other fields have the same name. */
@@ -43,11 +42,6 @@ export function blankEvent(group: string): JsonObject {
     [eventField(group, 'involvedObject')]: {},
   };
   return group === '' ? { ...blank, reportingComponent: '', reportingInstance: '' } : blank;
-}
-
-/** Component that reported a core/v1 event, from either of its two fields. */
-export function sourceOf(event: KubeObject): string {
-  return textAt(event, ['source', 'component']) ?? textAt(event, ['reportingComponent']) ?? '';
 }
 
 /** Converts an event to `kind`. */

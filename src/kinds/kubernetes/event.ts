@@ -1,9 +1,11 @@
 /** Events: of clusters, and of the management API under `core/v1` and `events.k8s.io/v1`. */
+
+import type { KubeObject } from '../../apimachinery/index.ts';
 import { AGE, textAt, textColumn } from '../columns.ts';
 import { blankFields, defineKind, type Kind, type PrinterColumn } from '../kind.ts';
 import { CORE } from './core.ts';
 import { eventProblems } from './event-rules.ts';
-import { blankEvent, sourceOf } from './event-versions.ts';
+import { blankEvent } from './event-versions.ts';
 
 const INVOLVED = ['apiVersion', 'kind', 'namespace', 'name', 'uid', 'resourceVersion', 'fieldPath'];
 
@@ -42,6 +44,11 @@ export const CORE_EVENT: Kind = {
     'type',
   ],
 };
+
+/** Component that reported a core/v1 event, from either of its two fields. */
+function sourceOf(event: KubeObject): string {
+  return textAt(event, ['source', 'component']) ?? textAt(event, ['reportingComponent']) ?? '';
+}
 
 /** The same events under their newer names. */
 export const NEW_EVENT: Kind = {

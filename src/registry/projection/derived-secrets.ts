@@ -37,11 +37,6 @@ export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
   return { key, resourceVersion, terminating, labels, object, hidden, json, provenance };
 }
 
-/** Removes derived data from a body that was read, changed and sent back. */
-export function withoutDerivedData(kind: Kind, sent: KubeObject, served: KubeObject): KubeObject {
-  return jsonEqual(sent.spec?.['data'], served.spec?.['data']) ? ownPart(kind, sent) : sent;
-}
-
 /** Source of a derived secret. */
 export interface DerivedSecretSource {
   /** The served source; undefined: it does not exist. */

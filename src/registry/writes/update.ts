@@ -23,11 +23,11 @@ import {
 } from '../../apimachinery/index.ts';
 
 import type { Managers } from '../../field-management/index.ts';
-import { countsGenerations, type Kind } from '../../kinds/index.ts';
+import { countsGenerations, type Kind, ownPart } from '../../kinds/index.ts';
 import { defaultPath } from '../../manifests/index.ts';
 import type { Change, StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
-import { ownVersion, withoutDerivedData } from '../projection/derived-secrets.ts';
+import { ownVersion } from '../projection/derived-secrets.ts';
 import { withRecord } from '../projection/object-with-managed-fields.ts';
 import { isFinished } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
@@ -154,6 +154,11 @@ function wantedOf(
   const absent = missingDependencies(parts, { kind, object, user: options.user });
   const all = [...warnings, ...objectWarnings(kind, object), ...absent, ...restored];
   return { object, fields, concealed, warnings: all };
+}
+
+/** Removes derived data from a body that was read, changed and sent back. */
+function withoutDerivedData(kind: Kind, sent: KubeObject, served: KubeObject): KubeObject {
+  return jsonEqual(sent.spec?.['data'], served.spec?.['data']) ? ownPart(kind, sent) : sent;
 }
 
 function fieldWrite(request: UpdateRequest, sent: unknown, live: KubeObject): FieldWrite {

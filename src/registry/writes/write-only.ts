@@ -1,6 +1,5 @@
 /** Write-only values, which are never served again, such as the text of a key. */
 import {
-  asKubeObject,
   cloneJson,
   type FieldError,
   type FieldPath,
@@ -80,11 +79,6 @@ export function withConcealed(manifest: JsonObject, values: Concealed): JsonObje
   const copy = cloneJson(manifest);
   for (const [path, value] of values) put(copy, path, value);
   return copy;
-}
-
-/** A copy of the object with values that the server just generated. */
-export function withShown(object: KubeObject, values: Concealed): KubeObject {
-  return asKubeObject(withConcealed(object, values));
 }
 
 /** A copy of the manifest without the fields. */

@@ -19,31 +19,6 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { GIT_PATH, PLAN_PATH } from '../paths.ts';
 
-/** Documents without data, and health checks for load balancers. */
-const PUBLIC_PATHS = [
-  /^\/(healthz|livez|readyz)(\/|$)/,
-  /^\/schemas(\/|$)/,
-  /^\/openapi\/v[23](\/|$)/,
-  /^\/apis?$/,
-  /^\/apis\/[^/]+(\/[^/]+)?$/,
-  /^\/api\/v1$/,
-  /^\/(ui\/settings|auth\/info)$/,
-  /^\/\.well-known\/(jwks\.json|openid-configuration)$/,
-];
-
-export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
-  if (info.isResource) return false;
-  if (info.path === '/version') return deps.config.current.authenticateVersionEndpoint !== true;
-  return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
-}
-
-const API_DOCUMENT = /^\/(apis?|openapi|version)(\/|$)/;
-
-/** True for documents of a Kubernetes API. Health and sign-in are not among them. */
-export function isApiDocument(info: RequestInfo): boolean {
-  return info.belowRoot && API_DOCUMENT.test(info.path);
-}
-
 const BEARER = /^bearer +(\S+) *$/i;
 const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
 

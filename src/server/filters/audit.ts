@@ -1,5 +1,5 @@
 /** Audit records of requests and their answers. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { isRecord, type User } from '../../apimachinery/index.ts';
 import type {
   AuditedAnswer,
@@ -200,9 +200,4 @@ function parsed(body: Answer['body']): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Ends the record of an answer that another part writes to the socket, if that part has not ended it before. */
-export function endAuditWithAnswer(trail: AuditTrail, reply: FastifyReply): void {
-  reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }

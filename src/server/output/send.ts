@@ -7,11 +7,6 @@ import type { FastifyReply } from 'fastify';
 import { SECURITY_HEADERS } from '../filters/hardening.ts';
 import { type Answer, lengthOf, warningHeaders } from './answer.ts';
 
-/** Headers of every answer, streams included. */
-export function commonHeaders(requestId: string): (readonly [string, string])[] {
-  return [['audit-id', requestId], ...SECURITY_HEADERS];
-}
-
 /** `closing`, once aborted, ends the connection with the answer. */
 export function sendAnswer(reply: FastifyReply, answer: Answer, closing: AbortSignal): void {
   const { raw } = reply.hijack();

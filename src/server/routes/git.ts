@@ -20,7 +20,7 @@ import {
 import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
 import { toStatusError } from '../errors.ts';
 import { authenticateRequest, authorizeRequest } from '../filters/access.ts';
-import { beginAudit, endAuditWithAnswer } from '../filters/audit.ts';
+import { beginAudit } from '../filters/audit.ts';
 import { GIT_PATH } from '../paths.ts';
 
 export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
@@ -106,6 +106,11 @@ function admitGit(
     void plain(reply, status.code, `${status.message}\n`);
     return undefined;
   }
+}
+
+/** Ends the record of an answer that another part writes to the socket, if that part has not ended it before. */
+function endAuditWithAnswer(trail: AuditTrail, reply: FastifyReply): void {
+  reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }
 
 async function answerRpc(

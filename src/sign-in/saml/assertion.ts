@@ -60,13 +60,6 @@ export function readAssertion(assertion: XmlElement, expected: Expected): Assert
   };
 }
 
-/** Checks that the outer element has the same issuer as the assertion, if any. Throws Refusal. */
-export function checkIssuers(response: XmlElement, facts: AssertionFacts): void {
-  const outer = childrenNamed(response, ASSERTION, 'Issuer');
-  const agree = outer.length <= 1 && outer.every((issuer) => textOf(issuer) === facts.issuer);
-  demand(agree, 'issuer', 'the issuers of response and assertion differ');
-}
-
 function issuerOf(assertion: XmlElement, { issuer: wanted }: Expected): string {
   const issuer = textOf(exactlyOne(assertion, 'Issuer', 'issuer')[0]);
   demand(issuer !== '', 'issuer', 'its issuer has no name');

@@ -1,10 +1,12 @@
 /** Reads a response: its facts, or the reason of a refusal. Runs in a worker thread. */
-import { checkIssuers, checkResponse, readAssertion } from './assertion.ts';
+import { checkResponse, readAssertion } from './assertion.ts';
+import { ASSERTION } from './namespaces.ts';
 import { demand, Refusal } from './refusal.ts';
 import { type ResponseShape, responseShape } from './response-shape.ts';
 import { signedAssertion } from './signed-assertion.ts';
 import type { AssertionFacts, ReadRequest, ReadResult } from './worker-messages.ts';
-import { parseXml } from './xml.ts';
+import type { XmlElement } from './xml.ts';
+import { childrenNamed, parseXml, textOf } from './xml.ts';
 
 export async function readResponse(request: ReadRequest): Promise<ReadResult> {
   try {
@@ -26,6 +28,13 @@ async function factsOf(request: ReadRequest): Promise<AssertionFacts> {
   const claimed = readAssertion(shape.assertion, expected);
   checkIssuers(shape.response, claimed);
   return trust === 'unsigned' ? claimed : await provenFacts(request, shape, claimed);
+}
+
+/** Checks that the outer element has the same issuer as the assertion, if any. Throws Refusal. */
+function checkIssuers(response: XmlElement, facts: AssertionFacts): void {
+  const outer = childrenNamed(response, ASSERTION, 'Issuer');
+  const agree = outer.length <= 1 && outer.every((issuer) => textOf(issuer) === facts.issuer);
+  demand(agree, 'issuer', 'the issuers of response and assertion differ');
 }
 
 async function provenFacts(
