@@ -2,14 +2,16 @@
  * Contents of a catalog at its revision: the files, their objects, and every document that names
  * one of these.
  */
-import { KeyMap, type ObjectKey, sameKey } from '../apimachinery/index.ts';
+import { KeyMap, type ObjectKey, sameKey, shownPath } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type Entries, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
-import { PathCollisions } from './path-collisions.ts';
 import type { Step } from './step.ts';
 import type { UndoLog } from './undo-log.ts';
+
+const UNUSUAL_CHARACTER = /[A-Z]|[^ -~]/;
 
 interface Parts {
   readonly files: Entries<string, FileEntry>;
@@ -175,5 +177,62 @@ export class Contents {
     const known = claims.get(key);
     if (known === undefined) claims.set(key, [{ path, index }]);
     else known.push({ path, index });
+  }
+}
+
+/** Key that colliding paths share; the path itself for most paths. */
+function collisionKey(path: string): string {
+  return UNUSUAL_CHARACTER.test(path) ? path.normalize('NFC').toLowerCase() : path;
+}
+
+/**
+ * Paths that differ only in case or in Unicode composition. The file systems of macOS and Windows
+ * store only one of them, so a clone there would silently lose the other.
+ */
+class PathCollisions {
+  /** Paths that differ from their key, by key. Most repositories have few. */
+  readonly #unusual: Map<string, readonly string[]>;
+
+  constructor(from?: PathCollisions) {
+    this.#unusual = new Map(from === undefined ? [] : from.#unusual);
+  }
+
+  set(path: string, exists: boolean, undo?: UndoLog): void {
+    const fold = collisionKey(path);
+    if (fold === path) return;
+    const known = this.#unusual.get(fold) ?? [];
+    if (known.includes(path) === exists) return;
+    undo?.map(this.#unusual, fold);
+    const left = exists ? [...known, path] : known.filter((other) => other !== path);
+    if (left.length === 0) this.#unusual.delete(fold);
+    else this.#unusual.set(fold, left);
+  }
+
+  /** The existing path that collides with a new one; undefined: there is none. */
+  twinOf(path: string, has: (path: string) => boolean): string | undefined {
+    const fold = collisionKey(path);
+    const same = [...(this.#unusual.get(fold) ?? []), ...(has(fold) ? [fold] : [])];
+    return same.includes(path) ? undefined : same[0];
+  }
+
+  /** A problem for each path that another one collides with. */
+  problemsOf(path: string, has: (path: string) => boolean): Problem[] {
+    return this.#among(collisionKey(path), has);
+  }
+
+  problems(has: (path: string) => boolean): Problem[] {
+    return [...this.#unusual.keys()].flatMap((fold) => this.#among(fold, has));
+  }
+
+  #among(fold: string, has: (path: string) => boolean): Problem[] {
+    const unusual = this.#unusual.get(fold);
+    if (unusual === undefined) return [];
+    const paths = [...unusual, ...(has(fold) ? [fold] : [])];
+    if (paths.length < 2) return [];
+    return paths.map((path) => {
+      const other = paths.find((one) => one !== path) ?? '';
+      const message = `The path differs by case alone from ${shownPath(other)}; a clone on macOS or Windows would lose one of them, so rename one`;
+      return { path, line: 1, col: 1, message };
+    });
   }
 }

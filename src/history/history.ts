@@ -11,13 +11,30 @@ import type { Repository } from '../git/index.ts';
 import type { Kind, KindTable } from '../kinds/index.ts';
 import type { Branch } from '../registry/index.ts';
 import type { Collection } from '../state/index.ts';
+import { compareKeys } from '../state/index.ts';
+import type { PathHistory } from './commit-index.ts';
 import { CommitIndex } from './commit-index.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
-import { extendIndex, type IndexContext } from './index-reader.ts';
-import { isIn, type LivingList, listAt } from './past-list.ts';
+import { extendIndex, type IndexContext, ignorePath, rulePaths } from './index-reader.ts';
 import { PastObject } from './past-object.ts';
+import type { RestrictedContext } from './path-limited-history.ts';
+import { foldPaths } from './path-limited-history.ts';
 import { findCommit, noCommit, type Past } from './revision.ts';
 import { isCurrent, momentAt, readTimeline, type Timeline } from './timeline.ts';
+
+/** Objects of a collection in the catalog of one commit. */
+interface LivingList {
+  readonly objects: readonly CatalogObject[];
+  /** Of that commit; undefined if the index does not have it. */
+  readonly ordinal: number | undefined;
+}
+
+interface PastList {
+  /** In list order. */
+  readonly objects: readonly CatalogObject[];
+  /** Number of objects that are not shared with the present. */
+  readonly folded: number;
+}
 
 export interface HistoryOptions {
   readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles' | 'commitMetadata'>;
@@ -131,7 +148,7 @@ export class History {
     const { revision, objects } = await this.#options.branch.runExclusive(async (state) => {
       await state.recover();
       const all = [...state.catalog.objects()];
-      const own = all.filter(({ key }) => isIn(collection, key));
+      const own = all.filter(({ key }) => isInCollection(collection, key));
       return { revision: state.revision, objects: own };
     });
     await this.#follow();
@@ -194,4 +211,74 @@ export class History {
     this.#timelines.clear();
     this.#lists.clear();
   }
+}
+
+/**
+ * Every object of a collection at a past commit. Objects that no later commit touched come from the
+ * present; only the rest is folded from history, so that the cost follows the number of changes
+ * since.
+ */
+async function listAt(
+  context: RestrictedContext,
+  wish: { readonly collection: Collection; readonly living: LivingList; readonly last: number },
+): Promise<PastList> {
+  const { collection, living, last } = wish;
+  const { index } = context;
+  const touched = touchedSince(context, living.ordinal, last);
+  const keys = new Map<string, ObjectKey>();
+  for (const { keys: named } of touched ?? index.paths()) {
+    for (const key of named) if (isInCollection(collection, key)) keys.set(keyString(key), key);
+  }
+  const objects =
+    touched === undefined ? [] : living.objects.filter(({ key }) => !keys.has(keyString(key)));
+  const untouched = objects.length;
+  if (keys.size > 0) {
+    const root = index.root(last);
+    const { catalog } = await foldPaths(context, { files: filesOf(context, keys), last, root });
+    for (const key of keys.values()) {
+      const object = catalog.object(key);
+      if (object !== undefined) objects.push(object);
+    }
+  }
+  objects.sort((a, b) => compareKeys(a.key, b.key));
+  return { objects, folded: objects.length - untouched };
+}
+
+function isInCollection({ group, kind, namespace }: Collection, key: ObjectKey): boolean {
+  if (key.kind !== kind || key.group !== group) return false;
+  return namespace === undefined || key.namespace === namespace;
+}
+
+/** Files that later commits touched; undefined if every file may matter. */
+function touchedSince(
+  { index, under }: RestrictedContext,
+  present: number | undefined,
+  past: number,
+): PathHistory[] | undefined {
+  const narrowest = present === undefined ? undefined : index.narrowest(past, present);
+  if (narrowest === undefined || present === undefined) return undefined;
+  // Identities are counted from the first commit of the first-parent line.
+  if (index.root(past) !== index.root(present)) return undefined;
+  const { at: start, behind } = narrowest;
+  const isBehind = ({ versions }: PathHistory): boolean => {
+    for (let i = versions.length - 1; i >= 0; i--) {
+      const at = versions[i]?.at ?? -1;
+      if (at < start) return false;
+      if (behind[at] === 1) return true;
+    }
+    return false;
+  };
+  const ignore = index.path(ignorePath(under));
+  if (ignore !== undefined && isBehind(ignore)) return undefined;
+  return [...index.paths()].filter(isBehind);
+}
+
+/** Every file that ever named one of the objects, and the ignore file. */
+function filesOf(
+  { index, under }: RestrictedContext,
+  keys: ReadonlyMap<string, ObjectKey>,
+): PathHistory[] {
+  const files = new Set<PathHistory>(rulePaths(under).flatMap((path) => index.path(path) ?? []));
+  for (const key of keys.values()) for (const path of index.pathsOf(key)) files.add(path);
+  return [...files];
 }

@@ -1,9 +1,12 @@
 /** Client for objects of one cluster: of core/v1, or of v1 of another group. */
+
+import type { Readable } from 'node:stream';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
-import { ApiFailure } from './api-failure.ts';
+import { ApiFailure, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { type Call, Transport } from './transport.ts';
-import { linesOf } from './watch-lines.ts';
+
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 export interface ResourceCollection {
   /** Absent: the core group. */
@@ -124,6 +127,29 @@ export class KubeClient {
 
   #call(call: Omit<Call, 'idleMs'>): Promise<unknown> {
     return this.#transport.json({ ...call, idleMs: ANSWER_MS });
+  }
+}
+
+/** A stream of JSON values, one per line, as in a watch. Ends with the stream; throws ApiFailure for an interrupted or invalid one. */
+async function* linesOf(stream: Readable): AsyncIterable<unknown> {
+  let rest: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream) {
+      let start = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+        const line = Buffer.concat([...rest, chunk.subarray(start, end)]);
+        rest = [];
+        size = 0;
+        start = end + 1;
+        if (line.length > 0) yield JSON.parse(line.toString('utf8'));
+      }
+      if (start < chunk.length) rest.push(chunk.subarray(start));
+      size += chunk.length - start;
+      if (size > MAX_LINE_BYTES) throw new Error('a line of the watch is too long');
+    }
+  } catch (error) {
+    throw error instanceof ApiFailure ? error : unreachable(error);
   }
 }
 

@@ -1,13 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Account, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { PersonSession } from './account-claims.ts';
 import { CLAIMS, claimsOf, type Person } from './account-claims.ts';
-import { followPlatform, type UsableSession } from './browser-session.ts';
 import type { Clients } from './clients.ts';
 import { STEP_SECONDS } from './interaction.ts';
 import type { Library, ProviderConfiguration } from './library.ts';
 import { errorPage, logoutPage, PAGE_POLICY, signedOutPage } from './pages.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 import { LONGEST_SECONDS, type Storage } from './storage.ts';
+
+/** Session of a person who may sign in at clients; undefined: there is none. */
+type UsableSession = (request: IncomingMessage) => PersonSession | undefined;
 
 export interface ProviderParts {
   readonly library: Library;
@@ -60,6 +63,35 @@ export function buildProvider(parts: ProviderParts): Provider {
     return clients.allowsAfterLogout(this.clientId, uri);
   };
   return provider;
+}
+
+/**
+ * Ties the session of the library to the session of the platform: the same person is signed in at
+ * both. It only records which clients the browser visited.
+ */
+function followPlatform(provider: Provider, sessionOf: UsableSession): void {
+  const { Session } = provider;
+  const own = Session.get.bind(Session);
+  Session.get = async (ctx) => {
+    const session = await own(ctx);
+    const current = sessionOf(ctx.req);
+    if (session.accountId !== undefined && session.accountId !== current?.person) {
+      // The uid stays, so that an authorization in progress continues as the current person.
+      Object.assign(session, {
+        accountId: undefined,
+        loginTs: undefined,
+        authorizations: undefined,
+      });
+      session.resetIdentifier();
+    }
+    if (current !== undefined) {
+      session.loginAccount({
+        accountId: current.person,
+        loginTs: Math.floor(current.signedInAt / 1000),
+      });
+    }
+    return session;
+  };
 }
 
 /** Takes the texts of refresh tokens from `RefreshTokens`, which recognises former tokens of a login. */

@@ -2,13 +2,15 @@
  * The connection that the configuration describes. No other is used: if it cannot be made, there is
  * none, and the connection of an earlier configuration sends no more requests.
  */
+
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve, sep } from 'node:path';
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { SecretStoreConfig } from '../config/index.ts';
 import type { WatchTimes } from '../files/index.ts';
-import { type KindTable, secretDataOf } from '../kinds/index.ts';
+import { type KindTable, rootsProblem, secretDataOf } from '../kinds/index.ts';
+import type { TransportTls } from '../secret-store-client/index.ts';
 import type { Collection, Store } from '../state/index.ts';
-import { checkTls } from './check-tls.ts';
 import type { StoreConnection } from './connection.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { loginSecrets, type SecretReference, withoutLineBreak } from './login-settings.ts';
@@ -21,6 +23,8 @@ import {
   tokenOfEnvironment,
 } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
+
+type Refuse = (fields: string, problem: string) => never;
 
 export interface ConfiguredStoreOptions {
   /** Configuration block of the store, such as `secretStore`. */
@@ -179,6 +183,33 @@ export class ConfiguredStore {
     const secret = JSON.stringify(`${TOKEN_NAMESPACE}/${tokenRef.name}`);
     const why = `${this.#options.home}.auth.tokenSecretRef: SharedSecret ${secret} has no key ${JSON.stringify(tokenRef.key)}`;
     return { reason: 'TokenMissing', message: why };
+  }
+}
+
+/** Checks certificates and keys. The `SettingsError` names the configuration field and contains no value. */
+function checkTls({ ca, cert, key }: TransportTls, home: string): void {
+  const refuse: Refuse = (fields, problem) => {
+    throw new SettingsError('FileUnreadable', `${home}: ${fields} ${problem}`);
+  };
+  const authority = ca === undefined ? undefined : rootsProblem(ca);
+  if (authority !== undefined) refuse('caFile or caData', authority);
+  if (cert === undefined && key === undefined) return;
+  if (cert === undefined) refuse('clientCertFile or clientCertData', 'is missing beside the key');
+  if (key === undefined)
+    refuse('clientKeyFile or clientKeyData', 'is missing beside the certificate');
+  const certificate = rootsProblem(cert);
+  if (certificate !== undefined) refuse('clientCertFile or clientCertData', certificate);
+  const fits = fitting(cert, key);
+  if (fits !== undefined) refuse('clientKeyFile or clientKeyData', fits);
+}
+
+function fitting(cert: string, key: string): string | undefined {
+  try {
+    const privateKey = createPrivateKey(key);
+    const isPair = new X509Certificate(cert).checkPrivateKey(privateKey);
+    return isPair ? undefined : 'is not the key of the client certificate';
+  } catch {
+    return 'must hold a private key as PEM, without a passphrase';
   }
 }
 

@@ -4,16 +4,20 @@
  * exactly the commit that was read, and the base is written last.
  */
 import type { Step } from './decide.ts';
-import { type DeletionStep, deleteObject } from './deletion.ts';
-import { requireManualResolution } from './manual-resolution.ts';
 import { nextStep } from './next-step.ts';
-import { type Observation, observe } from './observe.ts';
+import { type Observation, observe, shownFingerprints } from './observe.ts';
 import { pull } from './pull.ts';
 import { push } from './push.ts';
 import { settleIntents } from './settle-intents.ts';
 import { SyncRecord } from './sync-record.ts';
 import { isOlder } from './sync-state.ts';
 import type { SyncOutcome, SyncResult, SyncTask } from './sync-task.ts';
+
+/**
+ * Deletes an object on one side, in the version that was read, because it is gone on the other
+ * side.
+ */
+type DeletionStep = Step & { do: 'delete-in-store' | 'delete-in-git' };
 
 const MAX_ROUNDS = 6;
 
@@ -127,4 +131,53 @@ class ObjectSync {
       ...(seen && seen.store.state !== 'absent' && { version: seen.store.at.version }),
     };
   }
+}
+
+/** Records fingerprints of the two values that the user sees and may decide on. */
+async function requireManualResolution(
+  record: SyncRecord,
+  seen: Observation,
+  { reason }: Step & { do: 'hold' },
+): Promise<void> {
+  const { fingerprints, resolution } = record.task;
+  if (seen.git === undefined) return;
+  const prints = shownFingerprints(seen);
+  const held = {
+    commit: seen.git.commit,
+    git: fingerprints.whole(seen.gitPrints),
+    version: seen.store.state === 'absent' ? 0 : seen.store.at.version,
+    store: fingerprints.whole(prints),
+  };
+  const { held: before } = record.state;
+  if (reason === 'CoveredValue' && before !== undefined && resolution !== undefined) {
+    const shown = resolution.winner === 'git' ? before.commit : String(before.version);
+    if (shown === resolution.id) return await record.save({ covered: [] });
+  }
+  const isSame =
+    before !== undefined &&
+    before.git === held.git &&
+    before.store === held.store &&
+    before.version === held.version;
+  const { seen: known } = record.state;
+  // `seen` never moves back to an older version.
+  if (seen.store.state === 'absent' || seen.situation.older !== undefined) {
+    if (!isSame) await record.save({ held });
+  } else if (!isSame || known === undefined || isOlder(known, seen.store.at)) {
+    const key = await record.keyHistory();
+    await record.save({ held, seen: record.seenAt(seen.store.at, key) });
+  }
+}
+
+/** False: another writer changed the object in git meanwhile, and it stays. */
+async function deleteObject(
+  record: SyncRecord,
+  { git, store }: Observation,
+  step: DeletionStep,
+): Promise<boolean> {
+  if (step.do === 'delete-in-store') {
+    const { createdTime } = store.state === 'absent' ? { createdTime: undefined } : store.at;
+    await record.task.store.deleteVersion(step.version, createdTime);
+  } else if (git === undefined || !(await record.task.git.remove(git))) return false;
+  await record.forget();
+  return true;
 }

@@ -13,7 +13,6 @@ import {
   Reflector,
   type ResourceCollection,
 } from '../kubernetes-client/index.ts';
-import { ClusterProblems } from './cluster-problems.ts';
 import type { Observed } from './effects.ts';
 import { MANAGED_ANNOTATIONS, type SourceName } from './managed-annotations.ts';
 import type { SyncSummary } from './object-states.ts';
@@ -158,5 +157,39 @@ export class SyncEnds {
       recovered();
       changed();
     }
+  }
+}
+
+/** Reasons why the ends of a sync cannot be read, by end. */
+class ClusterProblems {
+  readonly #problems = new Map<string, ApiFailure>();
+
+  get any(): boolean {
+    return this.#problems.size > 0;
+  }
+
+  /** True if it was a problem until now. */
+  recovered(end: string): boolean {
+    return this.#problems.delete(end);
+  }
+
+  /** True if the message is new. */
+  add(end: string, failure: ApiFailure): boolean {
+    const before = this.#problems.get(end);
+    this.#problems.set(end, failure);
+    return before?.message !== failure.message;
+  }
+
+  /** Adds the problems to a summary; a failed object takes precedence. */
+  onto(summary: SyncSummary, isRead: boolean): SyncSummary {
+    const [problem] = this.#problems;
+    if (problem !== undefined && summary.state !== 'Failed') {
+      const [end, failure] = problem;
+      const message = `the ${end} cannot be read: ${failure.message}`;
+      return { ...summary, state: 'Stale', reason: failure.reason, message };
+    }
+    if (isRead || problem !== undefined) return summary;
+    const message = 'the clusters are being read';
+    return { ...summary, state: 'Stale', reason: 'Starting', message };
   }
 }

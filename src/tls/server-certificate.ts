@@ -5,14 +5,21 @@
  */
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
+import { isIP, SocketAddress } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../apimachinery/index.ts';
 import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/index.ts';
 import type { Authority } from './certificates.ts';
-import { canonicalName, certificateNames } from './host-names.ts';
 import { certificateIn, endOf, privateKeyIn } from './pem-files.ts';
 import { ensureAuthority } from './private-authority.ts';
 import { BACKDATE_MS, DAY_MS, PUBLIC_MODE } from './validity.ts';
+
+/** Labels of letters, digits, hyphens and underscores; the first may be a star. */
+const HOST_NAME = /^(\*\.)?[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*$/;
+
+/** Addresses that mean every interface; clients cannot connect to them. */
+const UNSPECIFIED_ADDRESSES = ['0.0.0.0', '::'];
 
 export interface ServerCertificateOptions {
   /** The `tls` directory; made when absent. */
@@ -63,6 +70,28 @@ export async function ensureServerCertificate(
   return { ...pair, caPem: authority.certificatePem, expiresAt, renewed };
 }
 
+/**
+ * localhost, the loopback addresses, this host's name and what is given, each once and in one
+ * spelling. Throws when a given one is neither a name nor an address.
+ */
+function certificateNames(given: readonly string[]): string[] {
+  const wrong = given.find((name) => !isHostName(name));
+  if (wrong !== undefined) {
+    throw new Error(
+      `${JSON.stringify(wrong)} cannot be in a certificate: it is neither a host name nor an IP address`,
+    );
+  }
+  const host = hostname();
+  const own = ['localhost', '127.0.0.1', '::1', ...(isHostName(host) ? [host] : [])];
+  const names = [...own, ...given].map(canonicalName);
+  return [...new Set(names)].filter((name) => !UNSPECIFIED_ADDRESSES.includes(name));
+}
+
+/** An address with a zone (`fe80::1%eth0`) means something on one machine only. */
+function isHostName(name: string): boolean {
+  return isIP(name) === 0 ? HOST_NAME.test(name) : !name.includes('%');
+}
+
 /** The pair on disk, or undefined when one of the two files is not there. */
 async function readPair(directory: string): Promise<Pair | undefined> {
   const [keyPath, certificatePath] = pathsIn(directory);
@@ -111,6 +140,12 @@ async function makePair(
 export function namesOf(certificatePem: string): string[] {
   const { subjectAltName = '' } = new X509Certificate(certificatePem);
   return [...subjectAltName.matchAll(ALTERNATIVE_NAME)].map(([, name = '']) => canonicalName(name));
+}
+
+/** One spelling per name and address. */
+function canonicalName(name: string): string {
+  if (isIP(name) !== 6) return name.toLowerCase();
+  return new SocketAddress({ address: name, family: 'ipv6' }).address;
 }
 
 /** As OpenSSL writes them: `DNS:localhost, IP Address:127.0.0.1`. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BufferArena } from '../../src/catalog/reader-pool/buffer-arena.ts';
+import { BufferArena } from '../../src/catalog/reader-pool/reader-pool.ts';
 
 test.each([
   ['small', 1_000, 50],

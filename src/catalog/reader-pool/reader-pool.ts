@@ -7,11 +7,18 @@ import { WorkerChannel } from '../../concurrency/index.ts';
 import { type GitContext, gitMemoryMib } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
-import { BufferArena } from './buffer-arena.ts';
 import { LargeFiles } from './large-files.ts';
 import { PrefetchedFiles, packedObjects, prefetchListing } from './prefetched-files.ts';
 import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
 import { startReader } from './start-reader.ts';
+
+/**
+ * Arena for buffers of similar lifetime. A block of this size is a separate memory mapping, which
+ * the system gets back as a whole when none of it is used any more. Small allocations of threads
+ * stay resident after the threads have ended, and small blocks of the main thread fragment the
+ * heap.
+ */
+const SLAB_BYTES = 16 * 1024 * 1024;
 
 /**
  * Each worker loads and compiles the readers of manifests. The main thread reads fewer files in
@@ -208,5 +215,24 @@ export class ReaderPool implements Readers {
     if (!this.#members.delete(member)) return;
     if (this.#members.size > 0) return;
     for (const { files, settle } of this.#waiting.splice(0)) settle(files);
+  }
+}
+
+export class BufferArena {
+  #slab: Buffer<ArrayBuffer> | undefined;
+  #used = 0;
+
+  /** A copy of the bytes, next to others that are copied soon. */
+  place(bytes: Uint8Array<ArrayBuffer>): Buffer<ArrayBuffer> {
+    if (bytes.length > SLAB_BYTES) return Buffer.from(bytes);
+    if (this.#slab === undefined || this.#used + bytes.length > SLAB_BYTES) {
+      // Its pages take no memory before they are written.
+      this.#slab = Buffer.from(new ArrayBuffer(SLAB_BYTES));
+      this.#used = 0;
+    }
+    const start = this.#used;
+    this.#used += bytes.length;
+    this.#slab.set(bytes, start);
+    return this.#slab.subarray(start, this.#used);
   }
 }

@@ -20,6 +20,7 @@ import {
 } from '../../config/index.ts';
 import { type WatchTimes, watchFiles } from '../../files/index.ts';
 import { type KindTable, placeInRaw } from '../../kinds/index.ts';
+import type { ConditionProblem } from '../../registry/index.ts';
 import { type Branch, conditionsOf, DEGRADED, reportProblems } from '../../registry/index.ts';
 import type { ServedConfig } from '../../server/index.ts';
 import type { Collection, Store, StoredObject } from '../../state/index.ts';
@@ -30,7 +31,22 @@ import {
   type Metrics,
 } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
-import type { ConfigProblem, ConfigProblems } from './config-conditions.ts';
+
+/** Conditions in the status of a Config. */
+interface ConfigProblem extends ConditionProblem {
+  readonly reason:
+    | 'AnotherConfig'
+    | 'ReadFromFile'
+    | 'VariableMissing'
+    | 'ChecksTurnedOff'
+    | 'AuditLogFails'
+    | 'SecretStoreNotInUse'
+    | 'SecretsLeftOut';
+}
+
+type ConfigProblems = Readonly<
+  Record<'InForce' | 'SignInVerified' | 'AuditWritten' | 'SecretsPulled', ConfigProblem | undefined>
+>;
 
 export interface ConfigParts {
   readonly options: Pick<DaemonOptions, 'configFile' | 'environment'>;

@@ -4,15 +4,24 @@
  * start, and a client that was not connected has no use for old events.
  */
 import { randomBytes } from 'node:crypto';
-import { type Clock, EventRing } from '../../apimachinery/index.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
+import { type Clock, EventRing, nameUuids, rfc3339 } from '../../apimachinery/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
-import { CORE_KINDS, type KindTable } from '../../kinds/index.ts';
+import {
+  CORE_KINDS,
+  customResourceDefinition,
+  DEFINITION,
+  type KindTable,
+} from '../../kinds/index.ts';
 import { ClusterRegistry, type ObjectRegistry, withoutGeneration } from '../../registry/index.ts';
+import type { Change } from '../../state/index.ts';
 import { MemoryEngine, openStore, type Store, sealingCodec } from '../../state/index.ts';
 import { ClientEvents } from './client-events.ts';
-import { definitionsOf } from './definitions.ts';
 import { eventChanges } from './event-objects.ts';
 import { followNamespaces, type NamespacesOptions } from './namespaces.ts';
+
+/** Stable across starts: derived from the name. */
+const uidOf = nameUuids('6ba7b812-9dad-11d1-80b4-00c04fd430c8');
 
 export interface CoreObjectsOptions extends Pick<NamespacesOptions, 'kinds' | 'store'> {
   /** Positioned at the served state. */
@@ -71,6 +80,50 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
       await store.close();
     },
   };
+}
+
+/**
+ * CustomResourceDefinitions of the platform's kinds. Terraform writes no object of a kind without
+ * one; k9s and Argo CD follow them. `birth` of the platform in seconds since the epoch.
+ */
+function definitionsOf({ kinds }: KindTable, birth: number): Change[] {
+  const since = rfc3339(birth * 1000);
+  return kinds
+    .map(customResourceDefinition)
+    .filter((definition) => definition !== undefined)
+    .map((definition) => definitionPut(definition as unknown as KubeObject, since));
+}
+
+function definitionPut(definition: KubeObject, since: string): Change {
+  const { name = '' } = definition.metadata;
+  const { names } = definition.spec as { names: JsonObject };
+  const object: KubeObject = {
+    ...definition,
+    metadata: { name, uid: uidOf(`definition ${name}`), generation: 1, creationTimestamp: since },
+    spec: { ...definition.spec, conversion: { strategy: 'None' } },
+    status: {
+      conditions: [
+        condition('NamesAccepted', { reason: 'NoConflicts', message: 'no conflicts found' }, since),
+        condition(
+          'Established',
+          { reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' },
+          since,
+        ),
+      ],
+      acceptedNames: names,
+      storedVersions: ['v1'],
+    },
+  };
+  const { group, kind } = DEFINITION;
+  return { type: 'put', key: { group, kind, namespace: '', name }, object };
+}
+
+function condition(
+  type: string,
+  why: { readonly reason: string; readonly message: string },
+  since: string,
+): JsonObject {
+  return { type, status: 'True', ...why, lastTransitionTime: since };
 }
 
 /** Birth of the oldest object, in seconds since the epoch. */

@@ -2,11 +2,36 @@
  * Refuses access keys that hold the key of another object, are dated in the future, or have fields that
  * only the platform writes.
  */
-import { type Clock, forbidden, invalidObject, invalidSecret } from '../../apimachinery/index.ts';
-import { isFromTheFuture, readLifetime } from '../../auth/index.ts';
+
+import type { FieldError, FieldPath, KubeObject } from '../../apimachinery/index.ts';
+import {
+  type Clock,
+  forbidden,
+  invalidObject,
+  invalidSecret,
+  jsonEqual,
+  valueAt,
+} from '../../apimachinery/index.ts';
+import { isFromTheFuture, isSuperuser, readLifetime } from '../../auth/index.ts';
+import { LOGIN_ANNOTATIONS } from '../../oidc-server/index.ts';
 import type { Guard, PlannedChange } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
-import { platformFieldErrors } from './platform-fields.ts';
+import { PASSWORD_VERSION } from '../sign-in/login-key.ts';
+
+const TYPE = ['spec', 'type'];
+
+/** Types of keys that users and their programs set. */
+const TYPES_OF_PEOPLE: readonly unknown[] = [undefined, '', 'User', 'Other'];
+
+const IDENTITY = ['spec', 'identity'];
+
+const FIELDS: readonly FieldPath[] = [
+  IDENTITY,
+  ...['identityRefresh', 'oidcProvider', 'oidcLogin', 'parent'].map((field) => ['spec', field]),
+  ...[PASSWORD_VERSION, ...LOGIN_ANNOTATIONS].map((name) => ['metadata', 'annotations', name]),
+];
+
+const BY_PLATFORM = 'is written only by the platform; leave it unchanged, or out of a new key';
 
 export interface KeyGuardParts {
   readonly access: Pick<AccessControl, 'holderOf'>;
@@ -30,6 +55,35 @@ export function keyGuard({ access, clock }: KeyGuardParts): Guard {
     const errors = [...taken, ...late, ...platformFieldErrors(change)];
     return errors.length === 0 ? undefined : invalidObject(kind, name, errors);
   };
+}
+
+/**
+ * Fields of an access key that only the platform writes: its own types of keys, the login that made the
+ * key, and the metadata of sign-in and of the OpenID provider. Only changes are checked, so that a
+ * restored repository keeps these fields.
+ */
+function platformFieldErrors({ user, object, old, brings }: PlannedChange): FieldError[] {
+  if (isSuperuser(user)) return [];
+  const differs = (path: FieldPath): boolean =>
+    !jsonEqual(valueAt(object, path), valueAt(old, path));
+  const data = brings?.[[...IDENTITY, 'connectorData'].join('.')];
+  const fields = FIELDS.filter(
+    (path) => differs(path) || (path === IDENTITY && data !== undefined),
+  );
+  const [type, before] = [object, old].map(typeOfPlatform);
+  return [
+    ...fields.map((path) => forbidden(path, BY_PLATFORM)),
+    ...(type === before ? [] : [forbidden(TYPE, reasonFor(String(type ?? before)))]),
+  ];
+}
+
+function typeOfPlatform(key: KubeObject | undefined): unknown {
+  const type = valueAt(key, TYPE);
+  return TYPES_OF_PEOPLE.includes(type) ? undefined : type;
+}
+
+function reasonFor(type: string): string {
+  return `keys of type ${JSON.stringify(type)} belong to the platform; use "User", or leave spec.type unchanged`;
 }
 
 const LATE =

@@ -3,11 +3,13 @@
  * server but no listener: the proxies of all replicas forward requests to it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../apimachinery/index.ts';
+import type { Clock, ObjectKey } from '../../apimachinery/index.ts';
 import type { Auditor } from '../../audit/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
 import { compactPeriodically, type Etcd } from '../../etcd/index.ts';
-import { readRef } from '../../git/index.ts';
+import { readRef, runGit } from '../../git/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import type { Committed } from '../../registry/index.ts';
 import { type ObjectRegistry, openIdempotentRegistry } from '../../registry/index.ts';
 import {
   type Cluster,
@@ -29,11 +31,12 @@ import type { EtcdStateEngine, Writer } from '../../state/index.ts';
 import type { Logger, SlowSteps } from '../../telemetry/index.ts';
 import type { PushReception } from '../network/push-reception.ts';
 import type { DaemonOptions } from '../options.ts';
+import type { Platform } from '../platform.ts';
 import { openService, type Service } from '../service.ts';
-import { leaderWriter } from './leader-read-index.ts';
-import { objectAtCommit } from './object-at-commit.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 import type { EngineListener } from './replicated-platform.ts';
+
+type CommitReaders = Pick<Platform, 'branch' | 'history' | 'repository'>;
 
 export interface LeaderParts extends RecordContext {
   readonly options: DaemonOptions;
@@ -152,6 +155,31 @@ async function open(
   };
 }
 
+/** Read index at the leader, which alone writes the records. */
+function leaderWriter(of: {
+  readonly lease: Pick<ReadLease, 'isValid' | 'confirm'>;
+  /** Last revision that the state has seen; undefined: the state is not open yet. */
+  readonly seen: () => bigint | Promise<bigint> | undefined;
+}): Writer {
+  const { lease, seen } = of;
+  return {
+    known: () => {
+      const revision = seen();
+      return typeof revision === 'bigint' && lease.isValid() ? revision : undefined;
+    },
+    ask: async () => {
+      try {
+        // Both values must be from after the call.
+        const revision = seen();
+        const isSure = lease.isValid() || (await lease.confirm());
+        return isSure ? await revision : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
 /** Clients retry writes that the end of a term interrupted, with the idempotency key in its commit. */
 async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
   const { registry, repository } = platform;
@@ -161,6 +189,40 @@ async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
     repository,
     committed: (kind, key, commit) => objectAtCommit(platform, { kind, key, commit }),
   });
+}
+
+/**
+ * The object as a commit left it, for a client that retries a write.
+ * Throws 404 for a commit that is not on the branch.
+ */
+export async function objectAtCommit(
+  { branch, history, repository }: CommitReaders,
+  of: { readonly kind: Kind; readonly key: ObjectKey; readonly commit: string },
+): Promise<Committed> {
+  const { kind, key, commit } = of;
+  // A write that was interrupted after its commit is not applied yet.
+  await branch.sync();
+  const { catalog, revision } = branch.state;
+  const now = catalog.object(key);
+  // The index of the whole history is built only if the object has changed since.
+  if (now !== undefined && revision !== undefined) {
+    const { birth } = now.identity;
+    const last = await lastChange(repository, revision, now.place.path);
+    const isNewest = last === commit && branch.state.catalog.object(key) === now;
+    if (isNewest) return { object: undefined, isFirst: birth.id === commit, isNewest };
+  }
+  const past = await history.objectAt(kind, key, await history.find({ revision: commit }));
+  const isFirst = past?.source.identity.birth.id === commit;
+  return { object: past?.object, isFirst, isNewest: false };
+}
+
+async function lastChange(
+  repository: CommitReaders['repository'],
+  revision: string,
+  path: string,
+): Promise<string> {
+  const args = ['--literal-pathspecs', 'log', '-1', '--format=%H', revision, '--', path];
+  return (await runGit(repository, args)).toString().trim();
 }
 
 /** Commits of a review branch are not on the served branch, so their keys cannot be found in it. */

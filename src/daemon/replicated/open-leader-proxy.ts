@@ -2,12 +2,16 @@
  * The proxy of a replica: serves reads from a store that follows the leader's, and forwards everything
  * else to the leader. It writes nothing.
  */
+
+import { request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, StatusError, unavailable } from '../../apimachinery/index.ts';
 import { FailedLogins } from '../../auth/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
 import { buildKindTable, CLIENT_KINDS, CORE_KINDS, type KindTable } from '../../kinds/index.ts';
 import { ReadableView, readOnlyRegistry } from '../../registry/index.ts';
+import type { ForwardOptions } from '../../server/index.ts';
 import {
   buildServer,
   type FlowClassifier,
@@ -38,7 +42,8 @@ import { type ConfigService, openConfig } from '../config/config-service.ts';
 import { openFlowClassifier } from '../network/flow-classification.ts';
 import type { DaemonOptions } from '../options.ts';
 import { followTokens } from './followed-tokens.ts';
-import { postToLeader } from './post-to-leader.ts';
+
+const POST_TIMEOUT_MS = 5000;
 
 export interface LeaderProxyParts
   extends Pick<LeaderProxyOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
@@ -252,4 +257,28 @@ async function reportUses(
   while (all.length > 0) {
     await postToLeader(parts, USES_PATH, Object.fromEntries(all.splice(0, USES_AT_ONCE)));
   }
+}
+
+/** Sends a request of this replica itself. Rejects unless the leader accepts it. */
+async function postToLeader(
+  { leaders, route }: Pick<ForwardOptions, 'leaders' | 'route'>,
+  path: string,
+  body: object,
+): Promise<void> {
+  const { leader } = leaders;
+  if (leader?.ready !== true) throw new Error('no replica leads at the moment');
+  const { host, port, agent, tls } = route(leader);
+  const send = tls ? tlsRequest : plainRequest;
+  const signal = AbortSignal.timeout(POST_TIMEOUT_MS);
+  const text = JSON.stringify(body);
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  const code = await new Promise<number | undefined>((resolve, reject) => {
+    const post = send({ host, port, agent, method: 'POST', path, headers, signal }, (answer) => {
+      answer.resume();
+      answer.once('end', () => resolve(answer.statusCode));
+    });
+    post.once('error', reject);
+    post.end(text);
+  });
+  if (code !== 204) throw new Error(`the leader answered ${code} to ${path}`);
 }

@@ -4,12 +4,16 @@
  * thread has a thread of its own from then on, so that other tenants do not wait for it.
  */
 import type { Worker } from 'node:worker_threads';
+import { startWorker } from '../../concurrency/index.ts';
 import type { PatchProgram } from '../program.ts';
 import type { PatchFailure, PatchOutcome } from '../report.ts';
 import type { Limits } from './limits.ts';
+import type { ThreadData } from './messages.ts';
 import { type FromThread, NO_PATCH, type ThreadJob, type ToThread } from './messages.ts';
-import { startThread } from './start-thread.ts';
 import { Watchdog } from './watchdog.ts';
+
+/** JavaScript objects of our own in a thread; those of expressions are in WebAssembly memory. */
+const HEAP_MEGABYTES = 256;
 
 export interface Job {
   readonly program: PatchProgram;
@@ -202,6 +206,17 @@ export class Pool {
     blamed?.settle(patch === NO_PATCH || running === 0 ? failure : { ...failure, patch });
     this.#serveAll();
   }
+}
+
+/** Starts a sandbox thread. */
+function startThread(workerData: ThreadData): Worker {
+  return startWorker(new URL('./thread.ts', import.meta.url), {
+    workerData,
+    // Nothing of the environment, no arguments: a thread needs neither.
+    env: {},
+    argv: [],
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+  });
 }
 
 function post(thread: Thread, message: ToThread): void {

@@ -22,12 +22,16 @@ import {
   formatFieldError,
   isRecord,
   type JsonObject,
+  listAt,
   mapAt,
+  valueAt,
 } from '../../apimachinery/index.ts';
 import { compileSchema } from '../schema/compiled-schema.ts';
 import { type AuthConfig, authBlocks } from './auth-rules.ts';
-import { configProblems, configWarnings } from './config-rules.ts';
-import { fillDerived } from './derived-fields.ts';
+import { configProblems, configWarnings, RESOURCES } from './config-rules.ts';
+
+/** Base URL of chart packages; the names of the repository and the chart follow. */
+const CHART_HUB = 'https://artifacthub.io/packages/helm';
 
 export interface ParsedConfig {
   /** The configuration with its defaults. Empty if there are problems. */
@@ -193,6 +197,27 @@ function withDefaults(config: JsonObject): JsonObject {
   compileSchema('config-status').fillDefaults(config);
   fillDerived(config);
   return config;
+}
+
+/** Fills in absent fields whose default comes from another field (spec section 2.8). Mutates `config`. */
+function fillDerived(config: JsonObject): void {
+  for (const path of RESOURCES) {
+    const resources = valueAt(config, path);
+    if (isRecord(resources) && isRecord(resources['limits'])) {
+      // Per resource, as in Kubernetes.
+      const { limits, requests } = resources;
+      resources['requests'] = { ...limits, ...(isRecord(requests) ? requests : {}) };
+    }
+  }
+  for (const app of listAt<JsonObject>(config, ['apps', 'predefinedApps'])) {
+    const [repository = '', chart = ''] = String(app['chart']).split('/');
+    app['title'] ||= chart;
+    app['readmeUrl'] ||= [CHART_HUB, repository, chart].map(encodedStep).join('/');
+  }
+}
+
+function encodedStep(step: string, index: number): string {
+  return index === 0 ? step : encodeURIComponent(step);
 }
 
 /**

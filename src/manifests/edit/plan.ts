@@ -10,8 +10,6 @@ import { stringText } from '../scalar-text.ts';
 import { align } from './align.ts';
 import { editBlockScalar } from './block-scalar.ts';
 import { changeEntries, type NewEntry } from './entries.ts';
-import { jsonStyle } from './json-style.ts';
-import { mergeSources } from './merge.ts';
 import { replaceValue } from './replace.ts';
 import { inStyleOf, type ScalarValue, tagFits } from './scalar.ts';
 import {
@@ -228,6 +226,59 @@ class Planner {
     const change = { slot, entries, kept, names: undefined, json: inner.json };
     this.splices.push(...changeEntries(this.#tree, { ...change, added }));
   }
+}
+
+/** Maps of a `<<`, first wins; undefined if the new text does not determine them. */
+function mergeSources(
+  tree: EditTree,
+  node: ParsedNode | null,
+  anchors: ReadonlyMap<string, JsonValue>,
+): JsonObject[] | undefined {
+  const sources = isSeqNode(node) ? node.items : [node];
+  const values = sources.flatMap((source) => sourceValue(tree, source, anchors));
+  return values.every(isRecord) ? (values as JsonObject[]) : undefined;
+}
+
+function sourceValue(
+  tree: EditTree,
+  node: ParsedNode | null,
+  anchors: ReadonlyMap<string, JsonValue>,
+): JsonValue[] {
+  if (isAlias(node)) {
+    const value = anchors.get(node.source) ?? null;
+    return Array.isArray(value) ? value : [value];
+  }
+  if (!isMap(node) || holdsAlias(node)) return [null];
+  return [tree.values.get(node) ?? null];
+}
+
+function holdsAlias(node: ParsedNode): boolean {
+  return isAlias(node) || children(node).some(holdsAlias);
+}
+
+/**
+ * Undefined for block collections. A flow collection is JSON if every key and every string in it is
+ * in double quotes; its nested collections inherit that.
+ */
+function jsonStyle(node: MapNode | SeqNode, around: boolean | undefined): boolean | undefined {
+  if (node.flow !== true) return undefined;
+  if (around !== undefined) return around;
+  const quotes = strings(node);
+  return quotes.length > 0 && quotes.every((type) => type === 'QUOTE_DOUBLE');
+}
+
+/** Styles of all strings in a value. */
+function strings(node: ParsedNode | null): (string | undefined)[] {
+  if (isSeqNode(node)) return node.items.flatMap(strings);
+  if (isMapNode(node)) {
+    return node.items.flatMap(({ key, value }) => [typeOf(key), ...strings(value)]);
+  }
+  if (!isScalar(node)) return [];
+  return node.type === 'PLAIN' && /^[-0-9tfn]/.test(node.source) ? [] : [node.type ?? undefined];
+}
+
+function typeOf(key: ParsedNode): string | undefined {
+  return isScalar(key) ? (key.type ?? undefined) : undefined;
 }
 
 /** `a: 1` inside `[]`: a map without braces, always written as a whole. */

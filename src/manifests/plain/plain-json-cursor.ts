@@ -1,8 +1,3 @@
-/**
- * Cursor of the reader in plain-json.ts, and the JSON written so far. `unusual` gives up on any
- * input outside the subset.
- */
-import { CLASS, END, IN_WORD, ODD, ORDINARY } from './byte-classes.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
 import {
   APOSTROPHE,
@@ -16,6 +11,29 @@ import {
   unusual,
 } from './plain-yaml-cursor.ts';
 import { isPlainString, plainValue } from './plain-yaml-scalar.ts';
+
+/** Classes of bytes for the reader of plain-json.ts. */
+
+/** Follows the text; the texts read here never contain it. */
+const END = 0;
+
+/** Class of a byte within a scalar: ordinary, outside the subset, or needing a check. */
+const ORDINARY = 0;
+
+const ODD = 1;
+
+const MARK = 2;
+
+const CLASS = new Uint8Array(256).fill(ODD, 0, 0x20).fill(ODD, 0x7f);
+
+for (const char of '\n:#"\'\\') CLASS[char.charCodeAt(0)] = MARK;
+
+/** Bytes of a plain scalar in a flow list. */
+const IN_WORD = new Uint8Array(256);
+
+for (let code = 0; code < 128; code++) {
+  if (/[\w./+=$();-]/.test(String.fromCharCode(code))) IN_WORD[code] = 1;
+}
 
 /** Larger manifests are not worth a second reader. */
 export const LARGEST = 64 * 1024;

@@ -1,11 +1,13 @@
 /** Documents: health, version, discovery, OpenAPI, schemas, metrics, keys. */
 import { MethodNotAllowedError, noSuchRoute } from '../../apimachinery/index.ts';
+import { platformSettings, signInInfo, uiSettings } from '../../config/index.ts';
 import { type KindTable, REVIEWS, schemaDocument, schemaNames } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { auditEventRoutes } from '../filters/audit-events.ts';
 import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
 import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
+import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
 import { planRoute } from '../routes/plan.ts';
 import { secretStoreRoutes } from '../routes/secret-store.ts';
@@ -15,7 +17,6 @@ import { answerHealth } from './health.ts';
 import { buildOpenApi } from './openapi.ts';
 import { buildOpenApiV2 } from './openapi-v2.ts';
 import { isNotModified, type ReadyDocument } from './ready-document.ts';
-import { settingsDocuments } from './settings.ts';
 import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
@@ -47,6 +48,37 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     planRoute(deps),
     auditEventRoutes(deps),
   ]);
+}
+
+/** The configuration for user interfaces, after the access check; undefined: another document. */
+function settingsDocuments(
+  deps: Pick<ServerDependencies, 'config' | 'version'>,
+): (request: ApiRequest) => Answer | undefined {
+  return ({ info }) => {
+    if (info.belowRoot || !['get', 'head'].includes(info.verb)) return undefined;
+    const config = deps.config.current;
+    switch (info.path) {
+      case UI_SETTINGS_PATH: {
+        // Hides the version where /version needs a key.
+        const isSecret = config.authenticateVersionEndpoint === true;
+        return jsonAnswer(uiSettings(config, isSecret ? undefined : deps.version));
+      }
+      case AUTH_INFO_PATH:
+        return withHeaders(jsonAnswer(signInInfo(config.auth)), config.auth.customHttpHeaders);
+      case PLATFORM_SETTINGS_PATH:
+        return jsonAnswer(platformSettings(config));
+      default:
+        return undefined;
+    }
+  };
+}
+
+/** The headers of the configuration are for the paths below `/auth`. */
+function withHeaders(answer: Answer, custom: Readonly<Record<string, string>> = {}): Answer {
+  const headers = Object.fromEntries(
+    Object.entries(custom).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return { ...answer, headers };
 }
 
 /** Documents of a cluster of a tenant. */

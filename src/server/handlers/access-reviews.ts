@@ -36,12 +36,40 @@ import {
 } from '../../kinds/index.ts';
 import { decodeObject, stripServerFields } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { REVIEW_MESSAGES } from '../input/review-messages.ts';
+import type { MessageShape } from '../input/protobuf-input.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
 import { parseWriteOptions } from '../input/write-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, objectAnswer } from './shared.ts';
+
+const ASKED: MessageShape = {
+  1: [
+    'resourceAttributes',
+    {
+      1: ['namespace'],
+      2: ['verb'],
+      3: ['group'],
+      4: ['version'],
+      5: ['resource'],
+      6: ['subresource'],
+      7: ['name'],
+    },
+  ],
+  2: ['nonResourceAttributes', { 1: ['path'], 2: ['verb'] }],
+};
+
+const ASKED_OF_OTHERS: MessageShape = { ...ASKED, 3: ['user'], 4: ['groups', 'strings'] };
+
+/** Fields of reviews in protobuf (k8s.io/api `authorization/v1`, `authentication/v1`). */
+const REVIEW_MESSAGES: ReadonlyMap<Kind, MessageShape> = new Map([
+  [SELF_ACCESS_REVIEW, withSpec(ASKED)],
+  [ACCESS_REVIEW, withSpec(ASKED_OF_OTHERS)],
+  [LOCAL_ACCESS_REVIEW, withSpec(ASKED_OF_OTHERS)],
+  [SELF_RULES_REVIEW, withSpec({ 1: ['namespace'] })],
+  [SELF_REVIEW, {}],
+  [TOKEN_REVIEW, withSpec({ 1: ['token'], 2: ['audiences', 'strings'] })],
+]);
 
 /** A question and the dependencies that answer it. */
 interface Question {
@@ -191,4 +219,8 @@ function controlFilesAsked(group: string, attributes: Attributes): Attributes | 
 
 function refused({ kind }: ResourceRequest, errors: readonly FieldError[]): Error {
   return invalidObject(kind, '', errors);
+}
+
+function withSpec(spec: MessageShape): MessageShape {
+  return { 2: ['spec', spec] };
 }

@@ -1,20 +1,35 @@
 /** PATCH: every type of patch, applied to the newest version when the write runs. */
-import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/index.ts';
+import {
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  unsupportedMediaType,
+} from '../../apimachinery/index.ts';
 import { forbidden } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import {
+  acceptedPatchTypes,
   applyJsonPatch,
   applyMergePatch,
   type PatchSupport,
   type PatchType,
   patchTypeOf,
 } from '../input/patch.ts';
+import { queryFlag } from '../input/request-info.ts';
 import { applyStrategicMergePatch } from '../input/strategic-merge.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { handleApply } from './apply.ts';
-import { answerForm, mayRead, objectAnswer, timed, writeOptions, writeTarget } from './shared.ts';
+import {
+  answerForm,
+  createdAnswer,
+  mayRead,
+  objectAnswer,
+  requireCreate,
+  timed,
+  writeOptions,
+  writeTarget,
+} from './shared.ts';
 
 export const PATCH_SUPPORT: PatchSupport = { serverSideApply: true };
 
@@ -52,6 +67,40 @@ export async function handlePatch(
     }),
   );
   return objectAnswer(deps, request, result, 200);
+}
+
+/** Server-side apply. Throws 415 where the store of the objects has no managed fields. */
+async function handleApply(deps: ServerDependencies, request: ResourceRequest): Promise<Answer> {
+  const options = writeOptions(request, 'apply');
+  const force = queryFlag(request.info.query, 'force') ?? false;
+  const { value: body, duplicates } = decodeBody(request.body, 'yaml');
+  refuseToCompare(deps, request);
+  const beforeCreate = (): void => requireCreate(deps, request);
+  const target = writeTarget(deps, request);
+  const applied = deps.registry.apply?.({
+    ...target,
+    body,
+    duplicates,
+    force,
+    options,
+    beforeCreate,
+  });
+  if (applied === undefined) {
+    throw unsupportedMediaType(acceptedPatchTypes({ serverSideApply: false }));
+  }
+  const result = await timed(deps, applied);
+  return result.created
+    ? createdAnswer(deps, request, result)
+    : objectAnswer(deps, request, result, 200);
+}
+
+/** A conflict reveals that a value differs: without the right to read, a client could guess a secret. */
+function refuseToCompare(deps: ServerDependencies, request: ResourceRequest): void {
+  const { kind, info, user } = request;
+  const { namespace, name } = info;
+  if (kind.secretPaths.length === 0 || mayRead(deps, request, name)) return;
+  const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
+  throw forbidden(user, attributes, 'an apply compares what it says with the object');
 }
 
 const READING_OPERATIONS: readonly unknown[] = ['test', 'copy', 'move'];

@@ -5,6 +5,7 @@
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
 import { isRecord, type JsonObject } from '../../apimachinery/index.ts';
 import type { OIDCConfig } from '../../config/index.ts';
+import { fingerprint } from '../../files/index.ts';
 import type {
   Callback,
   Connector,
@@ -15,11 +16,18 @@ import type {
   ProvidedIdentity,
   ProviderRedirect,
 } from '../connector.ts';
+import type { ProviderHttp } from '../provider-http.ts';
+import { providerHttp, readCertificates } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { idTokenProblem } from './id-token-checks.ts';
 import { type Claims, identityOf, mergedClaims } from './oidc-claims.ts';
 import { type CurrentClient, discover, type OidcLibrary } from './oidc-client.ts';
-import { openTrustedHttp, type TrustedHttp } from './trusted-http.ts';
+
+/** HTTP to a provider with the certificates of a file, which is reloaded when it changes. */
+interface TrustedHttp extends ProviderHttp {}
+
+/** Longer than any request. */
+const OLD_ONE_MS = 30_000;
 
 /** Rejects while the provider cannot be discovered. */
 export async function oidcConnector(
@@ -40,6 +48,31 @@ export async function oidcConnector(
     await http.close();
     throw described(library, error);
   }
+}
+
+function openTrustedHttp(of: {
+  readonly caFile?: string | undefined;
+  readonly isInsecure?: boolean | undefined;
+  readonly issuer?: string | undefined;
+}): TrustedHttp {
+  const { caFile, isInsecure = false, issuer } = of;
+  let looks = '';
+  let open: ProviderHttp | undefined;
+  const current = (): ProviderHttp => {
+    const now = caFile ? fingerprint(caFile) : '';
+    if (open !== undefined && now === looks) return open;
+    const ca = caFile ? { ca: readCertificates(caFile) } : {};
+    const before = open;
+    open = providerHttp({ ...ca, isInsecure, issuer });
+    looks = now;
+    // Requests in progress end before the old client closes.
+    if (before !== undefined) setTimeout(() => void before.close(), OLD_ONE_MS).unref();
+    return open;
+  };
+  return {
+    fetch: async (input, init) => await current().fetch(input, init),
+    close: async () => await open?.close(),
+  };
 }
 
 interface Parts {

@@ -16,11 +16,44 @@ import { SignInError } from '../sign-in-error.ts';
 import { encodedRequest } from './authn-request.ts';
 import { providedIdentity } from './provided-identity.ts';
 import { demand, Refusal } from './refusal.ts';
-import { replays } from './replays.ts';
+import { ResponseReaders } from './response-readers.ts';
 import { responseText } from './response-text.ts';
-import { holdReaders } from './shared-readers.ts';
 import { TrustedCertificates } from './trusted-certificates.ts';
 import type { AssertionFacts } from './worker-messages.ts';
+
+let sharedReaders: ResponseReaders | undefined;
+
+let readerHolders = 0;
+
+/** Worker threads for responses, shared by all connectors of the process across configurations. */
+interface HeldReaders {
+  readonly readers: ResponseReaders;
+  /** Ends the threads with their last user. Call once. */
+  release(): Promise<void>;
+}
+
+const MAX_REPLAYS = 100_000;
+
+/** Accepted assertions until they expire, to detect replays. */
+class Replays {
+  /** Expiry in Unix time (ms); oldest first. */
+  readonly #taken = new Map<string, number>();
+
+  /** False: the assertion was accepted before. */
+  take(id: string, until: number, now: number): boolean {
+    for (const [known, end] of this.#taken) {
+      if (end > now && this.#taken.size <= MAX_REPLAYS) break;
+      this.#taken.delete(known);
+    }
+    if ((this.#taken.get(id) ?? 0) > now) return false;
+    this.#taken.delete(id);
+    this.#taken.set(id, until);
+    return true;
+  }
+}
+
+/** Shared by all connectors of the process, so that a changed configuration loses no assertion. */
+const replays = new Replays();
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
@@ -162,6 +195,20 @@ class SamlConnector implements Connector {
   get #audience(): string {
     return this.#block.entityIssuer || this.#redirectUri;
   }
+}
+
+function holdReaders(): HeldReaders {
+  const readers = sharedReaders ?? new ResponseReaders();
+  sharedReaders = readers;
+  readerHolders++;
+  return {
+    readers,
+    release: async () => {
+      if (--readerHolders > 0) return;
+      sharedReaders = undefined;
+      await readers.close();
+    },
+  };
 }
 
 async function refusalsTold<T>(what: string, work: Promise<T> | T): Promise<T> {

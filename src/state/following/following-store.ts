@@ -7,19 +7,23 @@
  * and listeners get the difference.
  */
 
-import { type Clock, runYielding, systemClock } from '../../apimachinery/index.ts';
+import { type Clock, runAtOnce, runYielding, systemClock } from '../../apimachinery/index.ts';
 import { backoffBound, pause } from '../../concurrency/index.ts';
 import { EtcdError } from '../../etcd/index.ts';
 import type { JournalWindow } from '../journal/journal.ts';
+import { difference } from '../objects/difference.ts';
+import type { ObjectHandle } from '../objects/object-handle.ts';
 import { View } from '../objects/view.ts';
 import { ViewReader } from '../objects/view-reader.ts';
 import type { RecordCodec } from '../records/codec.ts';
+import { documentRecordKey } from '../records/record.ts';
+import type { SavedState } from '../records/saved-state.ts';
 import { readState } from '../records/saved-state.ts';
 import { StateError } from '../state-error.ts';
 import type { Store } from '../store.ts';
-import { applyStep, installState } from './followed-view.ts';
 import { Freshness, type Writer } from './freshness.ts';
-import { type ReceivedBatch, readBatch } from './received-batch.ts';
+import type { ReceivedDocument } from './received-batch.ts';
+import { BatchMismatchError, type ReceivedBatch, readBatch } from './received-batch.ts';
 import { CompactedFeedError, type RecordChanges, type RecordFeed } from './record-feed.ts';
 
 export interface FollowingStoreOptions {
@@ -251,4 +255,41 @@ class Follower extends ViewReader implements FollowingStore {
   #closed(): StateError {
     return new StateError(`the state in ${this.#options.feed.place} is closed`);
   }
+}
+
+/** Replaces the contents of the view. Returns false for an incomplete state, which is not shown. */
+function installState(view: View, { meta, objects, packs, documents }: SavedState): boolean {
+  if (meta === undefined || meta.filling !== undefined) return false;
+  for (const pack of packs) pack.release();
+  const now = { objects, documents, head: meta.head ?? meta.last };
+  view.replaceAll(now, difference(view.objects(), now));
+  return true;
+}
+
+/** Applies a step at once for every reader. Throws UnfittingBatchError. */
+function applyStep(view: View, { events, documents, packed }: ReceivedBatch): void {
+  const [first] = events;
+  if (first !== undefined && first.resourceVersion <= view.head) {
+    throw new BatchMismatchError(`version ${first.resourceVersion} comes twice`);
+  }
+  if (first !== undefined) view.skip(first.resourceVersion);
+  const touched = view.show(runAtOnce(view.step(events)));
+  for (const held of packed) moveToPack(view, held);
+  for (const note of documents) setDocument(view, note);
+  view.announce(touched, events);
+}
+
+/** Objects are packed as in the followed store, so that its dead packs can be freed here. */
+function moveToPack(view: View, { key, resourceVersion, container, at }: ObjectHandle): void {
+  const held = view.get(key);
+  if (held?.resourceVersion === resourceVersion) held.move(container, at);
+}
+
+function setDocument(view: View, note: ReceivedDocument): void {
+  if ('text' in note) {
+    view.setDocument(note.name, note.text);
+    return;
+  }
+  const gone = [...view.documents('')].find(([name]) => documentRecordKey(name) === note.record);
+  if (gone !== undefined) view.setDocument(gone[0], undefined);
 }

@@ -1,5 +1,5 @@
 /** The state of a store in an engine: reading all of it at the start, encoding what changes. */
-import type { ObjectKey } from '../../apimachinery/index.ts';
+import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from '../engines/engine.ts';
 import { decodeEvents, EVENT_PREFIX, type SavedEvents } from '../journal/event-records.ts';
 import type { PersistedVersions } from '../journal/versions.ts';
@@ -10,7 +10,6 @@ import { deadKey, readDeadKey } from '../objects/packs.ts';
 import type { RedoMark } from '../redo/redo-files.ts';
 import { nameOf, StateError, unreadableState } from '../state-error.ts';
 import type { RecordCodec } from './codec.ts';
-import { decodeFirstFormat } from './format-v1.ts';
 import {
   DEAD_PREFIX,
   DOCUMENT_PREFIX,
@@ -175,6 +174,14 @@ class Reading {
     if (this.#documents.delete(name))
       this.#repairs.push(documentWrite(this.#codec, name, undefined));
   }
+}
+
+/** Version 1 of the format: one record per object, `{key, hidden}` on the first line. */
+function decodeFirstFormat(record: Buffer): ObjectHandle {
+  const end = record.indexOf('\n');
+  const head: { key: ObjectKey; hidden?: JsonObject } = JSON.parse(record.toString('utf8', 0, end));
+  const object: KubeObject = JSON.parse(record.toString('utf8', end + 1));
+  return new ObjectHandle(head.key, new OwnVersion(object, { hidden: head.hidden }), 0);
 }
 
 /** The catalog of the first format had one document per object and per file. */

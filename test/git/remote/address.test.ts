@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRemoteAddress } from '../../../src/git/remote/address.ts';
-import { readPushReport } from '../../../src/git/remote/push-report.ts';
+import { readPushReport } from '../../../src/git/remote/remote.ts';
 import { problemOf, sanitize } from '../../../src/git/remote/remote-error.ts';
 
 describe('an address', () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
-import { objectAtCommit } from '../../../src/daemon/replicated/object-at-commit.ts';
+import { objectAtCommit } from '../../../src/daemon/replicated/leader.ts';
 import { StorageError } from '../../../src/git/git-error.ts';
 import { History } from '../../../src/history/history.ts';
 import type { ObjectRegistry } from '../../../src/registry/registry.ts';
