@@ -67,6 +67,7 @@ export type KubeObject = {
   metadata: ObjectMeta;
   spec?: JsonObject;
   status?: JsonObject;
+} & {
   /** Kinds of `rbac.authorization.k8s.io` keep their desired state beside `spec`. */
   [field: string]: JsonValue;
 };
