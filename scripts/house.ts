@@ -8,7 +8,7 @@ import { dirname, join, normalize } from 'node:path';
 const ROOT = join(import.meta.dirname, '..', 'src');
 const PATCH_HANDLER = 'server/handlers/patch.ts';
 const SHORT_LINES = 5;
-const QUESTION = /^(?:What|Who|Whom|Whose|Whoever|Where|Whether|How|Why|When)\b/;
+const QUESTION = /^(?:What|Who(?:m|se|ever)?|Where|Whether|How|Why|When)\b/;
 
 interface Export {
   readonly name: string;

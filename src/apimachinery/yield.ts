@@ -1,61 +1,58 @@
-/**
- * Work that takes the processor for long, in slices: every millisecond whoever else waits for the
- * event loop, such as readers of the API, gets a turn.
- */
-import { setImmediate as afterThisTurn } from 'node:timers';
+/** Long computations that yield to the event loop every millisecond, so that requests are served. */
+import { setImmediate as afterThisTick } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 
-/** A read that comes meanwhile waits about so long. */
-const LONGEST_HOLD_MS = 1;
-/** So much is done in each turn, whoever else has taken it up already: else the last never get on. */
-const LEAST_HOLD_MS = 0.5;
+/** About the longest delay of a request by one computation. */
+const MAX_HOLD_MS = 1;
+/** Guaranteed to each computation per tick, even if others used up the tick: each makes progress. */
+const MIN_HOLD_MS = 0.5;
 
 /**
- * When work in slices began in this turn of the event loop: several pieces of it that follow each
- * other in one turn hold it together little longer than one alone.
+ * Start of the first computation in this tick of the event loop. Several computations in one tick
+ * share the limit, so that together they delay requests little more than one alone.
  */
-let turnBegan: number | undefined;
+let tickBegan: number | undefined;
 
 function heldSince(): number {
-  if (turnBegan === undefined) {
-    turnBegan = performance.now();
-    afterThisTurn(endTurn);
+  if (tickBegan === undefined) {
+    tickBegan = performance.now();
+    afterThisTick(endTick);
   }
-  return turnBegan;
+  return tickBegan;
 }
 
-function endTurn(): void {
-  turnBegan = undefined;
+function endTick(): void {
+  tickBegan = undefined;
 }
 
 export class Yielding {
-  readonly #longestHoldMs: number;
-  /** When we were at it last. */
-  #since = performance.now();
+  readonly #maxHoldMs: number;
+  /** End of the last pause. */
+  #resumed = performance.now();
 
-  constructor(longestHoldMs = LONGEST_HOLD_MS) {
-    this.#longestHoldMs = longestHoldMs;
+  constructor(maxHoldMs = MAX_HOLD_MS) {
+    this.#maxHoldMs = maxHoldMs;
     heldSince();
   }
 
-  /** Whether it is time to let others have the processor. */
+  /** True if the event loop must be yielded to. */
   get due(): boolean {
     const now = performance.now();
-    return now - heldSince() > this.#longestHoldMs && now - this.#since > LEAST_HOLD_MS;
+    return now - heldSince() > this.#maxHoldMs && now - this.#resumed > MIN_HOLD_MS;
   }
 
   async pause(): Promise<void> {
     await setImmediate();
-    this.#since = performance.now();
+    this.#resumed = performance.now();
   }
 
-  /** Pauses where it is due. */
+  /** Pauses if a pause is due. */
   async take(): Promise<void> {
     if (this.due) await this.pause();
   }
 }
 
-/** `items.flatMap(map)`, in slices. */
+/** `items.flatMap(map)` that yields to the event loop. */
 export async function flatMapYielding<T, R>(
   items: Iterable<T>,
   map: (item: T) => readonly R[],
@@ -69,7 +66,7 @@ export async function flatMapYielding<T, R>(
   return results;
 }
 
-/** Runs what yields between its steps to its end, in slices. */
+/** Runs a generator to its end and yields to the event loop between its steps. */
 export async function runYielding<R>(steps: Generator<unknown, R>): Promise<R> {
   const pauses = new Yielding();
   for (;;) {
@@ -79,7 +76,7 @@ export async function runYielding<R>(steps: Generator<unknown, R>): Promise<R> {
   }
 }
 
-/** Runs what yields between its steps to its end, at once. */
+/** Runs a generator to its end without yielding to the event loop. */
 export function runAtOnce<R>(steps: Generator<unknown, R>): R {
   for (;;) {
     const { done, value } = steps.next();

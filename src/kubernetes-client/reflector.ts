@@ -21,7 +21,7 @@ export interface ReflectorOptions {
   readonly watchSeconds?: number;
 }
 
-const PATIENCE: Backoff = { firstMs: 200, lastMs: 30_000 };
+const BACKOFF: Backoff = { firstMs: 200, lastMs: 30_000 };
 /**
  * Multiplied by a random factor from 1 to 2, so that the watches of many collections do not end
  * together.
@@ -107,7 +107,7 @@ export class Reflector {
         this.#failed(error);
       }
       if (this.#failures === 0) continue;
-      await pause(backoffAfter(this.#failures, this.#options.backoff ?? PATIENCE), signal);
+      await pause(backoffAfter(this.#failures, this.#options.backoff ?? BACKOFF), signal);
     }
   }
 

@@ -59,7 +59,7 @@ const DENIED: InteractionResults = {
 };
 const ANOTHER: InteractionResults = {
   error: 'login_required',
-  error_description: 'somebody else is signed in',
+  error_description: 'another user is signed in',
 };
 
 interface Step {

@@ -114,7 +114,7 @@ export class Session {
       this.#lostAt = performance.now();
       if (signal.aborted) return;
       this.#options.logger.warn('The lease in etcd was lost');
-      // Where etcd hears us and we do not hear it, it would let nobody else lead for a while.
+      // If only the answers of etcd are lost, the lease would block the next leader until its end.
       this.#lease?.revoke().catch(() => undefined);
     }
   }

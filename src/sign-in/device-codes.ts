@@ -1,9 +1,9 @@
 /**
  * Sign-ins of programs that have no browser beside them (RFC 8628): the program polls with a secret
- * device code while somebody types the short user code into a browser elsewhere and agrees.
+ * device code while a user types the short user code into a browser elsewhere and agrees.
  *
- * Strangers begin them, so each network has few at a time and there is a limit on all; a user code
- * counts until somebody decided, a device code until it was answered. They live in memory.
+ * Clients without credentials start them, so each network has few at a time and there is a limit on all; a user code
+ * is valid until a user decided, a device code until it was answered. They live in memory.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Clock } from '../apimachinery/index.ts';

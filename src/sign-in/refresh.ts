@@ -80,12 +80,10 @@ export class IdentityRefresher {
   async close(): Promise<void> {
     this.#closing.abort();
     // A slow provider blocks no caller: the refresh is retried later.
-    const patience = new AbortController();
-    const late = delay(CLOSE_WITHIN_MS, undefined, { signal: patience.signal }).catch(
-      () => undefined,
-    );
+    const timer = new AbortController();
+    const late = delay(CLOSE_WITHIN_MS, undefined, { signal: timer.signal }).catch(() => undefined);
     await Promise.race([this.idle(), late]);
-    patience.abort();
+    timer.abort();
   }
 
   #begin(key: string, now: number): Course {
@@ -161,7 +159,7 @@ export class IdentityRefresher {
         await accounts.keep(name, { ...provided, connectorData });
       const now = await connector.refresh(provided, this.#closing.signal, keep);
       if (now.userId !== provided.userId) {
-        throw new SignInError('the provider tells of somebody else than before', {
+        throw new SignInError('the provider returned another user than before', {
           reason: 'other-user',
           code: 403,
         });

@@ -1,7 +1,7 @@
-/** What is done again and again is done ever more rarely: two programs may disagree for ever. */
+/** Backoff of repeated repairs, for the case that another program keeps undoing them. */
 import { type Backoff, backoffBound } from '../concurrency/index.ts';
 
-const PATIENCE: Backoff = { firstMs: 1000, lastMs: 60_000 };
+const BACKOFF: Backoff = { firstMs: 1000, lastMs: 60_000 };
 const CALM_MS = 60_000;
 const FREE = 3;
 
@@ -18,7 +18,7 @@ export class Repairs {
   wait(key: string, basis: string): number {
     const last = this.#last.get(key);
     if (last === undefined || last.basis !== basis || last.count <= FREE) return 0;
-    return Math.max(0, last.at + backoffBound(last.count - FREE, PATIENCE) - performance.now());
+    return Math.max(0, last.at + backoffBound(last.count - FREE, BACKOFF) - performance.now());
   }
 
   count(key: string, basis: string): void {

@@ -253,7 +253,8 @@ export class TenantSync {
   }
 
   #waitFor(key: string, ms: number): void {
-    const message = 'somebody changes it again and again; it is put right at ever longer intervals';
+    const message =
+      'another client changes it again and again; it is repaired at ever longer intervals';
     this.#note(key, 'Stale', { reason: 'Disputed', message });
     this.#queue.addLater(key, ms);
   }

@@ -116,7 +116,7 @@ const SILENT = { isOn: false, begin: () => undefined } as unknown as Audit;
 
 export async function openFronts(
   count: number,
-  patienceMs = 2000,
+  timeoutMs = 2000,
   audit = SILENT,
 ): Promise<TestFronts> {
   const history = new RecordedHistory();
@@ -128,7 +128,7 @@ export async function openFronts(
   const election = new PlayedElection();
   const fronts = [];
   for (let i = 0; i < count; i++) {
-    const opened = await openTestFront({ history, election, patienceMs, audit, signingKey });
+    const opened = await openTestFront({ history, election, timeoutMs, audit, signingKey });
     await opened.store.ready();
     fronts.push(opened);
   }
@@ -139,12 +139,12 @@ export async function openFronts(
 export async function openTestFront(of: {
   readonly history: RecordedHistory;
   readonly election?: PlayedElection;
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   readonly answerMs?: number;
   readonly audit?: Audit;
   readonly signingKey?: string;
 }): Promise<TestFronts['fronts'][number]> {
-  const { history, election = new PlayedElection(), patienceMs = 2000, audit = SILENT } = of;
+  const { history, election = new PlayedElection(), timeoutMs = 2000, audit = SILENT } = of;
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const feed = new RecordedFeed(history);
@@ -164,7 +164,7 @@ export async function openTestFront(of: {
       const [host = '', port] = peer.split(':');
       return { host, port: Number(port), agent, tls: false };
     },
-    patienceMs,
+    timeoutMs,
     ...(of.answerMs === undefined ? {} : { answerMs: of.answerMs }),
     url: () => 'http://front',
     clock: Date,

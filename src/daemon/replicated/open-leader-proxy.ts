@@ -46,7 +46,7 @@ import { followTokens } from './followed-tokens.ts';
 const POST_TIMEOUT_MS = 5000;
 
 export interface LeaderProxyParts
-  extends Pick<LeaderProxyOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
+  extends Pick<LeaderProxyOptions, 'leaders' | 'route' | 'timeoutMs' | 'answerMs'> {
   readonly options: Pick<
     DaemonOptions,
     'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
@@ -112,12 +112,12 @@ export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
     get resourceVersion() {
       return store.resourceVersion;
     },
-    barrier: async (patienceMs?: number) => {
-      await store.barrier(patienceMs);
+    barrier: async (timeoutMs?: number) => {
+      await store.barrier(timeoutMs);
       const problem = parts.behind?.();
       if (problem !== undefined) throw unavailable(problem, BEHIND_RETRY_SECONDS);
     },
-    reached: (version: number, patienceMs?: number) => store.reached(version, patienceMs),
+    reached: (version: number, timeoutMs?: number) => store.reached(version, timeoutMs),
   };
   const fairness = openFlowClassifier(metrics);
   const reading = { ...parts, store, isFilled, kinds, metrics, fairness, config, access, root };

@@ -69,7 +69,7 @@ export async function* history(
     const ahead: Promise<HistoryCommit[]>[] = [];
     for await (const chunk of chunked(source.list(range))) {
       const compared = compareChunk(source, await standIns.planFor(chunk));
-      // Awaited in its turn; until then a failure must not count as unhandled.
+      // Awaited later, in order; until then a failure must not count as unhandled.
       compared.catch(() => undefined);
       if (ahead.push(compared) >= CHUNKS_AHEAD) yield* (await ahead.shift()) ?? [];
     }

@@ -5,7 +5,7 @@ import type { ServedStore, ServerDependencies } from '../dependencies.ts';
 import { collectionOf, type ResourceRequest } from '../request.ts';
 import { attributesOf, authorizeRequest } from './access.ts';
 
-const PATIENCE_MS = 3000;
+const TIMEOUT_MS = 3000;
 
 /**
  * Resolves when the store has reached `version`. Throws 504 after 3 s, and 403 if the right is gone by
@@ -27,7 +27,7 @@ export async function waitForVersion(
 
 function reaches(store: ServedStore, collection: Collection, version: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => finish(false), PATIENCE_MS);
+    const timer = setTimeout(() => finish(false), TIMEOUT_MS);
     const stop = store.observe(collection, () => {
       if (store.resourceVersion >= version) finish(true);
     });

@@ -45,7 +45,7 @@ export interface ForwardOptions {
    */
   readonly shown: (version: number, term: bigint) => Promise<boolean>;
   /** Time limit for a change of the leader. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** Time limit for the beginning of the answer, in milliseconds. */
   readonly answerMs?: number;
 }
@@ -62,7 +62,7 @@ export interface Forwarded {
   readonly closing: AbortSignal;
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const ANSWER_MS = 30_000;
 const CONNECT_MS = 3_000;
 /** True while the leader is reached. */
@@ -84,11 +84,11 @@ type Shown = (version: number) => Promise<boolean>;
 
 /** Throws StatusError while nothing has been answered yet. */
 export async function forward(options: ForwardOptions, of: Forwarded): Promise<void> {
-  const { leaders, patienceMs = PATIENCE_MS, answerMs = ANSWER_MS } = options;
+  const { leaders, timeoutMs = TIMEOUT_MS, answerMs = ANSWER_MS } = options;
   const outgoing = await prepare(of);
   const gone = new AbortController();
   of.response.once('close', () => gone.abort());
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   let failed: Failed | undefined;
   for (;;) {
     const leader = await nextLeader(leaders, failed, end - performance.now());
@@ -265,7 +265,7 @@ async function finalAnswer(
 ): Promise<IncomingMessage | undefined> {
   const { answer, reason, isAgain } = of;
   if (typeof answer === 'string') return undefined;
-  // Waiting needs somebody who hears of its end.
+  // An error without a listener would end the process.
   answer.on('error', () => undefined);
   const isShown =
     reason === undefined && (await shownAt(answer.headers[VERSION_HEADER], shown, answer));

@@ -15,13 +15,13 @@ import { isLocal, SAFE_METHODS, wantsNewest } from './local-requests.ts';
 export interface ProxyStore {
   readonly resourceVersion: number;
   readonly loaded: boolean;
-  barrier(patienceMs?: number): Promise<void>;
+  barrier(timeoutMs?: number): Promise<void>;
   /** False: the version was lost with its leader. Undefined: it may be lost. */
-  reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
+  reached(version: number, timeoutMs?: number): Promise<boolean | undefined>;
 }
 
 export interface LeaderProxyOptions
-  extends Pick<ForwardOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
+  extends Pick<ForwardOptions, 'leaders' | 'route' | 'timeoutMs' | 'answerMs'> {
   readonly store: ProxyStore;
   readonly kinds: KindTable;
   /** API groups of objects that only the leader has. */
@@ -117,10 +117,10 @@ export class LeaderProxy {
     if (response.destroyed) return;
     const count = (isKnown ? this.#pressure : this.#strangers).admit(request, response);
     const address = clientAddress(request, isBehindProxy);
-    const { leaders, route, patienceMs, answerMs } = this.#options;
+    const { leaders, route, timeoutMs, answerMs } = this.#options;
     const shown: ForwardOptions['shown'] = (version, term) => this.#shown(version, term);
     const limit = {
-      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(answerMs === undefined ? {} : { answerMs }),
     };
     await forward(

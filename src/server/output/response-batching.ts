@@ -1,12 +1,12 @@
 /**
- * Short answers of one turn of the event loop, written one after the other when all were worked out.
- * A write wakes whoever waits for it: where every answer is followed by the work for the next one,
- * clients on the same machine fall asleep in between, and waking them costs more than the answer.
+ * Writes the short responses of one tick of the event loop together at its end. Each write wakes its
+ * client. If the computation of the next response follows each write, clients on the same machine
+ * sleep and wake once per response, which costs more than the response.
  */
 
-/** Answers of the turn before from which on it is worth while: who asks alone is answered at once. */
+/** Responses in the previous tick from which batching starts; a single client is answered at once. */
 const BUSY = 4;
-/** So many are not kept waiting for more. */
+/** Responses per batch. */
 const MOST = 32;
 
 export class ResponseBatch {
@@ -14,7 +14,7 @@ export class ResponseBatch {
   #asked = 0;
   #isBusy = false;
 
-  /** Writes an answer, now or at the end of this turn. It must not throw. */
+  /** Writes an answer, now or at the end of this tick. It must not throw. */
   write(answer: () => void): void {
     if (this.#asked++ === 0) setImmediate(this.#endTurn);
     if (!this.#isBusy) {

@@ -31,7 +31,7 @@ export function secretStoreRoutes(
 
   async function syncNow(request: ApiRequest): Promise<Answer> {
     const { query } = request.info;
-    const patience = readTimeoutParameter(query.get('timeout'));
+    const timeoutMs = readTimeoutParameter(query.get('timeout'));
     const allowDeletions = readSwitch(query, 'allowDeletions');
     const store = query.get('store') ?? undefined;
     if (store !== undefined && !deps.secretStore.has(store)) {
@@ -42,19 +42,19 @@ export function secretStoreRoutes(
       const user = request.user?.name ?? '';
       deps.logger.info(
         { user, requestId: request.id, store },
-        'Deletions of the next cycle are agreed to',
+        'Deletions of the next cycle are approved',
       );
     }
     if (!readSwitch(query, 'wait')) return jsonAnswer(document(deps), 202);
     if (waiting >= MOST_WAITING) throw tooManyRequests('Too many requests wait for a cycle', 1);
     waiting++;
-    const patient = new AbortController();
+    const timer = new AbortController();
     try {
-      const late = delay(patience, 'late', { signal: patient.signal }).catch(() => 'late');
+      const late = delay(timeoutMs, 'late', { signal: timer.signal }).catch(() => 'late');
       const ended = await Promise.race([cycle.then(() => 'done'), late]);
       return jsonAnswer(document(deps), ended === 'done' ? 200 : 504);
     } finally {
-      patient.abort();
+      timer.abort();
       waiting--;
     }
   }

@@ -43,7 +43,7 @@ export function syncRoutes(
   async function syncNow(request: ApiRequest): Promise<Answer> {
     const { query } = request.info;
     const wanted = query.get('wait');
-    const patience = readTimeoutParameter(query.get('timeout'));
+    const timeoutMs = readTimeoutParameter(query.get('timeout'));
     if (wanted !== null && !REVISION.test(wanted)) throw notARevision('wait', wanted);
     if (waiting >= MOST_WAITING) throw tooManyWaiting();
     waiting++;
@@ -53,7 +53,7 @@ export function syncRoutes(
         throw failure.error;
       }
       if (wanted === null) return await answerStatus(deps.sync);
-      const verdict = await waitFor(deps.sync, wanted, { patience, request });
+      const verdict = await waitFor(deps.sync, wanted, { timeoutMs, request });
       return await answerStatus(deps.sync, verdict ?? { revision: wanted, result: 'unknown' });
     } finally {
       waiting--;
@@ -79,9 +79,9 @@ async function isApplied({ report }: SyncService, revision: string): Promise<boo
 async function waitFor(
   { report, look }: SyncService,
   revision: string,
-  { patience, request }: { patience: number; request: ApiRequest },
+  { timeoutMs, request }: { timeoutMs: number; request: ApiRequest },
 ): Promise<CommitVerdict | undefined> {
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { token } = report;
     const verdict = await report.verdictOn(revision);

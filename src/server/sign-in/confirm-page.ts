@@ -39,7 +39,7 @@ export function codeBody(of: {
 ${noticeBox(of.notice)}<form method="post" action="/device">
 ${of.csrf}<div class="field code"><label for="user_code">Code that the program shows</label>
 <input id="user_code" name="user_code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="16" placeholder="BCDF-GHJK" aria-describedby="code-hint" required>
-<p class="hint" id="code-hint">Eight letters. Use no code that somebody sent you.</p></div>
+<p class="hint" id="code-hint">Eight letters. Do not use a code that another person sent you.</p></div>
 <button class="button primary">Continue</button>
 </form>`;
 }

@@ -86,7 +86,7 @@ const REFUSED = 'Signing in did not work';
 function refusedBody(of: { readonly shown: string; readonly reference: string }): Html {
   return html`<h1>${REFUSED}</h1>
 <p class="notice alert" role="alert">${of.shown}</p>
-<p class="hint">Reference for whoever looks after the platform: <code>${of.reference}</code></p>
+<p class="hint">Reference for the administrator of the platform: <code>${of.reference}</code></p>
 <div class="choices"><a class="button primary" href="/login">Back to sign in</a></div>`;
 }
 

@@ -33,7 +33,7 @@ export async function keyAnswer(exchange: Exchange, agreed: Approval): Promise<F
   const { deps, request, reply, facts } = exchange;
   const holder = deps.authenticate(agreed.key);
   if (!('user' in holder)) {
-    throw new SignInError('whoever agreed is signed out', { reason: 'invalid_grant' });
+    throw new SignInError('the approving user is signed out', { reason: 'invalid_grant' });
   }
   const { name: user, accessKey } = holder.user;
   const { displayName } = agreed;

@@ -36,7 +36,7 @@ export async function oidcConnector(
   context: ConnectorContext,
 ): Promise<Connector> {
   if (block.insecureCa === true) {
-    context.warn('insecureCa: whoever is between here and the provider decides who signs in');
+    context.warn('insecureCa: an attacker on the network can sign in as any user');
   }
   const library = await import('openid-client');
   const { caFile, insecureCa: isInsecure, issuerUrl: issuer } = block;
@@ -254,7 +254,7 @@ function badToken(why: string): SignInError {
 }
 
 function anotherSubject(): SignInError {
-  return badToken('it is about somebody else than before');
+  return badToken('it names another user than before');
 }
 
 /** Error codes of providers, which are safe to repeat (RFC 6749, section 5.2). */

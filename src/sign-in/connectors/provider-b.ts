@@ -20,7 +20,7 @@ export function createProviderB(
   const { groups: listed = [] } = block;
   const base = (block.baseURL || PUBLIC).replace(/\/+$/, '');
   if (base.startsWith('http://')) {
-    context.warn(`${base} is asked without TLS: whoever is in between can sign in as anybody`);
+    context.warn(`${base} has no TLS: an attacker on the network can sign in as any user`);
   }
   if (listed.length === 0) {
     context.warn(`no groups are named: everybody with an account at ${base} may sign in`);
@@ -88,7 +88,7 @@ async function groupsOf(api: JsonApi, userId: string): Promise<string[]> {
   const { sub, groups = [] } = recordOf(answer);
   // Old servers return a hash here.
   if (typeof sub === 'string' && /^\d+$/.test(sub) && sub !== userId) {
-    throw unexpected(answer.url, 'groups of somebody else');
+    throw unexpected(answer.url, 'groups of another user');
   }
   if (!Array.isArray(groups)) throw unexpected(answer.url, 'no list of groups');
   return groups.filter((group) => typeof group === 'string');

@@ -29,7 +29,9 @@ export function createProviderE(
   const { host = '', bearerToken } = block;
   const base = `https://${host}`;
   if (block.insecure === true) {
-    context.warn(`nobody checks that ${host} is it: whoever is in between can sign in as anybody`);
+    context.warn(
+      `the certificate of ${host} is not verified: an attacker on the network can sign in as any user`,
+    );
   }
   const http = (context.http ?? providerHttp)({ isInsecure: block.insecure === true });
   const apiWith = (token: string, signal: AbortSignal): JsonApi =>

@@ -28,7 +28,7 @@ test.each([
     const { url } = await openTestFront({
       history,
       election,
-      patienceMs: 200,
+      timeoutMs: 200,
       answerMs: ANSWER_MS,
     });
     await election.elect(() => new Promise(() => undefined));
@@ -49,7 +49,7 @@ async function openFront(election: PlayedElection): Promise<string> {
   const history = new RecordedHistory();
   const platform = await openTestPlatform({ engine: new EagerEngine(history) });
   await platform.store.flush();
-  const front = await openTestFront({ history, election, patienceMs: 200 });
+  const front = await openTestFront({ history, election, timeoutMs: 200 });
   await front.store.ready();
   return front.url;
 }

@@ -31,8 +31,8 @@ interface Ready extends TestFronts {
   readonly b: string;
 }
 
-async function ready(of: { patienceMs?: number } = {}): Promise<Ready> {
-  const opened = await openFronts(2, of.patienceMs);
+async function ready(of: { timeoutMs?: number } = {}): Promise<Ready> {
+  const opened = await openFronts(2, of.timeoutMs);
   const [a = '', b = ''] = opened.fronts.map(({ url }) => url);
   return { ...opened, a, b };
 }
@@ -179,7 +179,7 @@ test('headers for the next hop stay behind, and nobody says where another comes 
 });
 
 test('a write whose leader dies is sent to the next one, once, with the same key', async () => {
-  const { a, election } = await ready({ patienceMs: 20_000 });
+  const { a, election } = await ready({ timeoutMs: 20_000 });
   const sent: unknown[] = [];
   const first = await election.elect(async (req) => {
     sent.push([req.headers['idempotency-key'], await bodyOf(req)]);
@@ -204,7 +204,7 @@ test.each([
   ['a read that only leaders answer', 'GET', '/api/v1/namespaces', 200],
 ])('%s that was decided before a pause and told after the term is not handed on', async (...of) => {
   const [, method, path, code] = of;
-  const { a, election } = await ready({ patienceMs: 20_000 });
+  const { a, election } = await ready({ timeoutMs: 20_000 });
   const first = await election.elect((_req, res) => {
     first.held = false;
     election.vacate();
@@ -217,7 +217,7 @@ test.each([
 });
 
 test('an answer that says that its maker does not lead any more is not handed on', async () => {
-  const { a, election } = await ready({ patienceMs: 20_000 });
+  const { a, election } = await ready({ timeoutMs: 20_000 });
   const first = await election.elect((_req, res) => {
     first.held = false;
     election.vacate();
@@ -230,7 +230,7 @@ test('an answer that says that its maker does not lead any more is not handed on
 });
 
 test('what was lost with the leader that answered is asked of the next one, with the same key', async () => {
-  const { a, election, platform } = await ready({ patienceMs: 20_000 });
+  const { a, election, platform } = await ready({ timeoutMs: 20_000 });
   const keys: unknown[] = [];
   const first = await election.elect((req, res) => {
     keys.push(req.headers['idempotency-key']);
@@ -249,7 +249,7 @@ test('what was lost with the leader that answered is asked of the next one, with
 });
 
 test('a replica that would not hear of another leader waits for none', async () => {
-  const { a, election, token } = await ready({ patienceMs: 120_000 });
+  const { a, election, token } = await ready({ timeoutMs: 120_000 });
   const post = { method: 'POST', token, body: team('x') };
   const waiting = ask(a + TEAMS, post);
   election.silentMs = 1000;
@@ -266,7 +266,7 @@ test('a replica that would not hear of another leader waits for none', async () 
 });
 
 test('where nobody leads, writes are refused and reads go on', async () => {
-  const { a, token } = await ready({ patienceMs: 50 });
+  const { a, token } = await ready({ timeoutMs: 50 });
   const refused = await ask(a + TEAMS, { method: 'POST', token, body: team('x') });
   expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1']);
   expect(JSON.parse(refused.text)).toMatchObject({ kind: 'Status', reason: 'ServiceUnavailable' });
@@ -274,7 +274,7 @@ test('where nobody leads, writes are refused and reads go on', async () => {
 });
 
 test('bodies of git go through as they come, both ways, and are not sent twice', async () => {
-  const { a, election } = await ready({ patienceMs: 500 });
+  const { a, election } = await ready({ timeoutMs: 500 });
   let times = 0;
   await election.elect((req, res) => {
     times++;
@@ -374,7 +374,7 @@ test('uses of access keys are told to the leader', async () => {
 });
 
 test('what no later leader could know of is not sent again when it may have been done', async () => {
-  const { a, election } = await ready({ patienceMs: 300 });
+  const { a, election } = await ready({ timeoutMs: 300 });
   let times = 0;
   const leader = await election.elect((req) => {
     times++;
@@ -425,7 +425,7 @@ async function fillRoomOfStrangers(url: string, shown: readonly object[]): Promi
 }
 
 test('strangers fill their own room, and whoever shows a key finds theirs', async () => {
-  const { a, election, token } = await ready({ patienceMs: 20_000 });
+  const { a, election, token } = await ready({ timeoutMs: 20_000 });
   await election.elect(async (req, res) => {
     await bodyOf(req);
     res.end('done');
@@ -459,7 +459,7 @@ test('strangers fill their own room, and whoever shows a key finds theirs', asyn
 });
 
 test('the holder of an endpoint token that works is no stranger', async () => {
-  const { a, election, token, platform, signingKey } = await ready({ patienceMs: 20_000 });
+  const { a, election, token, platform, signingKey } = await ready({ timeoutMs: 20_000 });
   await election.elect(async (req, res) => {
     await bodyOf(req);
     res.end('done');

@@ -47,7 +47,7 @@ export interface EtcdEngineOptions {
   /** Called when writing works again and nothing is missing. */
   readonly onRecovered?: () => void;
   /** Time limit in ms for a batch, before waiting callers get an error. */
-  readonly patience?: number;
+  readonly timeoutMs?: number;
 }
 
 export interface EtcdStateEngine extends StateEngine {
@@ -61,8 +61,8 @@ export interface EtcdStateEngine extends StateEngine {
 /** Limits of the queue, above which writes are refused. */
 const MAX_WAITING = 4096;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-const PATIENCE_MS = 8000;
-const PATIENCE_AT_CLOSE_MS = 2000;
+const TIMEOUT_MS = 8000;
+const CLOSE_TIMEOUT_MS = 2000;
 const BACKOFF = { firstMs: 10, lastMs: 2000 };
 
 /**
@@ -232,9 +232,9 @@ class EtcdEngine implements EtcdStateEngine {
     return true;
   }
 
-  /** Tries until its patience is over, or once where etcd is known to be away. */
+  /** Retries until the timeout. Tries once if etcd is known to be unavailable. */
   async #commit(step: Step): Promise<void> {
-    const { patience = PATIENCE_MS } = this.#options;
+    const { timeoutMs = TIMEOUT_MS } = this.#options;
     const start = performance.now();
     for (let failures = 1; ; failures++) {
       try {
@@ -243,7 +243,7 @@ class EtcdEngine implements EtcdStateEngine {
         this.#failure = undefined;
         return;
       } catch (error) {
-        const most = this.#closing === undefined ? patience : PATIENCE_AT_CLOSE_MS;
+        const most = this.#closing === undefined ? timeoutMs : CLOSE_TIMEOUT_MS;
         const isOver = this.#failure !== undefined || performance.now() - start > most;
         if (isOver || !isTransient(error) || this.#final !== undefined) throw error;
       }

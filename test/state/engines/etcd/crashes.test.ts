@@ -208,7 +208,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
     const far = await openEtcd({ endpoints: [proxy.address], timeoutMs: 300 });
     const heard: string[] = [];
     const engine = await openAt(far, prefix, {
-      patience: 100,
+      timeoutMs: 100,
       onError: (error) => heard.push(error.message),
       onRecovered: () => heard.push('recovered'),
     });
