@@ -3,6 +3,7 @@ export { applyConflict } from './apply-conflict.ts';
 export { type Clock, rfc3339, systemClock } from './clock.ts';
 export { deadline } from './deadline.ts';
 export { humanDuration, parseGoDuration } from './duration.ts';
+export { ExpiringMap, type ExpiringMapLimits } from './expiring-map.ts';
 export {
   duplicate,
   type FieldError,

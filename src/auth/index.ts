@@ -34,7 +34,7 @@ export { resolveIdentity } from './identity/identity.ts';
 export { hashPassword, PasswordChecker, TooManyPasswordsError } from './identity/password.ts';
 export { isReservedGroup, userGroup } from './identity/reserved-names.ts';
 export { CountingSlots } from './rate-limits/counting-slots.ts';
-export { FailedLogins, networkOf } from './rate-limits/failed-logins.ts';
+export { FailedLogins, networkOf, networksOf } from './rate-limits/failed-logins.ts';
 export { TokenBucket } from './rate-limits/token-bucket.ts';
 export {
   accessStatus,

@@ -3,8 +3,8 @@
  * token: then it belongs to the key of that login, and is restored from it after a restart.
  */
 import type { AdapterPayload } from 'oidc-provider';
+import type { ExpiringMap } from '../apimachinery/index.ts';
 import type { Person } from './account-claims.ts';
-import type { ExpiringMap } from './expiring-map.ts';
 import type { Login } from './persisted-login.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 

@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { decodeJwt } from 'jose';
 import type { InteractionResults, Provider } from 'oidc-provider';
+import type { ExpiringMap } from '../apimachinery/index.ts';
 import type { PersonSession } from './account-claims.ts';
 import type { Clients } from './clients.ts';
-import type { ExpiringMap } from './expiring-map.ts';
 
 export interface InteractionParts {
   readonly provider: Provider;
@@ -20,13 +20,13 @@ export interface InteractionParts {
   readonly path: string;
   /** Step → key that the browser had when it reached a step that requires another one. */
   readonly hadKeys: ExpiringMap<string>;
-  /** Network address of the request. */
-  readonly network: string;
+  /** Networks of the request, widest first. */
+  readonly networks: readonly string[];
 }
 
 /** Throws an error of the library if no browser is at this step. */
 export async function answerInteraction(
-  { provider, clients, sessionOf, signInUrl, path, hadKeys, network }: InteractionParts,
+  { provider, clients, sessionOf, signInUrl, path, hadKeys, networks }: InteractionParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function answerInteraction(
   }
   if (step.prompt.name === 'consent') return await finish({ consent: {} });
   const session = sessionOf(request);
-  const isDone = hasSignedIn({ hadKeys, network }, step, session);
+  const isDone = hasSignedIn({ hadKeys, networks }, step, session);
   if (session === undefined || !isDone) {
     return redirect(response, signInUrl(path, session !== undefined));
   }
@@ -76,14 +76,14 @@ export const STEP_SECONDS = 600;
 
 /** Key times have whole seconds; a different key shows that the person signed in since. */
 function hasSignedIn(
-  { hadKeys, network }: Pick<InteractionParts, 'hadKeys' | 'network'>,
+  { hadKeys, networks }: Pick<InteractionParts, 'hadKeys' | 'networks'>,
   { uid, iat, prompt }: Step,
   session: PersonSession | undefined,
 ): boolean {
   if (!prompt.reasons.some((reason) => AGAIN.includes(reason))) return session !== undefined;
   const had = hadKeys.get(uid);
   if (had === undefined)
-    hadKeys.set(uid, session?.key ?? '', { seconds: STEP_SECONDS, owner: network });
+    hadKeys.set(uid, session?.key ?? '', { seconds: STEP_SECONDS, owner: networks });
   if (had === undefined || session === undefined) return false;
   return session.key !== had && session.signedInAt >= iat * 1000;
 }

@@ -7,12 +7,11 @@ import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { type Clock, isRecord } from '../apimachinery/index.ts';
+import { type Clock, ExpiringMap, isRecord } from '../apimachinery/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
 import type { Person, PersonSession } from './account-claims.ts';
 import type { OidcConfig } from './client-config.ts';
 import { Clients } from './clients.ts';
-import { ExpiringMap } from './expiring-map.ts';
 import { answerInteraction, RedirectGoneError } from './interaction.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { errorPage, FORM_POLICY, PAGE_POLICY } from './pages.ts';
@@ -65,8 +64,8 @@ export interface OidcRequest {
   readonly id: string;
   /** Path and query below the issuer: `/token`. */
   readonly path: string;
-  /** Network of the client. */
-  readonly network: string;
+  /** Networks of the client, widest first. */
+  readonly networks: readonly string[];
 }
 
 interface Built {
@@ -86,7 +85,7 @@ interface Running {
 
 export class OidcServer {
   readonly #options: OidcServerOptions;
-  readonly #requests = new WeakMap<IncomingMessage, Pick<OidcRequest, 'id' | 'network'>>();
+  readonly #requests = new WeakMap<IncomingMessage, Pick<OidcRequest, 'id' | 'networks'>>();
   readonly #hadKeys: ExpiringMap<string>;
   readonly #handled = new WeakMap<IncomingMessage, Handled>();
   readonly #stop: () => void;
@@ -110,9 +109,9 @@ export class OidcServer {
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
-    { id, path, network }: OidcRequest,
+    { id, path, networks }: OidcRequest,
   ): Promise<Handled> {
-    this.#requests.set(request, { id, network });
+    this.#requests.set(request, { id, networks });
     try {
       const running = await this.#run();
       const { provider, answer } = this.#provider(running);
@@ -160,7 +159,7 @@ export class OidcServer {
       clock,
       request: () => ({
         redirectUri: library.Provider.ctx?.oidc.entities.AuthorizationCode?.redirectUri,
-        network: current()?.network ?? '',
+        networks: current()?.networks ?? [],
       }),
       refreshTtl: () => config.current.auth.loginAccessKeyTTLSeconds,
       refusal: (message) => new library.errors.InvalidGrant(message),
@@ -230,8 +229,8 @@ export class OidcServer {
     const { sessionOf, signInUrl } = this.#options;
     const path = `${this.#issuer.pathname}${request.url ?? ''}`;
     const hadKeys = this.#hadKeys;
-    const network = this.#requests.get(request)?.network ?? '';
-    const parts = { provider, clients, sessionOf, signInUrl, path, hadKeys, network };
+    const networks = this.#requests.get(request)?.networks ?? [];
+    const parts = { provider, clients, sessionOf, signInUrl, path, hadKeys, networks };
     await answerInteraction(parts, request, response);
   }
 

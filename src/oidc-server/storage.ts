@@ -3,10 +3,9 @@
  * everything else is in memory, so that a sign-in in progress starts again after a restart.
  */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
-import type { Clock } from '../apimachinery/index.ts';
+import { type Clock, ExpiringMap, type ExpiringMapLimits } from '../apimachinery/index.ts';
 import type { Person } from './account-claims.ts';
 import type { Clients } from './clients.ts';
-import { ExpiringMap, type ExpiringMapLimits } from './expiring-map.ts';
 import { Grants, grantIdOf } from './grants.ts';
 import type { Login } from './persisted-login.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
@@ -15,8 +14,8 @@ import type { RefreshTokens } from './refresh-tokens.ts';
 export interface TokenRequest {
   /** Redirect URI of the code that a refresh token follows from. */
   readonly redirectUri: string | undefined;
-  /** Network address of the request; entries of strangers are charged to it. */
-  readonly network: string;
+  /** Networks of the request, widest first; entries of strangers are charged to them. */
+  readonly networks: readonly string[];
 }
 
 export interface StorageOptions {
@@ -96,10 +95,10 @@ export class Storage {
     };
   }
 
-  /** Owner of an entry: the person if known, else the network, which no person's name equals. */
-  #ownerOf({ accountId, session }: AdapterPayload): string {
+  /** Owner of an entry: the person if known, else the networks, which no person's name equals. */
+  #ownerOf({ accountId, session }: AdapterPayload): string | readonly string[] {
     const person = accountId ?? session?.accountId;
-    return person === undefined ? `network ${this.#options.request().network}` : person;
+    return person ?? this.#options.request().networks.map((network) => `network ${network}`);
   }
 
   #clients(): Adapter {

@@ -2,19 +2,20 @@
  * Sign-ins of programs that have no browser beside them (RFC 8628): the program polls with a secret
  * device code while a user types the short user code into a browser elsewhere and agrees.
  *
- * Clients without credentials start them, so each network has few at a time and there is a limit on all; a user code
- * is valid until a user decided, a device code until it was answered. They live in memory.
+ * Clients without credentials start them, so each network has few at a time, and of all of them those of
+ * the network with the most make room. A user code is valid until a user decided, a device code until it
+ * was answered. They live in memory.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import type { Clock } from '../apimachinery/index.ts';
-import { networkOf } from '../auth/index.ts';
+import { type Clock, ExpiringMap } from '../apimachinery/index.ts';
+import { networkOf, networksOf } from '../auth/index.ts';
 
 const LIFE_MS = 10 * 60_000;
 /** Seconds between two polls, and the increase after each early poll. */
 const INTERVAL = 5;
 /** Tolerance for clocks and networks. */
 const TOLERANCE_MS = 500;
-const MOST_PENDING = 5_000;
+const MOST_PENDING = { entries: 5_000, bytes: 16 * 1024 * 1024 };
 const MOST_OF_ONE_SOURCE = 20;
 /** No vowels, so that no words appear; no ambiguous characters (RFC 8628, section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -57,23 +58,23 @@ interface Pending<Grant> {
 /** `Grant`: the approving user, for whom the key is made. */
 export class DeviceCodes<Grant> {
   readonly #clock: Clock;
-  /** Oldest first; all have the same lifetime. */
-  readonly #byDevice = new Map<string, Pending<Grant>>();
+  readonly #byDevice: ExpiringMap<Pending<Grant>>;
   /** Undecided sign-ins. */
   readonly #byUser = new Map<string, Pending<Grant>>();
   readonly #bySource = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#byDevice = new ExpiringMap(MOST_PENDING, clock, (_code, gone) => this.#forget(gone));
   }
 
-  /** Undefined: too many, from this source or in total. */
+  /** Undefined: too many from this source, or from its provider among all. */
   begin(request: DeviceRequest): BegunSignIn | undefined {
     const now = this.#clock.now();
-    this.#forgetEnded(now);
+    this.#byDevice.deleteEnded();
     const source = networkOf(request.source);
     const own = this.#bySource.get(source) ?? 0;
-    if (own >= MOST_OF_ONE_SOURCE || this.#byDevice.size >= MOST_PENDING) return undefined;
+    if (own >= MOST_OF_ONE_SOURCE) return undefined;
     const pending: Pending<Grant> = {
       request,
       deviceCode: randomBytes(32).toString('base64url'),
@@ -83,10 +84,12 @@ export class DeviceCodes<Grant> {
       nextPollAt: now,
       decision: undefined,
     };
-    this.#byDevice.set(pending.deviceCode, pending);
-    this.#byUser.set(pending.userCode, pending);
-    this.#bySource.set(source, own + 1);
     const { deviceCode, userCode } = pending;
+    this.#byUser.set(userCode, pending);
+    this.#bySource.set(source, own + 1);
+    const owner = networksOf(request.source);
+    this.#byDevice.set(deviceCode, pending, { seconds: LIFE_MS / 1000, owner });
+    if (this.#byDevice.get(deviceCode) === undefined) return undefined;
     const shown = `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
     return { deviceCode, userCode: shown, expiresIn: LIFE_MS / 1000, interval: INTERVAL };
   }
@@ -109,7 +112,7 @@ export class DeviceCodes<Grant> {
   poll(deviceCode: string): Polled<Grant> {
     const now = this.#clock.now();
     const pending = this.#byDevice.get(deviceCode);
-    if (pending === undefined || now >= pending.endsAt) return { error: 'expired_token' };
+    if (pending === undefined) return { error: 'expired_token' };
     const { decision, nextPollAt } = pending;
     if (now + TOLERANCE_MS < nextPollAt) {
       pending.interval += INTERVAL;
@@ -118,7 +121,7 @@ export class DeviceCodes<Grant> {
     }
     pending.nextPollAt = now + pending.interval * 1000;
     if (decision === undefined) return { error: 'authorization_pending' };
-    this.#forget(pending);
+    this.#byDevice.delete(deviceCode);
     if (decision === 'denied') return { error: 'access_denied' };
     return { grant: decision.grant, request: pending.request };
   }
@@ -138,16 +141,8 @@ export class DeviceCodes<Grant> {
     }
   }
 
-  #forgetEnded(now: number): void {
-    for (const pending of this.#byDevice.values()) {
-      if (pending.endsAt > now) return;
-      this.#forget(pending);
-    }
-  }
-
   #forget({ deviceCode, userCode, request }: Pending<Grant>): void {
     const source = networkOf(request.source);
-    this.#byDevice.delete(deviceCode);
     // After the decision, the user code may be reused.
     if (this.#byUser.get(userCode)?.deviceCode === deviceCode) this.#byUser.delete(userCode);
     const left = (this.#bySource.get(source) ?? 1) - 1;

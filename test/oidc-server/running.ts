@@ -96,7 +96,7 @@ export async function startProvider(
     return void service.handle(incoming, response, {
       id: `request-${count}`,
       path: url.slice(5),
-      network: '127.0.0.1',
+      networks: ['127.0.0.1'],
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -101,9 +101,20 @@ describe('limits', () => {
     for (let count = 0; count < 20; count += 1) of.begin();
   });
 
-  test('there is a limit on all', () => {
-    const of = new Setup();
-    for (let count = 0; count < 5_000; count += 1) of.begin(`10.0.${count >> 8}.${count & 255}`);
-    expect(of.codes.begin({ ...request, source: '192.0.2.9' })).toBeUndefined();
-  });
+  test.each([
+    ['IPv4', (i: number) => `10.0.${i >> 8}.${i & 255}`],
+    ['/56 of one /48', (i: number) => `2001:db8:1:${((i & 255) << 8).toString(16)}::1`],
+    ['/48 of one /32', (i: number) => `2001:db8:${(i + 1).toString(16)}::1`],
+  ])(
+    'all places taken from many networks (%s): a program elsewhere begins, and goes on',
+    (_claim, at) => {
+      const of = new Setup();
+      const early = of.begin('198.51.100.1');
+      for (let i = 0; i < 5_200; i += 1) of.codes.begin({ ...request, source: at(i) });
+      const late = of.begin('203.0.113.1');
+      expect(of.codes.requestOf(early.userCode)).toBeDefined();
+      expect(of.poll(early.deviceCode, 0)).toBe('authorization_pending');
+      expect(of.poll(late.deviceCode, 0)).toBe('authorization_pending');
+    },
+  );
 });

@@ -61,20 +61,33 @@ export class FailedLogins {
   }
 }
 
-/** Groups of 16 bits in a /56, which a provider assigns to one customer. */
-const NETWORK_GROUPS = 4;
-const NETWORK_MASK = 0xff00;
-
 /** Network that one client can be expected to control: an IPv4 address, or a /56 of IPv6. */
 export function networkOf(source: string): string {
-  if (!isIPv6(source)) return source;
+  return networksOf(source).at(-1) ?? source;
+}
+
+/**
+ * Networks of an address, widest first. The last one is that of one client, the others are those of a
+ * site and of a provider: a /16, a /24 and the address, or a /32, a /48 and a /56 of IPv6.
+ */
+export function networksOf(source: string): string[] {
+  if (!isIPv6(source)) return ofIPv4(source);
   const groups = groupsOf(source);
   const [high = 0, low = 0] = groups.slice(6);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (isMapped) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  const network = groups.slice(0, NETWORK_GROUPS);
-  network.push((network.pop() ?? 0) & NETWORK_MASK);
-  return network.map((group) => group.toString(16)).join(':');
+  if (isMapped) return ofIPv4([high >> 8, high & 0xff, low >> 8, low & 0xff].join('.'));
+  const [a = 0, b = 0, c = 0, d = 0] = groups;
+  const nets = [
+    [a, b],
+    [a, b, c],
+    [a, b, c, d & 0xff00],
+  ];
+  return nets.map((net) => net.map((group) => group.toString(16)).join(':'));
+}
+
+function ofIPv4(address: string): string[] {
+  const bytes = address.split('.');
+  return [bytes.slice(0, 2).join('.'), bytes.slice(0, 3).join('.'), address];
 }
 
 /** The eight groups of an IPv6 address. */

@@ -3,7 +3,7 @@
  * its switch and the audit record of each request.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../auth/index.ts';
+import { networksOf } from '../../auth/index.ts';
 import type { Handled } from '../../oidc-server/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { beginAudit } from '../filters/audit.ts';
@@ -65,7 +65,7 @@ async function answer(
   const handled = await oidc.handle(request.raw, raw, {
     id: request.id,
     path,
-    network: networkOf(request.ip),
+    networks: networksOf(request.ip),
   });
   trail?.ended({ code: raw.statusCode, annotations: annotationsOf(handled) });
   return reply;

@@ -1,7 +1,7 @@
 /** What strangers can put into memory, and how much of it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ExpiringMap } from '../../src/oidc-server/expiring-map.ts';
+import { ExpiringMap } from '../../src/apimachinery/expiring-map.ts';
 import { runs } from '../support/properties.ts';
 
 const LIMITS = { entries: 5, bytes: 200 };
@@ -63,6 +63,18 @@ test.each([
   for (let i = 0; i < 20; i++) expect(map.get(`ann-${i}`)).toBe('x');
   expect(map.get('s-19999')).toBeDefined();
   expect(map.get('s-0')).toBeUndefined();
+});
+
+test('a stranger with every small network of a wide one pushes out nothing of others', () => {
+  const map = new ExpiringMap<string>({ entries: 1000, bytes: 2 ** 30 }, { now: () => 0 });
+  const seconds = 600;
+  const at = (key: string, ...owner: string[]): void => map.set(key, 'x', { seconds, owner });
+  at('ann', 'provider', 'site', 'client');
+  for (let i = 0; i < 3000; i++) at(`s-${i}`, 'wide', `site ${i % 100}`, `client ${i}`);
+  at('bob', 'provider', 'site of bob', 'client');
+  at('eve', 'wide', 'site of eve', 'client');
+  expect(['ann', 'bob', 'eve'].map((key) => map.get(key))).toEqual(['x', 'x', 'x']);
+  expect(map.size).toBe(1000);
 });
 
 test('of owners with one entry each, the newest is refused and none is pushed out', () => {
