@@ -118,6 +118,18 @@ describe('subjects', () => {
   });
 });
 
+test('namespaces with rules for a user are those of bindings to the user or its groups', () => {
+  roles(clusterRole('r', [readTeams]));
+  bindings(
+    binding('own', 'b', 'ClusterRole:r', 'User:ann'),
+    binding('of-group', 'b', 'ClusterRole:r', 'Group:ops'),
+    binding('other', 'b', 'ClusterRole:r', 'User:bob', 'Group:admins'),
+    clusterBinding('b', 'ClusterRole:r', 'User:ann'),
+  );
+  expect(rbac.namespacesOf(user('ann+ops')).sort()).toEqual(['of-group', 'own']);
+  expect(rbac.namespacesOf(user('carl'))).toEqual([]);
+});
+
 describe('role references', () => {
   beforeEach(() => {
     roles(role('ns1', 'r', [readTeams]), clusterRole('r', [everything]));

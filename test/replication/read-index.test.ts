@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { type ClientRequest, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   answerReadIndex,
@@ -92,6 +92,17 @@ test('the connection ends with the line', async () => {
   const closed = Promise.all([...lines].map((socket) => once(socket, 'close')));
   line.close();
   expect(await closed).toHaveLength(1);
+});
+
+test('a connection that comes about after the end is not left open', async () => {
+  const late = Object.assign(new EventEmitter(), { end: () => late, destroy: () => late });
+  const line = new ReadIndex({ connect: () => late as unknown as ClientRequest });
+  const asked = line.ask('peer');
+  line.close();
+  const socket = new PassThrough();
+  late.emit('upgrade', {}, socket, Buffer.alloc(0));
+  expect(socket.destroyed).toBe(true);
+  expect(await asked).toBeUndefined();
 });
 
 test('answers come in any order and belong to their questions', async () => {

@@ -146,6 +146,22 @@ test('etcd is asked a few times a second, however many read', async () => {
   expect(questions).toBeLessThan(10);
 });
 
+test('an answer counts for less than its age limit, and is renewed only once it is older', async () => {
+  const world = new World();
+  const lease = world.lease();
+  const sure = lease.confirm();
+  world.questions.shift()?.answer(7n);
+  await sure;
+  world.now += 150;
+  expect(lease.isValid()).toBe(true);
+  await turn();
+  expect(world.questions).toEqual([]);
+  world.now += 250;
+  expect(lease.isValid()).toBe(false);
+  await turn();
+  expect(world.questions).toHaveLength(1);
+});
+
 test('a clock that somebody sets ahead makes it ask etcd, and one set back changes nothing', async () => {
   const world = new World();
   const lease = world.lease();

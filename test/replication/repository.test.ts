@@ -347,8 +347,13 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     expect(await behind.ahead()).toBeUndefined();
     const next = { etcd, keys, codec, term: await elect(keys), logger };
     const log = await RepositoryLog.open(next);
+    await etcd.txn({
+      compare: [],
+      operations: [{ put: `${keys.candidates}b`, value: Buffer.from('{}') }],
+    });
     await log.resume(String(last));
 
+    expect((await etcd.range({ key: `${keys.candidates}b` })).kvs).toEqual([]);
     expect((await again.catchUp())?.commit).toBe(last);
     expect(await again.ahead()).toBeUndefined();
     await mirrorOf(keys, other, one).catchUp();

@@ -77,6 +77,25 @@ test('size and names of both files are flushed before the first record is writte
   ]);
 });
 
+test('both files are closed with the WAL', async () => {
+  const closed: string[] = [];
+  const by: DurableFiles = {
+    ...realFiles,
+    open: async (path) => {
+      const file = await realFiles.open(path);
+      const close = async (): Promise<void> => {
+        closed.push(path);
+        await file.close();
+      };
+      return { writeAt: (bytes, position) => file.writeAt(bytes, position), close };
+    },
+  };
+  const log = await create(BYTES, by);
+  await log.close();
+
+  expect(closed).toEqual(walPaths(gitDir));
+});
+
 test('a file that is there is not written to, and the one beside it not left behind', async () => {
   const [first, second] = walPaths(gitDir);
   writeFileSync(second, 'of another');

@@ -23,7 +23,7 @@ import { silent } from '../../../src/git/logger.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { packsOfMultiPackIndex } from '../../../src/git/packs/multi-pack-index.ts';
 import { isShortLived } from '../../../src/git/packs/pack-names.ts';
-import { realFiles } from '../../../src/git/publication/durable-files.ts';
+import { type DurableFiles, realFiles } from '../../../src/git/publication/durable-files.ts';
 import { WalPublisher } from '../../../src/git/wal/wal-publisher.ts';
 import { replayWal } from '../../../src/git/wal/wal-replay.ts';
 import { Crash, FragileFiles, type Remains } from '../../support/fragile-files.ts';
@@ -296,6 +296,52 @@ test('more writes than fit in the WAL are durable', async () => {
   }
   one.files.losePower(() => false, 'garbage');
   expect(await expectRecovered(one.gitDir, acknowledged)).toBe(acknowledged.at(-1));
+});
+
+describe('a short-lived pack without a WAL, in a copy of a repository', () => {
+  /** As after a copy without the folder of the daemon. */
+  async function copied(): Promise<{ gitDir: string; tip: string }> {
+    const one = await scene();
+    const [tip = ''] = await publish(one.repository, commitOf({ d: '1' }));
+    for (const name of ['log-0', 'log-1']) rmSync(join(one.gitDir, 'gitplane', name));
+    return { gitDir: one.gitDir, tip };
+  }
+
+  test('becomes permanent', async () => {
+    const { gitDir, tip } = await copied();
+
+    await replayWal(gitDir, { files: realFiles, logger: silent, isOwn: true });
+
+    expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(false);
+    expect(git(gitDir, ['rev-parse', `${tip}^{tree}`])).toMatch(/^[0-9a-f]{40}$/);
+  });
+
+  test('that a `git repack` replaces meanwhile is no failure', async () => {
+    const { gitDir, tip } = await copied();
+    const replaced: DurableFiles = {
+      ...realFiles,
+      syncFile: async (path) => {
+        git(gitDir, ['repack', '-adq']);
+        await realFiles.syncFile(path);
+      },
+    };
+
+    await replayWal(gitDir, { files: replaced, logger: silent, isOwn: true });
+
+    expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(false);
+    expect(git(gitDir, ['rev-parse', `${tip}^{tree}`])).toMatch(/^[0-9a-f]{40}$/);
+  });
+
+  test('that the disk cannot flush ends the replay, and stays', async () => {
+    const { gitDir, tip } = await copied();
+    const failure = Object.assign(new Error('i/o error'), { code: 'EIO' });
+    const broken = { ...realFiles, syncFile: () => Promise.reject(failure) };
+
+    const replayed = replayWal(gitDir, { files: broken, logger: silent, isOwn: true });
+
+    await expect(replayed).rejects.toBeInstanceOf(StorageError);
+    expect(packFiles(gitDir)).toContain(`pack-gitplane-${tip}.pack`);
+  });
 });
 
 test('the WAL of a live process is not replayed', async () => {

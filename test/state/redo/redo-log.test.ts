@@ -582,6 +582,20 @@ describe('the files', () => {
     expect(life.unused).toEqual([]);
   });
 
+  test.skipIf(process.platform !== 'linux')('are closed with the store', async ({ life }) => {
+    const store = await life.open();
+    const { directory } = life;
+    const files = fs.readdirSync(directory).map((name) => fs.statSync(join(directory, name)).ino);
+    const open = (): number[] =>
+      fs.readdirSync('/proc/self/fd').flatMap((fd) => {
+        const found = fs.statSync(join('/proc/self/fd', fd), { throwIfNoEntry: false });
+        return found !== undefined && files.includes(found.ino) ? [found.ino] : [];
+      });
+    expect(open().length).toBeGreaterThan(0);
+    await store.close();
+    expect(open()).toEqual([]);
+  });
+
   test('are followed by others after the time of the window', async ({ life }) => {
     const store = await life.open();
     const first = store.resourceVersion;
