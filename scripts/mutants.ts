@@ -59,18 +59,22 @@ const MODULES: Readonly<Record<string, Module>> = {
     files: [
       'apply-commit',
       'affected-objects',
-      'ties',
+      'owner-bindings',
       'last-good-version',
       'identity',
       'undo-log',
       'overlay-map',
     ].map((name) => `catalog/${name}`),
-    tests: ['catalog/catalog', 'catalog/ties', 'catalog/merges', 'catalog/histories'],
+    tests: ['catalog', 'owner-bindings', 'merges', 'histories'].map((name) => `catalog/${name}`),
   },
   grants: {
-    files: ['delegation', 'escalation', 'scope-permits', 'scoped-authorizer', 'authorizer'].map(
-      (name) => `auth/${name}`,
-    ),
+    files: [
+      'escalation/delegation',
+      'escalation/escalation',
+      'scope/permits',
+      'rbac/scoped-authorizer',
+      'rbac/authorizer',
+    ].map((name) => `auth/${name}`),
     tests: ['delegation', 'escalation', 'scope', 'authorizer', 'authorization-matrix'].map(
       (name) => `auth/${name}`,
     ),

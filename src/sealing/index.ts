@@ -5,7 +5,7 @@ export { type SealMetadata, SOPS, saysOnly } from './metadata.ts';
 export { metadataOf, type OpenedFile, openStream } from './open.ts';
 export { missingKey, type PgpKeys, wrapForPgp } from './pgp.ts';
 export { documentsOf, Reuse, sealDocument, sealedComments, sealText, unsealText } from './seal.ts';
-export { isSealed } from './sealed-value.ts';
+export { ciphertextOf, ciphertextsIn, isSealed } from './sealed-value.ts';
 export { SealingError } from './sealing-error.ts';
 export { type Rule, selectionOf } from './selection.ts';
 export {

@@ -25,6 +25,23 @@ export function isSealed(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith('ENC[AES256_GCM,') && SEALED.test(value);
 }
 
+/**
+ * Encrypted bytes of a value, the same for every spelling of it: what is decrypted does not depend on
+ * its type, its padding or a line break at its end. Undefined: the text is not encrypted.
+ */
+export function ciphertextOf(text: string): string | undefined {
+  const parts = SEALED.exec(text)?.slice(1, 4);
+  return parts?.map((part) => Buffer.from(part, 'base64').toString('hex')).join(' ');
+}
+
+const ANYWHERE = /ENC\[AES256_GCM,[^\]\r\n]*\]/g;
+
+/** `ciphertextOf` each value in the text of a file, wherever it stands. */
+export function ciphertextsIn(text: string): Set<string> {
+  const found = text.match(ANYWHERE) ?? [];
+  return new Set(found.flatMap((value) => ciphertextOf(value) ?? []));
+}
+
 /** The additional authenticated data of a value: its keys from the root, without list indexes. */
 export function boundTo(path: readonly string[]): string {
   return `${path.join(':')}:`;

@@ -106,6 +106,35 @@ describe('values that were encrypted for another object', () => {
     expect(await push(writer, { 'all.yaml': renamed(file) })).toContain(refused('all.yaml', 'b'));
   });
 
+  test.each<[string, (file: string) => string]>([
+    ['as they are', (file) => file],
+    ['of another type', (file) => file.replaceAll('type:str', 'type:bytes')],
+    ['without padding', (file) => file.replaceAll(/=+(?=,|\])/g, '')],
+  ])('are refused in files that persons encrypted, %s', async (_, spelled) => {
+    const own = async (...texts: string[]): Promise<string> => {
+      const key = await new Keyring([]).make([recipient]);
+      return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
+    };
+    const file = await own(secret('a', 'c2VjcmV0'));
+    const pair = await own(secret('c', 'b2xk'), secret('d', 'b3du'));
+    await platform.commit({ 'a.yaml': file, 'pair.yaml': pair });
+
+    const copy = { 'b.yaml': spelled(file.replace('name: a', 'name: b')) };
+    expect(await push(writer, copy)).toContain(refused('b.yaml', 'b'));
+    const swapped = pair.replace(
+      /name: ([cd])$/gm,
+      (__, one) => `name: ${one === 'c' ? 'd' : 'c'}`,
+    );
+    expect(await push(writer, { 'pair.yaml': spelled(swapped) })).toContain(
+      refused('pair.yaml', 'c'),
+    );
+    const moved = { 'a.yaml': null, 'moved/a.yaml': spelled(file) };
+    expect(await push(writer, moved)).toBe('');
+    const anew = { 'e.yaml': await own(secret('e', 'c2VjcmV0')) };
+    expect(await push(writer, anew)).toBe('');
+    expect(await push(reader, copy)).toBe('');
+  });
+
   test.each<[string, readonly string[], readonly string[]]>([
     ['a neighbour had', ['a b2xk', 'b b3du'], ['a bmV3', 'b b3R0']],
     ['the only object had before it was replaced', ['a b2xk'], ['b b3du']],

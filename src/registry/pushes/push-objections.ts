@@ -47,9 +47,17 @@ export class PushObjections {
   }
 
   /** True if an object may hold values that git has encrypted. */
-  holdsSecrets(change: ObjectChange): boolean {
+  holdsSecrets(change: Pick<ObjectChange, 'key'>): boolean {
     const kind = kindOf(this.#options, change);
     return kind !== undefined && secretKeys(kind).length > 0;
+  }
+
+  /** True if the user may read every object of the kind, and so may copy the values of any. */
+  mayCopy({ key }: Pick<ObjectChange, 'key'>, user: User): boolean {
+    const kind = kindOf(this.#options, { key });
+    if (kind === undefined) return true;
+    const every = { group: kind.group, resource: kind.plural, namespace: '', name: '' };
+    return this.#options.authorizer.authorize(user, { verb: 'get', ...every }).allowed;
   }
 
   /** One line per object with the encrypted values of another one that the user may not read. */
@@ -57,8 +65,6 @@ export class PushObjections {
     return copies.flatMap((change) => {
       const kind = kindOf(this.#options, change);
       if (kind === undefined) return [];
-      const every = { group: kind.group, resource: kind.plural, namespace: '', name: '' };
-      if (this.#options.authorizer.authorize(user, { verb: 'get', ...every }).allowed) return [];
       const place = shownPath(change.after?.place.path ?? '');
       return [
         `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}; encrypt them anew with "gitplane rotate ${place}"`,
@@ -113,7 +119,10 @@ export class PushObjections {
   }
 }
 
-function kindOf({ kinds }: Pick<WriteParts, 'kinds'>, { key }: ObjectChange): Kind | undefined {
+function kindOf(
+  { kinds }: Pick<WriteParts, 'kinds'>,
+  { key }: Pick<ObjectChange, 'key'>,
+): Kind | undefined {
   return kinds.kinds.find(({ group, kind }) => group === key.group && kind === key.kind);
 }
 

@@ -10,7 +10,7 @@ import {
   type User,
   unavailable,
 } from '../../apimachinery/index.ts';
-import type { ObjectChange } from '../../catalog/index.ts';
+import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
 import {
   ObjectTypeError,
   type PushObjection,
@@ -291,10 +291,14 @@ export class PushJudge {
     const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
     const judged = [...planned, ...(await encryptionChanges(source, changes))];
     const { sealer } = this.#options.branch;
-    const secret = await flatMapYielding([...planned, ...passing], (change) =>
-      this.#objections.holdsSecrets(change) ? [change] : [],
-    );
-    const copies = sealer === undefined ? [] : await copiedValues({ source, sealer }, secret);
+    const secret = await flatMapYielding([...planned, ...passing], (change) => {
+      const isWanted = this.#objections.holdsSecrets(change);
+      return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
+    });
+    const copies =
+      sealer === undefined
+        ? []
+        : await copiedValues({ source, sealer, current: () => this.#secretObjects() }, secret);
     const objections = await flatMapYielding(judged, (change) => this.#objections.of(change, user));
     return {
       planned,
@@ -304,6 +308,12 @@ export class PushJudge {
         ...objections,
       ],
     };
+  }
+
+  *#secretObjects(): Generator<CatalogObject> {
+    for (const object of this.#options.branch.state.catalog.objects()) {
+      if (this.#objections.holdsSecrets(object)) yield object;
+    }
   }
 
   /** The mutex is held, so that the catalog does not change meanwhile. */
