@@ -8,7 +8,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { COMMANDS } from '../src/commands.ts';
+import { COMMAND_TABLE, isCommandName } from '../src/options/command-table.ts';
+import { describeOption, type OptionSpec } from '../src/options/option-spec.ts';
+import { cliReference } from './cli-reference.ts';
 import { configTypes, SECTIONS_FOLDER } from './config-types.ts';
 import { coverageTable, ruleTable } from './coverage.ts';
 import { fieldTable } from './field-table.ts';
@@ -23,6 +25,7 @@ const ROOT = join(import.meta.dirname, '..');
 const GENERATORS: Readonly<Record<string, (subject: string) => string>> = {
   options: optionTable,
   commands: commandList,
+  cli: cliReference,
   kinds: kindTable,
   facts: factTable,
   columns: columnTable,
@@ -59,12 +62,12 @@ export function documentationPages(): string[] {
 function optionTable(subject: string): string {
   const [command = '', chosen] = subject.split(':');
   const names = chosen?.split(',');
-  const rows = (COMMANDS[command]?.options ?? [])
+  const rows = optionsNamed(command)
     .filter(({ name }) => names?.includes(name) ?? true)
-    .map(({ name, value, default: fallback, help }) => [
-      `\`--${name}${value === undefined ? '' : ` ${value}`}\``,
+    .map(({ default: fallback, ...spec }) => [
+      `\`${flagsOf(spec)}\``,
       fallback === undefined ? '' : `\`${fallback}\``,
-      help,
+      describeOption(spec),
     ]);
   if (names !== undefined && rows.length !== names.length) {
     throw new Error(`${command} has not all of ${chosen}`);
@@ -72,9 +75,18 @@ function optionTable(subject: string): string {
   return table(['Option', 'Default', 'Meaning'], rows);
 }
 
+function optionsNamed(command: string): readonly OptionSpec[] {
+  return isCommandName(command) ? COMMAND_TABLE[command].options : [];
+}
+
+function flagsOf({ name, short, value }: OptionSpec): string {
+  const flag = `--${name}${value === undefined ? '' : ` ${value}`}`;
+  return short === undefined ? flag : `-${short}, ${flag}`;
+}
+
 /** Every command with its options. */
 function commandList(): string {
-  return Object.entries(COMMANDS)
+  return Object.entries(COMMAND_TABLE)
     .map(([name, { summary, options }]) =>
       [`## gitplane ${name}`, sentence(summary), options.length > 0 ? optionTable(name) : '']
         .filter((part) => part !== '')

@@ -1,33 +1,21 @@
 #!/usr/bin/env node
-/** Runs the command that the command line names, and sets the exit status. */
-import { COMMANDS } from './commands.ts';
-import { describeOptions, parseOptions, UsageError } from './options/index.ts';
-
-function help(): string {
-  const blocks = Object.entries(COMMANDS).map(([name, command]) =>
-    [
-      `${`gitplane ${name} ${command.operands}`.trimEnd()}: ${command.summary}`,
-      describeOptions(command.options),
-    ]
-      .filter((part) => part !== '')
-      .join('\n'),
-  );
-  const note = 'Every flag is also an environment variable: --data-dir is GITPLANE_DATA_DIR.';
-  return `${blocks.join('\n\n')}\n\n${note}\n`;
-}
+/** Runs the command that the command line names, prints its error, and sets the exit status. */
+import { RUNNERS } from './commands.ts';
+import {
+  COMMAND_TABLE,
+  explainError,
+  isCommandName,
+  parseCommandLine,
+  UsageError,
+  wantsJsonErrors,
+} from './options/index.ts';
+import { VERSION } from './version.ts';
 
 async function run(args: readonly string[]): Promise<number> {
-  const [name = 'help', ...rest] = args;
-  if (['help', '--help', '-h'].includes(name) || rest.includes('--help')) {
-    process.stdout.write(help());
-    return 0;
-  }
-  const command = name === '--version' ? COMMANDS['version'] : COMMANDS[name];
-  if (command === undefined) {
-    const names = Object.keys(COMMANDS).join(', ');
-    throw new UsageError(`Unknown command "${name}": use one of ${names}`);
-  }
-  return await command.run(parseOptions(command.options, rest));
+  const invocation = parseCommandLine(COMMAND_TABLE, args, { version: VERSION });
+  if (!('text' in invocation)) return await RUNNERS[invocation.name](invocation.options);
+  process.stdout.write(invocation.text);
+  return 0;
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -35,11 +23,25 @@ async function main(args: readonly string[]): Promise<void> {
     process.exitCode = await run(args);
   } catch (error) {
     // One line without a stack.
-    const message = error instanceof Error ? error.message : String(error);
+    const message = explainError(error);
+    process.exitCode = statusOf(error, args);
     process.stderr.write(`gitplane: ${message}\n`);
-    process.exitCode = error instanceof UsageError ? 2 : 1;
+    if (!wantsJsonErrors(args)) return;
+    const reason = error instanceof UsageError ? 'Usage' : 'Failed';
+    const document = { error: { reason, message, exitStatus: process.exitCode } };
+    process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
   }
 }
+
+function statusOf(error: unknown, [name = '']: readonly string[]): number {
+  if (error instanceof UsageError) return 2;
+  return (isCommandName(name) ? COMMAND_TABLE[name].failureStatus : undefined) ?? 1;
+}
+
+// `gitplane crds | head` closes the pipe early.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
 
 // Not awaited: a bundled script has no top-level await.
 void main(process.argv.slice(2));

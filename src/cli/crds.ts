@@ -2,16 +2,14 @@
 import { stringify } from 'yaml';
 import type { JsonObject } from '../apimachinery/index.ts';
 import { buildKindTable, customResourceDefinition } from '../kinds/index.ts';
-import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
+import { type ParsedOptions, readChoice } from '../options/index.ts';
 
 /** Prints one document a kind; as JSON one List. Resolves to the exit status. */
 export async function crds(
   options: ParsedOptions,
   out: { write(text: string): unknown },
 ): Promise<number> {
-  const [operand] = options.operands;
-  if (operand !== undefined) throw new UsageError(`Unexpected "${operand}": crds takes no operand`);
-  const format = readChoice(options, 'format', ['yaml', 'json']);
+  const format = readChoice(options, 'output', ['yaml', 'json']);
   const found = definitions(options.required('api-group'));
   if (format === 'json') {
     const list = { apiVersion: 'v1', kind: 'List', items: found };

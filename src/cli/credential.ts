@@ -6,7 +6,7 @@
 import { isRecord, valueAt } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { LoginStore, type SavedLogin } from './login-store.ts';
-import type { Output } from './validate.ts';
+import type { Output } from './print.ts';
 
 export async function credential(
   options: ParsedOptions,

@@ -1,12 +1,13 @@
 /** `gitplane keys` and `gitplane kubeconfig`: access keys for people and pipelines. */
 import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { parse } from 'yaml';
 import { type KubeObject, parseGoDuration, valueAt } from '../apimachinery/index.ts';
 import { accessKeyPrefix, mintAccessKey } from '../kinds/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { formatKubeconfig } from '../tls/index.ts';
 import { type Connection, itemsIn, objectIn, openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
-import type { Output } from './validate.ts';
+import { type Output, print } from './print.ts';
 
 const COLLECTION = 'ownedaccesskeys';
 const HELP = 'Write: gitplane keys create [NAME], list, rotate NAME or revoke NAME';
@@ -17,16 +18,17 @@ export async function keys(options: ParsedOptions, out: Output): Promise<number>
   const act = ACTIONS[action];
   if (act === undefined) throw new UsageError(HELP);
   if (name === '' && (action === 'rotate' || action === 'revoke')) throw new UsageError(HELP);
-  out.write(await act(await openConnection(options), options, name));
+  print(options, out, await act(await openConnection(options), options, name));
   return 0;
 }
 
 /** A kubeconfig with a new key in it. */
 export async function kubeconfig(options: ParsedOptions, out: Output): Promise<number> {
   const connection = await openConnection(options);
-  const path = options.text('output');
+  const path = options.text('file');
   if (path === undefined) {
-    out.write(await newKubeconfig(connection, options));
+    const text = await newKubeconfig(connection, options);
+    print(options, out, { text, json: parse(text) });
     return 0;
   }
   // Before the key is created: an existing file would leave a key that no client has.
@@ -39,6 +41,7 @@ export async function kubeconfig(options: ParsedOptions, out: Output): Promise<n
   } finally {
     await file.close();
   }
+  print(options, out, { text: '', json: { file: path } });
   return 0;
 }
 
@@ -61,12 +64,22 @@ async function newKubeconfig(connection: Connection, options: ParsedOptions): Pr
   });
 }
 
-type Action = (connection: Connection, options: ParsedOptions, name: string) => Promise<string>;
+interface Result {
+  readonly text: string;
+  readonly json: unknown;
+}
+
+type Action = (connection: Connection, options: ParsedOptions, name: string) => Promise<Result>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  create: async (connection, options, name) =>
-    `${textAt(await create(connection, options, name), ['spec', 'key'])}\n`,
-  list: async (connection) => table(await connection.call('GET', COLLECTION)),
+  create: async (connection, options, name) => {
+    const created = await create(connection, options, name);
+    return keyResult(created.metadata.name, textAt(created, ['spec', 'key']));
+  },
+  list: async (connection) => {
+    const list = await connection.call('GET', COLLECTION);
+    return { text: table(list), json: itemsIn(list) };
+  },
   rotate: async (connection, _options, name) => {
     const path = `${COLLECTION}/${encodeURIComponent(name)}`;
     const old = objectIn(await connection.call('GET', path));
@@ -76,13 +89,17 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       spec: { key },
     };
     await connection.call('PATCH', path, patch, 'application/merge-patch+json');
-    return `${key}\n`;
+    return keyResult(name, key);
   },
   revoke: async (connection, _options, name) => {
     await connection.call('DELETE', `${COLLECTION}/${encodeURIComponent(name)}`);
-    return `access key "${name}" revoked\n`;
+    return { text: `access key "${name}" revoked\n`, json: { name, revoked: true } };
   },
 };
+
+function keyResult(name: string | undefined, key: string): Result {
+  return { text: `${key}\n`, json: { name, key } };
+}
 
 async function create(
   connection: Connection,

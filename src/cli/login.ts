@@ -20,6 +20,7 @@ import { checkedName, LoginStore, type SavedLogin } from './login-store.ts';
 import { signInWithBrowser } from './loopback.ts';
 import { hasBrowser, openBrowser } from './open-browser.ts';
 import { pluginCommand } from './plugin-command.ts';
+import { type Output, print, wantsJson } from './print.ts';
 import {
   endKey,
   type GivenKey,
@@ -28,7 +29,6 @@ import {
   serverUrl,
   signInServer,
 } from './sign-in-server.ts';
-import type { Output } from './validate.ts';
 
 export interface LoginInput {
   readonly stdin: NodeJS.ReadableStream;
@@ -63,8 +63,10 @@ export async function login(options: ParsedOptions, input: LoginInput): Promise<
   if (before !== undefined && before.accessKey !== saved.accessKey) await endLogin(before);
   const end = saved.expirationTimestamp;
   const until = end === undefined ? '' : ` until ${end}`;
-  input.out.write(`Signed in as ${saved.user}${until}.\n`);
-  input.out.write(`"${name}" is the current context of ${file}. Try: kubectl get teams\n`);
+  print(options, input.out, {
+    text: `Signed in as ${saved.user}${until}.\n"${name}" is the current context of ${file}. Try: kubectl get teams\n`,
+    json: { user: saved.user, server: saved.server, context: name, kubeconfig: file, until: end },
+  });
   return 0;
 }
 
@@ -74,14 +76,13 @@ export async function logout(options: ParsedOptions, out: Output): Promise<numbe
   const problem = await endLogin(saved);
   await store.remove(saved.name);
   await removeFromKubeconfig(files, saved.name);
-  if (problem === undefined) {
-    out.write(`Signed out of ${saved.server}.\n`);
-    return 0;
-  }
-  out.write(
-    `Signed out here; ${saved.server} was not told, and the key works until it ends: ${problem}\n`,
-  );
-  return 1;
+  const { server } = saved;
+  const text =
+    problem === undefined
+      ? `Signed out of ${server}.\n`
+      : `Signed out here; ${server} was not told, and the key works until it ends: ${problem}\n`;
+  print(options, out, { text, json: { server, context: saved.name, problem } });
+  return problem === undefined ? 0 : 1;
 }
 
 export async function whoami(options: ParsedOptions, out: Output): Promise<number> {
@@ -96,7 +97,8 @@ export async function whoami(options: ParsedOptions, out: Output): Promise<numbe
     `key      ${name}${end === undefined ? '' : `, until ${end}`}`,
     ...groups.map((group, index) => `${index === 0 ? 'groups  ' : '        '} ${group}`),
   ];
-  out.write(`${lines.join('\n')}\n`);
+  const json = { user, server: saved.server, key: name, until: end, groups };
+  print(options, out, { text: `${lines.join('\n')}\n`, json });
   return 0;
 }
 
@@ -121,17 +123,19 @@ async function newKey(
   }
   const { environment } = options;
   const who = { server, device: deviceName(), client: CLIENT };
+  // Instructions are not a part of the JSON document.
+  const guide: Output = wantsJson(options) ? process.stderr : out;
   const headless = options.isOn('headless') || !hasBrowser(environment, process.platform);
   const key = headless
     ? await signInWithCode({
         ...who,
         show: ({ url, code, minutes }) =>
-          out.write(`Open ${url} in any browser within ${minutes} minutes and type: ${code}\n`),
+          guide.write(`Open ${url} in any browser within ${minutes} minutes and type: ${code}\n`),
       })
     : await signInWithBrowser({
         ...who,
         open: (url) => {
-          out.write(`Sign in with your browser. If it does not open, go to:\n${url}\n`);
+          guide.write(`Sign in with your browser. If it does not open, go to:\n${url}\n`);
           openBrowser(url, environment);
         },
       });

@@ -32,6 +32,7 @@ import { SYNCED_KINDS, syncedKindOf } from '../tenant-sync/index.ts';
 import { committedFiles } from './committed-files.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial, type Trial } from './patches-text.ts';
+import { print } from './print.ts';
 
 interface PatchesContext {
   readonly out: { write(text: string): void };
@@ -58,7 +59,8 @@ export async function patches(options: ParsedOptions, context: PatchesContext): 
   const file = options.required('file');
   const { config, problems } = await readConfig(options, file);
   if (problems.length > 0) {
-    context.out.write(`${problems.map(formatProblem).join('\n')}\n`);
+    const text = `${problems.map(formatProblem).join('\n')}\n`;
+    print(options, context.out, { text, json: { problems } });
     return 1;
   }
   const inputs = options.all('input');

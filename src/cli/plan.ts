@@ -26,11 +26,8 @@ import { MemoryEngine, openStore, sealingCodec } from '../state/index.ts';
 import { commitNamed } from './committed-files.ts';
 import { effectsOnInput } from './plan-effects.ts';
 import { formatPlan } from './plan-text.ts';
+import type { Output } from './print.ts';
 import { keyringOf } from './sealed-tree.ts';
-
-interface Output {
-  write(text: string): void;
-}
 
 /** Resolves to the exit status: 1 when the commit has problems or would be held. */
 export async function plan(
@@ -38,7 +35,7 @@ export async function plan(
   out: Output,
   stdin: NodeJS.ReadableStream = process.stdin,
 ): Promise<number> {
-  const format = readChoice(options, 'format', ['text', 'json']);
+  const format = readChoice(options, 'output', ['text', 'json']);
   const [expression, ...others] = options.operands;
   if (expression === undefined || others.length > 0) {
     throw new UsageError('Say which commit, as in: gitplane plan HEAD');

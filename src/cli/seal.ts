@@ -26,28 +26,41 @@ import {
   wrapDataKey,
   wrapForPgp,
 } from '../sealing/index.ts';
+import { type Output, print, Report, wantsJson } from './print.ts';
 import { SealedTree, type TreeFile } from './sealed-tree.ts';
-import type { Output } from './validate.ts';
+
+/** A file that a command wrote. */
+interface Written {
+  readonly path: string;
+  readonly action: 'created' | 'sealed' | 'unsealed' | 'unchanged';
+}
 
 /** Seals what is in the clear; with `--check` only tells it. Resolves to the exit status. */
 export async function seal(options: ParsedOptions, out: Output): Promise<number> {
   const tree = await SealedTree.open(options, options.operands);
-  if (options.isOn('init')) await makeConfig(tree, options, out);
+  const files = new Report<Written>(options, out);
+  if (options.isOn('init')) await makeConfig(tree, options, files);
   await tree.config();
   const onlyChecks = options.isOn('check');
+  const found = new Report<Problem>(options, out);
   let clear = 0;
   for await (const file of tree.files()) {
     const problems = await clearIn(tree, file);
     if (problems.length === 0) continue;
     clear += problems.length;
-    if (onlyChecks) for (const problem of problems) out.write(`${formatProblem(problem)}\n`);
-    else await sealFile(tree, file, out);
+    if (onlyChecks) for (const problem of problems) found.add(problem, formatProblem(problem));
+    else await sealFile(tree, file, files);
   }
-  if (clear === 0) out.write('Nothing is in the clear\n');
+  if (clear === 0 && !wantsJson(options)) out.write('Nothing is in the clear\n');
+  files.end((items) => ({ files: items, ...(onlyChecks ? { problems: found.items } : {}) }));
   return onlyChecks && clear > 0 ? 1 : 0;
 }
 
-async function makeConfig(tree: SealedTree, options: ParsedOptions, out: Output): Promise<void> {
+async function makeConfig(
+  tree: SealedTree,
+  options: ParsedOptions,
+  files: Report<Written>,
+): Promise<void> {
   if (existsSync(tree.configFile)) return;
   const given = options.all('recipient');
   const recipients = given.length > 0 ? given : await tree.keyring.recipients();
@@ -59,7 +72,8 @@ async function makeConfig(tree: SealedTree, options: ParsedOptions, out: Output)
     basename(tree.configFile),
     formatSopsConfig(sealedKinds(tree.kinds), recipients),
   );
-  out.write(`made ${tree.shown(basename(tree.configFile))}\n`);
+  const path = tree.shown(basename(tree.configFile));
+  files.add({ path, action: 'created' }, `made ${path}`);
 }
 
 /** Secrets in the clear, and comments beside them, those in files that are sealed otherwise included. */
@@ -73,7 +87,11 @@ async function clearIn(tree: SealedTree, { path, text }: TreeFile): Promise<Prob
   ]);
 }
 
-async function sealFile(tree: SealedTree, { path, text }: TreeFile, out: Output): Promise<void> {
+async function sealFile(
+  tree: SealedTree,
+  { path, text }: TreeFile,
+  files: Report<Written>,
+): Promise<void> {
   const sealed = await inPlace(tree, path, async () => {
     const open = await tree.sealer.reopen(text);
     return open === undefined
@@ -81,7 +99,7 @@ async function sealFile(tree: SealedTree, { path, text }: TreeFile, out: Output)
       : tree.sealer.rest(text, open);
   });
   await tree.write(path, sealed);
-  out.write(`sealed ${tree.shown(path)}\n`);
+  reportSealed(tree, path, files);
 }
 
 /** Prints one file in the clear; with `--in-place` writes files that way. */
@@ -92,15 +110,19 @@ export async function unseal(options: ParsedOptions, out: Output): Promise<numbe
     throw new UsageError('Write: gitplane unseal PATH, or gitplane unseal --in-place PATH…');
   }
   const tree = await SealedTree.open(options, operands);
+  const files = new Report<Written & { text?: string }>(options, out);
   for await (const { file, open } of sealedFiles(tree)) {
     const clear = await inPlace(tree, file.path, () => unsealText(file.text, open.key.dataKey));
+    const written = { path: tree.shown(file.path), action: 'unsealed' as const };
     if (!inFiles) {
-      out.write(clear);
+      if (wantsJson(options)) files.add({ ...written, text: clear }, '');
+      else out.write(clear);
       continue;
     }
     await tree.write(file.path, clear);
-    out.write(`unsealed ${tree.shown(file.path)}: never commit it like this\n`);
+    files.add(written, `unsealed ${written.path}: never commit it like this`);
   }
+  files.end((items) => ({ files: items }));
   return 0;
 }
 
@@ -110,13 +132,15 @@ export async function edit(options: ParsedOptions, out: Output): Promise<number>
   if (operand === undefined || more !== undefined)
     throw new UsageError('Write: gitplane edit PATH');
   const tree = await SealedTree.open(options, [operand]);
+  const files = new Report<Written>(options, out);
   for await (const { file, open } of sealedFiles(tree)) {
     const { path, text } = file;
     const { dataKey } = open.key;
     const clear = await inPlace(tree, path, () => unsealText(text, dataKey));
     const edited = await inEditor(options.required('editor'), basename(path), clear);
     if (edited === clear) {
-      out.write(`${tree.shown(path)} is as it was\n`);
+      const shown = tree.shown(path);
+      files.add({ path: shown, action: 'unchanged' }, `${shown} is as it was`);
       continue;
     }
     const { metadata: previous } = open.file;
@@ -124,8 +148,9 @@ export async function edit(options: ParsedOptions, out: Output): Promise<number>
     const reuse = new Reuse([...open.file.sealed, ...sealedComments(text, rule, dataKey)]);
     const again = { key: open.key, rule, reuse, previous, now: Date.now() };
     await tree.write(path, await inPlace(tree, path, () => sealText(edited, again)));
-    out.write(`sealed ${tree.shown(path)}\n`);
+    reportSealed(tree, path, files);
   }
+  files.end((items) => ({ files: items }));
   return 0;
 }
 
@@ -159,8 +184,11 @@ async function editorFolder(parent: string): Promise<string> {
 export async function rotate(options: ParsedOptions, out: Output): Promise<number> {
   const tree = await SealedTree.open(options, options.operands);
   const { config } = await tree.config();
-  const changed = await rekey(tree, config, { anew: true }, out);
-  return commit(tree, { options, changed, message: 'Rotate the keys of sealed files' });
+  const files = new Report<Written>(options, out);
+  const changed = await rekey(tree, config, { anew: true }, files);
+  const status = commit(tree, { options, changed, message: 'Rotate the keys of sealed files' });
+  files.end((items) => ({ files: items }));
+  return status;
 }
 
 /** `recipients list`, `add`, `remove`. Files are re-encrypted; a removed recipient keeps what it read before. */
@@ -169,12 +197,7 @@ export async function recipients(options: ParsedOptions, out: Output): Promise<n
   const tree = await SealedTree.open(options, []);
   const { text, config } = await tree.config();
   if (action === 'list') {
-    for (const name of new Set(config.rules.flatMap((rule) => rule.recipients)))
-      out.write(`${name}\n`);
-    for (const name of new Set(config.rules.flatMap((rule) => rule.pgp))) {
-      out.write(`pgp ${name}${tree.pgpKeys?.has(name) === true ? '' : ' (public key missing)'}\n`);
-    }
-    await listPgpFiles(tree, out);
+    await listRecipients(tree, config, { options, out });
     return 0;
   }
   const removes = action === 'remove';
@@ -190,23 +213,60 @@ export async function recipients(options: ParsedOptions, out: Output): Promise<n
   if (next.rules.some((rule) => rule.recipients.length === 0)) {
     throw new UsageError(`Nobody could read the files without ${recipient}`);
   }
-  const changed = await rekey(tree, next, { anew: removes }, out);
+  const files = new Report<Written>(options, out);
+  const changed = await rekey(tree, next, { anew: removes }, files);
   await tree.write(basename(tree.configFile), after);
   const message = removes ? 'Remove a recipient of secrets' : 'Add a recipient of secrets';
-  return commit(tree, { options, changed: [...changed, basename(tree.configFile)], message });
+  const all = [...changed, basename(tree.configFile)];
+  const status = commit(tree, { options, changed: all, message });
+  files.end((items) => ({ files: items }));
+  return status;
+}
+
+async function listRecipients(
+  tree: SealedTree,
+  { rules }: SopsConfig,
+  { options, out }: { options: ParsedOptions; out: Output },
+): Promise<void> {
+  const age = [...new Set(rules.flatMap((rule) => rule.recipients))];
+  const pgp = [...new Set(rules.flatMap((rule) => rule.pgp))].map((fingerprint) => ({
+    fingerprint,
+    hasPublicKey: tree.pgpKeys?.has(fingerprint) === true,
+  }));
+  const files = await pgpFiles(tree);
+  const lines = [
+    ...age,
+    ...pgp.map(
+      ({ fingerprint, hasPublicKey }) =>
+        `pgp ${fingerprint}${hasPublicKey ? '' : ' (public key missing)'}`,
+    ),
+    ...files.map(({ path, keys, isPgpAlone }) => {
+      const readers = isPgpAlone ? 'readable by PGP keys alone' : 'also readable by PGP keys';
+      return `${path}: ${readers}: ${keys.join(', ')}`;
+    }),
+  ];
+  const text = lines.map((line) => `${line}\n`).join('');
+  print(options, out, { text, json: { age, pgp, files } });
+}
+
+interface PgpFile {
+  readonly path: string;
+  readonly keys: readonly string[];
+  /** Without an age recipient. */
+  readonly isPgpAlone: boolean;
 }
 
 /** Files that holders of PGP keys read as well, or alone. */
-async function listPgpFiles(tree: SealedTree, out: Output): Promise<void> {
+async function pgpFiles(tree: SealedTree): Promise<PgpFile[]> {
+  const found: PgpFile[] = [];
   for await (const { path, text } of tree.files()) {
     if (!text.includes(SOPS)) continue;
     const metadata = await inPlace(tree, path, () => metadataOf(documentsOf(text)));
     if (metadata?.pgp === undefined) continue;
-    const keys = metadata.pgp.map(({ fp }) => fp).join(', ');
-    const how =
-      metadata.age.length === 0 ? 'readable by PGP keys alone' : 'also readable by PGP keys';
-    out.write(`${tree.shown(path)}: ${how}: ${keys}\n`);
+    const keys = metadata.pgp.map(({ fp }) => fp);
+    found.push({ path: tree.shown(path), keys, isPgpAlone: metadata.age.length === 0 });
   }
+  return found;
 }
 
 /** Seals every sealed file for whom the config says. All are worked out before one is written. */
@@ -214,7 +274,7 @@ async function rekey(
   tree: SealedTree,
   config: SopsConfig,
   { anew }: { anew: boolean },
-  out: Output,
+  files: Report<Written>,
 ): Promise<string[]> {
   const texts = new Map<string, string>();
   for await (const { file, open } of sealedFiles(tree)) {
@@ -242,9 +302,14 @@ async function rekey(
   }
   for (const [path, text] of texts) {
     await tree.write(path, text);
-    out.write(`sealed ${tree.shown(path)}\n`);
+    reportSealed(tree, path, files);
   }
   return [...texts.keys()];
+}
+
+function reportSealed(tree: SealedTree, path: string, files: Report<Written>): void {
+  const shown = tree.shown(path);
+  files.add({ path: shown, action: 'sealed' }, `sealed ${shown}`);
 }
 
 function commit(

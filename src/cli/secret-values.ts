@@ -6,8 +6,10 @@ import { readFile } from 'node:fs/promises';
 import { buffer as readAll } from 'node:stream/consumers';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
+import { confirmed } from './confirm.ts';
 import { itemsIn, objectIn, openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
+import { print, wantsJson } from './print.ts';
 
 const HELP =
   'Write: gitplane secrets get [[NAMESPACE/]NAME [KEY]], or set [NAMESPACE/]NAME KEY with the value on standard input or --from-file FILE';
@@ -24,7 +26,7 @@ export async function getSecret(options: ParsedOptions, { out }: ValueInput): Pr
   if (more !== undefined) throw new UsageError(HELP);
   const connection = await openConnection(options);
   if (target === undefined) {
-    listSecrets(await connection.call('GET', collectionOf(options)), out);
+    listSecrets(await connection.call('GET', collectionOf(options)), options, out);
     return 0;
   }
   const { path, shown } = placeOf(options, target);
@@ -33,13 +35,19 @@ export async function getSecret(options: ParsedOptions, { out }: ValueInput): Pr
   if (key === undefined) {
     const names = Object.keys(data).sort();
     const rows = names.map((name) => [name, sizeOf(data[name] ?? '')]);
-    out.write(table([['KEY', 'BYTES'], ...rows]));
+    const json = {
+      name: shown,
+      keys: names.map((name) => ({ key: name, bytes: bytesOf(data[name]) })),
+    };
+    print(options, out, { text: table([['KEY', 'BYTES'], ...rows]), json });
     return 0;
   }
   const value = Object.hasOwn(data, key) ? data[key] : undefined;
   if (value === undefined) throw new UsageError(`${shown} has no key ${JSON.stringify(key)}`);
   if (value === MASK) throw new UsageError(`${shown} may not be read with this access key`);
-  out.write(Buffer.from(value, 'base64'));
+  if (wantsJson(options))
+    print(options, out, { text: '', json: { name: shown, key, base64: value } });
+  else out.write(Buffer.from(value, 'base64'));
   return 0;
 }
 
@@ -59,6 +67,7 @@ export async function setSecret(
     );
   }
   const value = await valueFor(options, stdin);
+  if (value.length === 0) await confirmEmpty(options, stdin, key);
   const { path, shown, name, collection } = placeOf(options, target);
   const connection = await openConnection(options);
   const spec = { data: { [key]: value.toString('base64') } };
@@ -73,7 +82,8 @@ export async function setSecret(
       throw failure;
     });
   }
-  out.write(`${shown}: ${key} is set (${value.length} bytes)\n`);
+  const text = `${shown}: ${key} is set (${value.length} bytes)\n`;
+  print(options, out, { text, json: { name: shown, key, bytes: value.length } });
   return 0;
 }
 
@@ -91,6 +101,19 @@ async function valueFor(options: ParsedOptions, stdin: ValueInput['stdin']): Pro
   }
   const given = await readAll(stdin);
   return given.at(-1) === 0x0a ? given.subarray(0, -1) : given;
+}
+
+/** An empty value is mostly a failed command before the pipe, or an empty variable. */
+async function confirmEmpty(
+  options: ParsedOptions,
+  stdin: ValueInput['stdin'],
+  key: string,
+): Promise<void> {
+  if (options.isOn('allow-empty')) return;
+  if (stdin.isTTY === true && (await confirmed(stdin, `Set ${key} to an empty value?`))) return;
+  throw new UsageError(
+    `The value for ${key} is empty, and nothing was set: check the command before the pipe, or give --allow-empty`,
+  );
 }
 
 interface SecretPlace {
@@ -121,12 +144,13 @@ function pluralOf(options: ParsedOptions): string {
   return options.isOn('project') ? 'projectsecrets' : 'sharedsecrets';
 }
 
-function listSecrets(list: unknown, out: ValueInput['out']): void {
-  const rows = itemsIn(list).map((secret) => {
+function listSecrets(list: unknown, options: ParsedOptions, out: ValueInput['out']): void {
+  const secrets = itemsIn(list).map((secret) => {
     const { namespace = '', name = '' } = secret.metadata;
-    return [`${namespace}/${name}`, Object.keys(dataOf(secret)).sort().join(', ')];
+    return { name: `${namespace}/${name}`, keys: Object.keys(dataOf(secret)).sort() };
   });
-  out.write(table([['NAME', 'KEYS'], ...rows]));
+  const rows = secrets.map(({ name, keys }) => [name, keys.join(', ')]);
+  print(options, out, { text: table([['NAME', 'KEYS'], ...rows]), json: secrets });
 }
 
 function dataOf(secret: KubeObject): Record<string, string> {
@@ -137,7 +161,12 @@ function dataOf(secret: KubeObject): Record<string, string> {
 }
 
 function sizeOf(value: string): string {
-  return value === MASK ? '?' : String(Buffer.byteLength(value, 'base64'));
+  return String(bytesOf(value) ?? '?');
+}
+
+/** Undefined: the caller may not read it. */
+function bytesOf(value: string | undefined = ''): number | undefined {
+  return value === MASK ? undefined : Buffer.byteLength(value, 'base64');
 }
 
 function isAnswer(error: unknown, code: number): boolean {

@@ -2,8 +2,8 @@
 import { isRecord } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { type Output, print } from './print.ts';
 import { getSecret, setSecret, type ValueInput } from './secret-values.ts';
-import type { Output } from './validate.ts';
 
 const HELP = `Write: gitplane secrets sync [--now [--wait] [--store NAME] [--allow-deletions]]; get [[NAMESPACE/]NAME [KEY]]; or set [NAMESPACE/]NAME KEY with the value on standard input or --from-file FILE`;
 
@@ -33,19 +33,19 @@ async function sync(connection: Connection, options: ParsedOptions, out: Output)
   const store = options.text('store');
   if (!now) {
     if (wait || allowDeletions || store !== undefined) throw new UsageError(HELP);
-    return tell(await connection.ask('GET', 'secret-store'), out);
+    return tell(await connection.ask('GET', 'secret-store'), options, out);
   }
   const query = new URLSearchParams({ timeout: `${PATIENCE_MS / 1000}s` });
   if (wait) query.set('wait', 'true');
   if (allowDeletions) query.set('allowDeletions', 'true');
   if (store !== undefined) query.set('store', store);
   const report = await connection.ask('POST', `secret-store/sync?${query}`, PATIENCE_MS + 5_000);
-  if (wait) return tell(report, out);
-  out.write('a cycle over all secrets begins\n');
+  if (wait) return tell(report, options, out);
+  print(options, out, { text: 'a cycle over all secrets begins\n', json: report });
   return 0;
 }
 
-function tell(report: unknown, out: Output): number {
+function tell(report: unknown, options: ParsedOptions, out: Output): number {
   const { counts, attention, stores } = isRecord(report) ? report : {};
   const all = [report, ...list(stores)].filter(isRecord);
   const lines = all.flatMap((store) => storeLines(store, all.length > 1));
@@ -58,7 +58,7 @@ function tell(report: unknown, out: Output): number {
     const { kind, namespace, name, state: standing, reason, message: text } = one;
     lines.push(`${standing}: ${kind} ${namespace}/${name}: ${reason}: ${text}`);
   }
-  out.write(`${lines.join('\n')}\n`);
+  print(options, out, { text: `${lines.join('\n')}\n`, json: report });
   const isAway = all.some(({ state }) => state === 'unavailable');
   const isComplete = all.flatMap(({ pulls }) => list(pulls)).every(isPulled);
   return isAway || list(attention).length > 0 || !isComplete ? 1 : 0;

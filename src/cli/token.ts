@@ -8,7 +8,7 @@ import { decodeJwt, type JSONWebKeySet } from 'jose';
 import { verifyEndpointToken } from '../auth/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { getJson } from './https-client.ts';
-import type { Output } from './validate.ts';
+import type { Output } from './print.ts';
 
 export interface TokenInput {
   readonly stdin: NodeJS.ReadableStream;

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { hashPassword } from '../auth/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { openConnection } from './connection.ts';
+import { print } from './print.ts';
 import type { ValueInput } from './secret-values.ts';
 
 const HELP =
@@ -26,7 +27,10 @@ export async function users(options: ParsedOptions, input: ValueInput): Promise<
   const patch = { spec: { passwordHash } };
   await connection.call('PATCH', path, patch, 'application/merge-patch+json');
   const what = passwordHash === NONE ? 'has no password any more' : 'has a new password';
-  input.out.write(`user ${name} ${what}; sessions that began before have ended\n`);
+  print(options, input.out, {
+    text: `user ${name} ${what}; sessions that began before have ended\n`,
+    json: { user: name, hasPassword: passwordHash !== NONE },
+  });
   return 0;
 }
 

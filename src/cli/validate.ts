@@ -23,16 +23,13 @@ import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts'
 import { sopsConfigProblems } from '../sealing/index.ts';
 import { type CommittedFiles, committedFiles } from './committed-files.ts';
 import { manifestPaths } from './manifest-paths.ts';
+import type { Output } from './print.ts';
 import { type Finding, formatReport, REPORT_FORMATS } from './report.ts';
 import { keyringOf } from './sealed-tree.ts';
 
-export interface Output {
-  write(text: string): void;
-}
-
 /** Resolves to the exit status: 1 when there are errors. Throws UsageError for wrong words. */
 export async function validate(options: ParsedOptions, out: Output): Promise<number> {
-  const format = readChoice(options, 'format', REPORT_FORMATS);
+  const format = readChoice(options, 'output', REPORT_FORMATS);
   const targets = (options.operands.length > 0 ? options.operands : ['.']).map((path) =>
     resolve(path),
   );
@@ -42,6 +39,12 @@ export async function validate(options: ParsedOptions, out: Output): Promise<num
     ...findingsIn(files, root, targets),
   ];
   const read = files.filter(({ path }) => isUnder(join(root, path), targets)).length;
+  if (read === 0 && findings.length === 0 && !options.isOn('allow-empty')) {
+    const names = targets.map(shownPath).join(', ');
+    throw new Error(
+      `There is no manifest in ${names}: a manifest ends with .yaml or .yml, and is not ignored by ${IGNORE_FILE}; --allow-empty accepts that`,
+    );
+  }
   const text = formatReport(format, findings, read);
   if (text !== '') out.write(`${text}\n`);
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
@@ -180,5 +183,5 @@ function isUnder(path: string, folders: readonly string[]): boolean {
 /** As seen from where the command runs, so that terminals and editors can open it. */
 function shownPath(path: string): string {
   const shown = relative(process.cwd(), path);
-  return shown.startsWith('..') ? path : shown.split(sep).join('/');
+  return shown === '' || shown.startsWith('..') ? path : shown.split(sep).join('/');
 }

@@ -20,7 +20,7 @@ import {
   runGit,
 } from '../git/index.ts';
 import { SOPS_CONFIG } from '../manifests/index.ts';
-import { type ParsedOptions, readChoice } from '../options/index.ts';
+import { explainError, type ParsedOptions, readChoice } from '../options/index.ts';
 import { Keyring, parseSopsConfig, SealingError, wrapForPgp } from '../sealing/index.ts';
 import { openGpgKeyring } from '../signatures/index.ts';
 import { lmdbIsReadable } from '../state/index.ts';
@@ -82,7 +82,7 @@ export async function doctor(
   const results: (Finding & { readonly check: string })[] = [];
   for (const [check, run] of Object.entries(CHECKS)) {
     const finding = await run(examined).catch((error: unknown) => ({
-      problem: error instanceof Error ? error.message : String(error),
+      problem: explainError(error),
     }));
     if (finding === undefined) continue;
     results.push({ check, ...finding });

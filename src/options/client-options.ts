@@ -1,6 +1,6 @@
 /** Options of commands that talk to a daemon, and of those that sign in to one. */
 import type { OptionSpec } from './option-spec.ts';
-import { API_GROUP } from './shared-options.ts';
+import { API_GROUP, OUTPUT, outputOption } from './shared-options.ts';
 
 const CONNECTION_OPTIONS: readonly OptionSpec[] = [
   {
@@ -11,6 +11,7 @@ const CONNECTION_OPTIONS: readonly OptionSpec[] = [
     help: 'kubeconfig of the platform; also read from $KUBECONFIG',
   },
   API_GROUP,
+  OUTPUT,
 ];
 
 const LOGIN_STORE: OptionSpec = {
@@ -19,7 +20,7 @@ const LOGIN_STORE: OptionSpec = {
   help: 'directory for the keys of logins; default: gitplane in $XDG_CONFIG_HOME or ~/.config',
 };
 
-export const CREDENTIAL_OPTIONS: readonly OptionSpec[] = [LOGIN_STORE];
+export const CREDENTIAL_OPTIONS: readonly OptionSpec[] = [LOGIN_STORE, outputOption('json')];
 
 export const WHOAMI_OPTIONS: readonly OptionSpec[] = [
   { name: 'context', value: 'NAME', help: 'context of the login; default: the current context' },
@@ -29,6 +30,7 @@ export const WHOAMI_OPTIONS: readonly OptionSpec[] = [
     help: 'single kubeconfig to use; default: $KUBECONFIG, else ~/.kube/config',
   },
   LOGIN_STORE,
+  OUTPUT,
 ];
 
 export const LOGIN_OPTIONS: readonly OptionSpec[] = [
@@ -64,6 +66,7 @@ export const TOKEN_OPTIONS: readonly OptionSpec[] = [
     multiple: true,
     help: 'accepted audience of the token, as in gitplane:cluster:NAME; one match is enough',
   },
+  outputOption('json'),
 ];
 
 const KEY_OPTIONS: readonly OptionSpec[] = [
@@ -73,11 +76,14 @@ const KEY_OPTIONS: readonly OptionSpec[] = [
   { name: 'display-name', value: 'TEXT', help: 'display name of the key' },
 ];
 
-export const KEYS_OPTIONS: readonly OptionSpec[] = [...KEY_OPTIONS, ...CONNECTION_OPTIONS];
+export const KEYS_OPTIONS: readonly OptionSpec[] = [
+  ...KEY_OPTIONS.map((option) => ({ ...option, actions: ['create'] })),
+  ...CONNECTION_OPTIONS,
+];
 
 export const KUBECONFIG_OPTIONS: readonly OptionSpec[] = [
   ...KEY_OPTIONS,
-  { name: 'output', value: 'FILE', help: 'new file with mode 0600; default: standard output' },
+  { name: 'file', value: 'FILE', help: 'new file with mode 0600; default: standard output' },
   ...CONNECTION_OPTIONS,
 ];
 
@@ -86,22 +92,43 @@ export const SECRETS_OPTIONS: readonly OptionSpec[] = [
     name: 'namespace',
     value: 'NAMESPACE',
     default: 'default',
+    actions: ['get', 'set'],
     help: 'namespace of names without one',
   },
-  { name: 'all-namespaces', help: 'get: list the secrets of all namespaces' },
-  { name: 'project', help: 'project secrets, instead of shared ones' },
+  { name: 'all-namespaces', actions: ['get'], help: 'list the secrets of all namespaces' },
+  { name: 'project', actions: ['get', 'set'], help: 'project secrets, instead of shared ones' },
   {
     name: 'from-file',
     value: 'FILE',
-    help: 'set: file with the value, byte for byte; default: standard input',
+    actions: ['set'],
+    help: 'file with the value, byte for byte; default: standard input',
   },
-  { name: 'now', help: 'sync: start a cycle instead of showing the result of the last one' },
+  {
+    name: 'allow-empty',
+    actions: ['set'],
+    help: 'accept an empty value without a question',
+  },
+  {
+    name: 'now',
+    actions: ['sync'],
+    help: 'start a cycle instead of showing the result of the last one',
+  },
   {
     name: 'wait',
-    help: 'sync --now: wait for the end of the cycle; exit 1 when a secret needs attention',
+    actions: ['sync'],
+    help: 'with --now: wait for the end of the cycle; exit 1 when a secret needs attention',
   },
-  { name: 'store', value: 'NAME', help: 'sync --now: synchronize this secret store only' },
-  { name: 'allow-deletions', help: 'sync --now: approve every deletion of the cycle' },
+  {
+    name: 'store',
+    value: 'NAME',
+    actions: ['sync'],
+    help: 'with --now: synchronize this secret store only',
+  },
+  {
+    name: 'allow-deletions',
+    actions: ['sync'],
+    help: 'with --now: approve every deletion of the cycle',
+  },
   ...CONNECTION_OPTIONS,
 ];
 
@@ -114,3 +141,5 @@ export const USERS_OPTIONS: readonly OptionSpec[] = [
   { name: 'none', help: 'remove the password of the user' },
   ...CONNECTION_OPTIONS,
 ];
+
+export const VERSION_OPTIONS: readonly OptionSpec[] = [OUTPUT];

@@ -1,7 +1,7 @@
 /** Options of commands that work on files and commits, without a daemon. */
 import type { OptionSpec } from './option-spec.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
-import { API_GROUP, KEY_FILES, REFERENCE_NAMES } from './shared-options.ts';
+import { API_GROUP, KEY_FILES, OUTPUT, outputOption, REFERENCE_NAMES } from './shared-options.ts';
 
 /** Of commands that otherwise read files on the disk. */
 const REVISION: OptionSpec = {
@@ -12,13 +12,14 @@ const REVISION: OptionSpec = {
 
 export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
   REVISION,
-  { name: 'format', value: 'FORMAT', default: 'text', help: 'text, json, sarif or github' },
+  { ...outputOption('text', 'json', 'sarif', 'github'), alias: 'format' },
+  { name: 'allow-empty', help: 'accept a folder or commit without manifests' },
   KEY_FILES,
   API_GROUP,
 ];
 
 export const CRDS_OPTIONS: readonly OptionSpec[] = [
-  { name: 'format', value: 'FORMAT', default: 'yaml', help: 'yaml or json' },
+  { ...outputOption('yaml', 'json'), alias: 'format' },
   API_GROUP,
 ];
 
@@ -51,7 +52,7 @@ export const PLAN_OPTIONS: readonly OptionSpec[] = [
     multiple: true,
     help: 'Endpoints of tenants (YAML or JSON), to show the effect of changed patches; -: standard input',
   },
-  { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
+  { ...OUTPUT, alias: 'format' },
   KEY_FILES,
   ...SERVE_OPTIONS.filter(({ name }) => SHARED_WITH_SERVE.includes(name)),
 ];
@@ -87,7 +88,12 @@ export const PATCHES_OPTIONS: readonly OptionSpec[] = [
     value: 'NAME',
     help: 'target namespace on the control plane; default: from --file',
   },
-  { name: 'mode', value: 'MODE', help: 'namespace mode: single or multi; default: from --file' },
+  {
+    name: 'mode',
+    value: 'MODE',
+    choices: ['single', 'multi'],
+    help: 'namespace mode, in place of that of --file',
+  },
   REFERENCE_NAMES,
-  { name: 'output', short: 'o', value: 'FORM', default: 'diff', help: 'diff or json' },
+  outputOption('diff', 'json'),
 ];

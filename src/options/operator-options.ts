@@ -1,7 +1,7 @@
 /** Options of commands for operators of a daemon: moving its state, checking it. */
 import type { OptionSpec } from './option-spec.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
-import { ETCD_OPTIONS } from './shared-options.ts';
+import { ETCD_OPTIONS, OUTPUT } from './shared-options.ts';
 
 export const STATE_OPTIONS: readonly OptionSpec[] = [
   {
@@ -16,10 +16,8 @@ export const STATE_OPTIONS: readonly OptionSpec[] = [
   },
   ...SERVE_OPTIONS.filter(({ name }) => ['data-dir', 'branch', 'api-group'].includes(name)),
   ...ETCD_OPTIONS,
+  OUTPUT,
 ];
 
 /** Options of the daemon whose data directory is checked. */
-export const DOCTOR_OPTIONS: readonly OptionSpec[] = [
-  ...SERVE_OPTIONS,
-  { name: 'output', short: 'o', value: 'FORMAT', default: 'text', help: 'text or json' },
-];
+export const DOCTOR_OPTIONS: readonly OptionSpec[] = [...SERVE_OPTIONS, OUTPUT];

@@ -1,8 +1,8 @@
 /** Options of commands that encrypt and decrypt manifests. */
 import type { OptionSpec } from './option-spec.ts';
-import { API_GROUP, KEY_FILES, PGP_KEYS } from './shared-options.ts';
+import { API_GROUP, KEY_FILES, OUTPUT, PGP_KEYS } from './shared-options.ts';
 
-const SEALING_OPTIONS: readonly OptionSpec[] = [KEY_FILES, PGP_KEYS, API_GROUP];
+const SEALING_OPTIONS: readonly OptionSpec[] = [KEY_FILES, PGP_KEYS, API_GROUP, OUTPUT];
 
 export const SEAL_OPTIONS: readonly OptionSpec[] = [
   { name: 'check', help: 'change nothing; exit 1 when a secret is plaintext' },
@@ -28,6 +28,10 @@ export const EDIT_OPTIONS: readonly OptionSpec[] = [
 ];
 
 export const REKEY_OPTIONS: readonly OptionSpec[] = [
-  { name: 'commit', help: 'commit the changed files, and nothing else' },
+  {
+    name: 'commit',
+    actions: ['add', 'remove'],
+    help: 'commit the changed files, and nothing else',
+  },
   ...SEALING_OPTIONS,
 ];

@@ -8,26 +8,69 @@ export const API_GROUP: OptionSpec = {
   help: 'name of the management API group',
 };
 
+/** Of every command that prints a result. The first choice is the default. */
+export function outputOption(...choices: readonly string[]): OptionSpec {
+  const [first = ''] = choices;
+  return {
+    name: 'output',
+    short: 'o',
+    value: 'FORMAT',
+    choices,
+    default: first,
+    help: 'format of the result, and with json of errors',
+  };
+}
+
+export const OUTPUT = outputOption('text', 'json');
+
 /** The same for the daemon and for the commands that show its changes in advance. */
 export const REFERENCE_NAMES: OptionSpec = {
   name: 'reference-names',
   value: 'FORM',
   default: 'short',
-  help: 'form of translated names in references: short (v…) or concat (name-x-namespace-x-tenant)',
+  choices: ['short', 'concat'],
+  help: 'form of translated names in references; short is v…, concat is name-x-namespace-x-tenant',
 };
 
 export const ETCD_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'state-key',
+    group: 'State and replicas',
     value: 'FILE',
     help: 'encryption key of the data in etcd, the same on every replica (64 hexadecimal digits)',
   },
-  { name: 'etcd-prefix', value: 'KEY', default: '/gitplane/', help: 'prefix of all keys in etcd' },
-  { name: 'etcd-ca', value: 'FILE', help: 'CA certificates (PEM) to trust for etcd' },
-  { name: 'etcd-cert', value: 'FILE', help: 'client certificate (PEM) for etcd' },
-  { name: 'etcd-key', value: 'FILE', help: 'private key of --etcd-cert (PEM)' },
-  { name: 'etcd-user', value: 'NAME', help: 'user name in etcd' },
-  { name: 'etcd-password-file', value: 'FILE', help: 'file with the password of --etcd-user' },
+  {
+    name: 'etcd-prefix',
+    group: 'State and replicas',
+    value: 'KEY',
+    default: '/gitplane/',
+    help: 'prefix of all keys in etcd',
+  },
+  {
+    name: 'etcd-ca',
+    group: 'State and replicas',
+    value: 'FILE',
+    help: 'CA certificates (PEM) to trust for etcd',
+  },
+  {
+    name: 'etcd-cert',
+    group: 'State and replicas',
+    value: 'FILE',
+    help: 'client certificate (PEM) for etcd',
+  },
+  {
+    name: 'etcd-key',
+    group: 'State and replicas',
+    value: 'FILE',
+    help: 'private key of --etcd-cert (PEM)',
+  },
+  { name: 'etcd-user', group: 'State and replicas', value: 'NAME', help: 'user name in etcd' },
+  {
+    name: 'etcd-password-file',
+    group: 'State and replicas',
+    value: 'FILE',
+    help: 'file with the password of --etcd-user',
+  },
 ];
 
 /** Of commands that work without a daemon. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { COMMANDS } from '../../src/commands.ts';
+import { COMMAND_TABLE } from '../../src/options/command-table.ts';
 import { variableOf } from '../../src/options/option-spec.ts';
 import { SERVE_OPTIONS } from '../../src/options/serve-options.ts';
 import { run } from '../support/daemon.ts';
@@ -195,7 +195,7 @@ describe('variables and flags', () => {
 const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|TERRAFORM_PROVIDER|ARGOCD$|SYNC_CYCLES$|KEY$)/;
 
 function unknownVariables(text: string): string[] {
-  const options = Object.values(COMMANDS).flatMap((command) => command.options);
+  const options = Object.values(COMMAND_TABLE).flatMap((command) => command.options);
   const known = new Set(options.map(({ name }) => variableOf(name)));
   const named = new Set(text.match(/\bGITPLANE_[A-Z][A-Z_]*[A-Z]\b(?!…)/g) ?? []);
   return [...named].filter((name) => !known.has(name) && !OTHERS.test(name));

@@ -85,7 +85,7 @@ describe('one line and exit 1', () => {
     [
       'a seed that does not exist',
       async () => serve(join(scratchDir(), 'd'), '--seed', '/nowhere'),
-      /Cannot seed from \/nowhere: ENOENT/,
+      /Cannot seed from \/nowhere: it does not exist; check the path/,
     ],
     [
       'a branch name that git does not allow',
@@ -95,7 +95,7 @@ describe('one line and exit 1', () => {
     [
       'a certificate that does not exist',
       async () => serve(join(scratchDir(), 'd'), '--tls-cert', '/no.crt', '--tls-key', '/no.key'),
-      /Cannot read --tls-cert \/no\.crt: ENOENT/,
+      /Cannot read --tls-cert \/no\.crt: it does not exist; check the path/,
     ],
     [
       'a repository that is a file',
@@ -214,8 +214,9 @@ describe('one line and exit 1', () => {
 
 describe('one line and exit 2', () => {
   test.concurrent.each<[string, string[], RegExp]>([
-    ['an unknown command', ['serv'], /Unknown command "serv": use one of serve, validate/],
-    ['an unknown flag', ['serve', '--dta-dir', 'x'], /--dta-dir/],
+    ['an unknown command', ['serv'], /Unknown command "serv": did you mean serve\?/],
+    ['an unknown flag', ['serve', '--dta-dir', 'x'], /"--dta-dir": did you mean --data-dir\?/],
+    ['an operand too many', ['serve', 'foo'], /Too many operands; usage: gitplane serve/],
     [
       'an address without a port',
       ['serve', '--listen', 'localhost'],

@@ -1,6 +1,6 @@
 /** How options are read, and what is said of values that cannot be used. */
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../src/commands.ts';
+import { COMMAND_TABLE } from '../../src/options/command-table.ts';
 import type { OptionSpec } from '../../src/options/option-spec.ts';
 import { type ParsedOptions, parseOptions, UsageError } from '../../src/options/parse-options.ts';
 import { parseAddress, readChoice, readNumber, readPath } from '../../src/options/values.ts';
@@ -76,7 +76,7 @@ test('an address without a host is every address', () => {
   expect(parseAddress('listen', '[::1]:80')).toEqual({ host: '::1', port: 80 });
 });
 
-test.each(Object.entries(COMMANDS))('%s names no option twice', (_name, { options }) => {
+test.each(Object.entries(COMMAND_TABLE))('%s names no option twice', (_name, { options }) => {
   const names = options.flatMap(({ name, short }) => [
     name,
     ...(short === undefined ? [] : [short]),

@@ -56,7 +56,11 @@ export async function state(
   const keys = keysBelow(place.prefix);
   try {
     const migration = { data, etcd, place, keys, toEtcd: from === undefined, branch, apiGroup };
-    out.write(await migrate(migration));
+    const parts = await migrate(migration);
+    const done = parts.map(({ part, records }) => `${records} records of the ${part}`).join(', ');
+    const text = `Copied and read back: ${done}. The source is unchanged.\n`;
+    const json = `${JSON.stringify({ copied: parts }, null, 2)}\n`;
+    out.write(options.text('output') === 'json' ? json : text);
     return 0;
   } finally {
     await etcd.close();
@@ -64,18 +68,18 @@ export async function state(
   }
 }
 
-async function migrate(migration: Migration): Promise<string> {
+async function migrate(migration: Migration): Promise<{ part: Part; records: number }[]> {
   await assertNoReplica(migration);
   if (!migration.toEtcd) await assertSameBranch(migration);
-  const done: string[] = [];
+  const done: { part: Part; records: number }[] = [];
   for (const part of ['clusters', 'platform'] as const) {
     if (!(await isThere(migration, part))) continue;
     const sides = [embedded(migration, part), inEtcd(migration, part)] as const;
     const [from, to] = migration.toEtcd ? sides : [sides[1], sides[0]];
-    done.push(`${await migrateState(from, to)} records of the ${part}`);
+    done.push({ part, records: await migrateState(from, to) });
   }
   if (done.length === 0) throw new StartError('There is no state: nothing was copied');
-  return `Copied and read back: ${done.join(', ')}. The source is unchanged.\n`;
+  return done;
 }
 
 async function assertNoReplica({ etcd, keys }: Migration): Promise<void> {

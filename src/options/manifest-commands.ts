@@ -1,0 +1,139 @@
+/** Commands on manifests and commits, without a daemon. */
+import type { CommandSpec } from './command-spec.ts';
+import {
+  CRDS_OPTIONS,
+  PATCHES_OPTIONS,
+  PLAN_OPTIONS,
+  VALIDATE_OPTIONS,
+} from './manifest-options.ts';
+import { EDIT_OPTIONS, REKEY_OPTIONS, SEAL_OPTIONS, UNSEAL_OPTIONS } from './sealing-options.ts';
+
+export const MANIFEST_COMMANDS = {
+  validate: {
+    group: 'Manifests',
+    summary: 'check manifests as a push would; exit 1 on errors',
+    operands: '[PATH…]',
+    options: VALIDATE_OPTIONS,
+    examples: [
+      { purpose: 'Check the manifests of two folders.', command: 'gitplane validate teams users' },
+      {
+        purpose: 'Annotate a pull request from a GitHub workflow.',
+        command: 'gitplane validate --rev HEAD -o github',
+      },
+    ],
+  },
+  plan: {
+    group: 'Manifests',
+    summary: 'show the changes of a commit; exit 1 when it would be refused or held',
+    operands: 'REV',
+    options: PLAN_OPTIONS,
+    examples: [
+      {
+        purpose:
+          'Show the changes of the current commit, compared with the branch as last fetched.',
+        command: 'gitplane plan HEAD',
+      },
+      {
+        purpose: 'Compare two revisions, for a program.',
+        command: 'gitplane plan feature --base main -o json',
+      },
+    ],
+  },
+  patches: {
+    group: 'Manifests',
+    summary: 'apply endpoint patches to objects and explain each step; exit 1 when one fails',
+    actions: { test: { summary: 'apply the patches of a file to objects' } },
+    options: PATCHES_OPTIONS,
+    examples: [
+      {
+        purpose: 'Show the changes of each object.',
+        command: 'gitplane patches test -f tenants/blue/vcluster.yaml -i endpoints.yaml',
+      },
+      {
+        purpose: 'Apply the patches to the objects of a cluster, in reverse.',
+        command: 'kubectl get endpoints -o yaml | gitplane patches test --reverse -i - -o json',
+      },
+    ],
+  },
+  crds: {
+    group: 'Manifests',
+    summary: 'print the kinds as CustomResourceDefinitions of Kubernetes',
+    options: CRDS_OPTIONS,
+    examples: [
+      {
+        purpose: 'Teach the kinds to a cluster that does not run gitplane.',
+        command: 'gitplane crds | kubectl apply -f -',
+      },
+      { purpose: 'Print one List as JSON.', command: 'gitplane crds -o json' },
+    ],
+  },
+  seal: {
+    group: 'Secrets in git',
+    summary: 'encrypt the secrets of manifests for the recipients in .sops.yaml',
+    operands: '[PATH…]',
+    options: SEAL_OPTIONS,
+    examples: [
+      {
+        purpose: 'Create .sops.yaml, and encrypt every secret.',
+        command:
+          'gitplane seal --init --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+      },
+      { purpose: 'Fail in CI when a secret is plaintext.', command: 'gitplane seal --check' },
+    ],
+  },
+  unseal: {
+    group: 'Secrets in git',
+    summary: 'print a manifest with its secrets decrypted',
+    operands: 'PATH…',
+    options: UNSEAL_OPTIONS,
+    examples: [
+      { purpose: 'Print one manifest.', command: 'gitplane unseal sharedsecrets/db.yaml' },
+      {
+        purpose: 'Use an identity that is not in data/age.key.',
+        command: 'gitplane unseal --age-key-file old.key sharedsecrets/db.yaml',
+      },
+    ],
+  },
+  edit: {
+    group: 'Secrets in git',
+    summary: 'edit an encrypted manifest in $EDITOR and encrypt the result',
+    operands: 'PATH',
+    options: EDIT_OPTIONS,
+    examples: [
+      { purpose: 'Edit in $EDITOR.', command: 'gitplane edit sharedsecrets/db.yaml' },
+      {
+        purpose: 'Use another editor.',
+        command: "gitplane edit --editor 'code --wait' sharedsecrets/db.yaml",
+      },
+    ],
+  },
+  rotate: {
+    group: 'Secrets in git',
+    summary: 'encrypt manifests with new data keys, for the recipients in .sops.yaml',
+    operands: '[PATH…]',
+    options: REKEY_OPTIONS,
+    examples: [
+      { purpose: 'Re-encrypt every manifest, and commit.', command: 'gitplane rotate --commit' },
+      { purpose: 'Re-encrypt one folder.', command: 'gitplane rotate sharedsecrets' },
+    ],
+  },
+  recipients: {
+    group: 'Secrets in git',
+    summary: 'list, add or remove recipients of encrypted manifests',
+    actions: {
+      list: { summary: 'list the recipients in .sops.yaml' },
+      add: { summary: 'encrypt the manifests for one more recipient', operands: 'RECIPIENT' },
+      remove: { summary: 'encrypt the manifests anew without a recipient', operands: 'RECIPIENT' },
+    },
+    defaultAction: 'list',
+    options: REKEY_OPTIONS,
+    examples: [
+      { purpose: 'List the recipients.', command: 'gitplane recipients list' },
+      {
+        purpose: 'Add a recipient, and commit.',
+        command:
+          'gitplane recipients add --commit age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+      },
+    ],
+  },
+} satisfies Readonly<Record<string, CommandSpec>>;
