@@ -60,21 +60,20 @@ for (const code of [
   Object.assign(SENTENCES, { [code]: UNKNOWN_AUTHORITY });
 }
 
-/** Message of an error for people. Our own errors keep their message, without the raw parts of a cause. */
+/** Message of an error for people. Our own errors keep their message, without the raw parts of their causes. */
 export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return translateText(String(error));
   const own = sentenceOf(error);
-  if (own !== undefined) return `${subjectOf(error)}${own}`;
-  return translateText(messageWithCause(error));
-}
-
-/** The message of the cause is often a part of the message: it is translated in its place. */
-function messageWithCause({ message, cause }: Error): string {
-  const sentence = cause instanceof Error ? sentenceOf(cause) : undefined;
-  if (sentence === undefined || !(cause instanceof Error)) return message;
-  // Attempts at several addresses of a host fail with an empty message.
-  if (cause.message === '') return message.endsWith(': ') ? `${message}${sentence}` : message;
-  return message.replace(cause.message, () => sentence);
+  if (own !== undefined) return withSubject(error, own);
+  let { message } = error;
+  for (let { cause } = error; cause instanceof Error; { cause } = cause) {
+    const sentence = sentenceOf(cause);
+    if (sentence === undefined) continue;
+    // Attempts at several addresses of a host fail with an empty message.
+    if (cause.message === '') message = message.replace(/: $/, () => `: ${sentence}`);
+    else message = message.replace(cause.message, () => sentence);
+  }
+  return translateText(message);
 }
 
 function sentenceOf(error: Error): string | undefined {
@@ -89,14 +88,15 @@ function sentenceOf(error: Error): string | undefined {
   return undefined;
 }
 
-/** `Cannot open /x: `, from the fields of an error of the system. */
-function subjectOf(error: Error): string {
-  const { syscall, path, address, port, hostname } = error as Error & Record<string, unknown>;
+/** `Cannot open /x: it …`, from the fields of an error of the system. */
+function withSubject(error: Error, sentence: string): string {
+  const { syscall, path, input, address, port, hostname } = error as Error & Record<string, unknown>;
   const host = address ?? hostname;
   const place = port === undefined || host === undefined ? host : `${String(host)}:${String(port)}`;
-  const subject = path ?? place;
-  const verb = typeof syscall === 'string' ? (VERBS[syscall.split(' ')[0] ?? ''] ?? 'use') : 'use';
-  return subject === undefined ? `${error.message}: ` : `Cannot ${verb} ${String(subject)}: `;
+  const subject = path ?? input ?? place;
+  if (subject === undefined) return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
+  const verb = typeof syscall === 'string' ? VERBS[syscall.split(' ')[0] ?? ''] : undefined;
+  return `Cannot ${verb ?? 'use'} ${String(subject)}: ${sentence}`;
 }
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -117,10 +117,16 @@ const VERBS: Readonly<Record<string, string>> = {
 
 /** Raw parts inside a message of ours: `ENOENT: no such file or directory, open 'x'`. */
 function translateText(text: string): string {
-  return text
-    .replace(
-      /\b(E[A-Z]{3,}): [a-z][^,;\n]*(?:, [a-z]+(?: '[^'\n]*')?(?: -> '[^'\n]*')?)?/g,
-      (raw, code: string) => SENTENCES[code] ?? raw,
-    )
-    .replace(/\berror:[0-9A-F]{8}:[^\n]*/g, (raw) => `OpenSSL says ${raw.split(':').at(-1)}`);
+  return (
+    text
+      .replace(
+        /\b(E[A-Z]{3,}): [a-z][^,;\n]*(?:, [a-z]+(?: '[^'\n]*')?(?: -> '[^'\n]*')?)?/g,
+        (raw, code: string) => SENTENCES[code] ?? raw,
+      )
+      // The code alone, behind a name.
+      .replace(/: (E[A-Z]{3,})(?![\w:])/g, (raw, code: string) =>
+        SENTENCES[code] === undefined ? raw : `: ${SENTENCES[code]}`,
+      )
+      .replace(/\berror:[0-9A-F]{8}:[^\n]*/g, (raw) => `OpenSSL says ${raw.split(':').at(-1)}`)
+  );
 }

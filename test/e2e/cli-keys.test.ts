@@ -68,13 +68,13 @@ test('gitplane keys makes no key for nobody', () => {
 
 test('gitplane kubeconfig makes a file that works, for its owner alone', () => {
   const file = join(scratchDir(), 'ada.kubeconfig');
-  expect(gitplane('kubeconfig', '--user', 'ada', '--output', file).status).toBe(0);
+  expect(gitplane('kubeconfig', '--user', 'ada', '--file', file).status).toBe(0);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readFileSync(file, 'utf8')).toContain('current-context: gitplane');
 
   const listed = gitplane('keys', 'list', '--kubeconfig', file);
   expect([listed.status, listed.stderr]).toEqual([0, '']);
-  const again = gitplane('kubeconfig', '--user', 'ada', '--output', file);
+  const again = gitplane('kubeconfig', '--user', 'ada', '--file', file);
   expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('EEXIST')]);
   expect(gitplane('keys', 'list').stdout).toBe(listed.stdout);
 });

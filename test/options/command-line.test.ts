@@ -19,10 +19,12 @@ function textOf(...args: string[]): string {
 }
 
 /** Commands and their actions, as words. */
-const PLACES = Object.entries(COMMAND_TABLE).flatMap(([name, { actions }]: [string, CommandSpec]) => [
-  [name],
-  ...Object.keys(actions ?? {}).map((action) => [name, action]),
-]);
+const PLACES = Object.entries(COMMAND_TABLE).flatMap(
+  ([name, { actions }]: [string, CommandSpec]) => [
+    [name],
+    ...Object.keys(actions ?? {}).map((action) => [name, action]),
+  ],
+);
 
 /** Words of an example between pipes and redirections that begin with `gitplane`. */
 function wordsOf(example: string): string[] {
@@ -74,9 +76,9 @@ describe('wrong command lines end with one sentence', () => {
     fc.string({ maxLength: 12, unit: 'grapheme' }),
   );
 
-  test('whatever the words are: help, a command, or a UsageError of one line', () => {
-    fc.assert(
-      fc.property(fc.array(word, { maxLength: 6 }), (args) => {
+  test('whatever the words are: help, a command, or a UsageError of one line', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 6 }), async (args) => {
         try {
           const invocation = parsed(args);
           if ('text' in invocation) expect(invocation.text).not.toBe('');
@@ -178,7 +180,9 @@ test('an option has a further name, which its variable has too', () => {
 
 test('every command that prints a result takes -o json', () => {
   const without = Object.entries(COMMAND_TABLE)
-    .filter(([, { options }]) => !options.some(({ name, short }) => name === 'output' && short === 'o'))
+    .filter(
+      ([, { options }]) => !options.some(({ name, short }) => name === 'output' && short === 'o'),
+    )
     .map(([name]) => name);
 
   expect(without).toEqual(['serve', 'completion']);

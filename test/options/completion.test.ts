@@ -26,6 +26,9 @@ function isHere(program: string): boolean {
   }
 }
 
+/** Sequences of a terminal. */
+const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g');
+
 const run = (program: string, args: readonly string[]): string[] =>
   execFileSync(program, args, { cwd: folder, encoding: 'utf8' }).split('\n').filter(Boolean).sort();
 
@@ -71,7 +74,9 @@ describe.skipIf(!isHere('fish'))('fish', () => {
   test.each(CASES)('%j', (words, offered, absent) => {
     const line = ['gitplane', ...words].join(' ');
     const script = `source ${scriptOf('fish')}; complete -C '${line}'`;
-    const found = run('fish', ['--no-config', '-c', script]).map((text) => text.split('\t')[0] ?? '');
+    const found = run('fish', ['--no-config', '-c', script]).map(
+      (text) => text.split('\t')[0] ?? '',
+    );
 
     expectOffers(found, offered, absent);
   });
@@ -91,9 +96,12 @@ describe.skipIf(!isHere('zsh'))('zsh', () => {
       text=; while zpty -r shell part '*'$'\\n'; do text+=$part; [[ $part == DONE* ]] && break; done
       zpty -d shell
       print -r -- $text`;
-    const text = execFileSync('zsh', ['-f', '-c', script], { cwd: folder, encoding: 'utf8', timeout: 20_000 });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences of a terminal
-    return text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, ' ').split(/\s+/).filter(Boolean);
+    const text = execFileSync('zsh', ['-f', '-c', script], {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    return text.replaceAll(ESCAPES, ' ').split(/\s+/).filter(Boolean);
   };
 
   test('the script has no mistake', () => {
