@@ -90,7 +90,8 @@ function sentenceOf(error: Error): string | undefined {
 
 /** `Cannot open /x: it …`, from the fields of an error of the system. */
 function withSubject(error: Error, sentence: string): string {
-  const { syscall, path, input, address, port, hostname } = error as Error & Record<string, unknown>;
+  const { syscall, path, input, address, port, hostname } = error as Error &
+    Record<string, unknown>;
   const host = address ?? hostname;
   const place = port === undefined || host === undefined ? host : `${String(host)}:${String(port)}`;
   const subject = path ?? input ?? place;

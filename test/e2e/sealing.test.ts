@@ -230,7 +230,7 @@ describe('gitplane secrets', () => {
     [['set', 'payments/cli', 'x', '--from-file', '/nowhere'], 2, /Cannot read \/nowhere/],
     [['get', 'payments/cli', 'none'], 2, /payments\/cli has no key "none"/],
     [['get', 'a/b/c'], 2, /Write: gitplane secrets get/],
-    [['shout'], 2, /Write: gitplane secrets sync/],
+    [['shout'], 2, /Unknown action "shout": use get, set or sync/],
   ])('%j ends with %i, and repeats no value', (args, status, words) => {
     const ended = gitplane(args, 'dont-tell');
 
