@@ -157,7 +157,7 @@ describe('secrets', () => {
     const answer = await daemon.call('PUT', PATH, { body: masked });
     expect([answer.code, answer.text]).toEqual([
       422,
-      expect.stringContaining('stands for a secret'),
+      expect.stringContaining('is the mask of a secret'),
     ]);
     expect((await get(PATH)).json().status.auth.oidc.clientSecret).toBe(SECRET);
   });

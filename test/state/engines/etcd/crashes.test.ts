@@ -194,7 +194,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
     first.write([set('a', '1')]);
     second.write([set('a', '2')]);
 
-    await expect(first.flush()).rejects.toThrow('is written by another gitplane');
+    await expect(first.flush()).rejects.toThrow('is also written by another gitplane');
     await second.flush();
     expect([...(await state(prefix, second))]).toEqual([['a', '2']]);
     expect(errors[0]).toBeInstanceOf(StateError);
