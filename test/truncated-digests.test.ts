@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 
 const ALLOWED: Readonly<Record<string, string>> = {
   'apimachinery/name-uuid.ts': 'a UUID of RFC 9562 has 122 bits; it is compared beside the key',
-  'auth/counting-slots.ts':
+  'auth/rate-limits/counting-slots.ts':
     'a slot of a rate limit under a random key; names that share one make each other wait',
   'endpoint-patches/names.ts':
     'names that another product gives; the sync writes and deletes only what has its annotations',
