@@ -119,7 +119,9 @@ describe('words', () => {
   test('fences are closed and say their language', () => {
     const wrong = pages.flatMap((page) =>
       blocksOf(pageText(page))
-        .filter(({ language }) => !['sh', 'text', 'yaml', 'ts', 'json', 'mermaid'].includes(language))
+        .filter(
+          ({ language }) => !['sh', 'text', 'yaml', 'ts', 'json', 'mermaid'].includes(language),
+        )
         .map(({ line }) => `${page}:${line}`),
     );
 
