@@ -1,13 +1,13 @@
 /**
  * Sync status: the position of the platform relative to its branch, and the outcome of a commit.
  */
-import { describeKey } from '../apimachinery/index.ts';
+import { describeKey, type ObjectKey } from '../apimachinery/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { BareRepository, PathChange } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { Branch } from './branch.ts';
 import type { Hold } from './pushes/prune-budget.ts';
-import type { PushVerdicts } from './pushes/push-verdicts.ts';
+import type { JudgedPush, PushVerdicts } from './pushes/push-verdicts.ts';
 
 /**
  * A problem of the newest manifests, and the object that is served from its last good version
@@ -15,6 +15,12 @@ import type { PushVerdicts } from './pushes/push-verdicts.ts';
  */
 export interface ObjectProblem extends Problem {
   readonly object: string | undefined;
+}
+
+/** An object that is served from its last good version, and the first problem of its manifest. */
+export interface DegradedObject {
+  readonly key: ObjectKey;
+  readonly problem: Problem;
 }
 
 export interface FileVerdict {
@@ -46,6 +52,7 @@ export interface SyncReportParts {
 export class SyncReport {
   readonly #parts: SyncReportParts;
   #problems: { revision: string | undefined; list: readonly ObjectProblem[] } | undefined;
+  #degraded: { revision: string | undefined; list: readonly DegradedObject[] } | undefined;
 
   constructor(parts: SyncReportParts) {
     this.#parts = parts;
@@ -55,6 +62,11 @@ export class SyncReport {
   get revision(): string | undefined {
     const { state } = this.#parts.branch;
     return state.revision ?? state.approvals.base;
+  }
+
+  /** Committer time of the applied revision, in seconds since the epoch. */
+  get committed(): number | undefined {
+    return this.#parts.branch.state.catalog.at?.committerTime;
   }
 
   get hold(): Hold | undefined {
@@ -76,6 +88,30 @@ export class SyncReport {
       this.#problems = { revision: catalog.revision, list };
     }
     return this.#problems.list;
+  }
+
+  /** Degraded objects of the applied revision. Cached, since finding them reads every object. */
+  degraded(): readonly DegradedObject[] {
+    const { catalog } = this.#parts.branch.state;
+    if (this.#degraded === undefined || this.#degraded.revision !== catalog.revision) {
+      const list: DegradedObject[] = [];
+      for (const { key, problems } of catalog.objects()) {
+        const [problem] = problems;
+        if (problem !== undefined) list.push({ key, problem });
+      }
+      this.#degraded = { revision: catalog.revision, list };
+    }
+    return this.#degraded.list;
+  }
+
+  /** Last pushes to the branch that this process judged, newest first. */
+  get pushes(): readonly JudgedPush[] {
+    return this.#parts.verdicts.recent;
+  }
+
+  /** Author, message and parents of a commit. */
+  describeCommit(revision: string): ReturnType<BareRepository['commitMetadata']> {
+    return this.#parts.repository.commitMetadata(revision);
   }
 
   /** Changes whenever an answer of `verdictOn` may change. */

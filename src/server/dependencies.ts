@@ -64,6 +64,16 @@ export interface SyncService {
   problem(): string | undefined;
 }
 
+/** Replicas that etcd lists now. */
+export interface ReplicaSummary {
+  readonly leader: string;
+  readonly items: readonly {
+    readonly id: string;
+    readonly url: string;
+    readonly version: string;
+  }[];
+}
+
 /** Webhooks of a forge. */
 export interface HookService {
   readonly secret: string;
@@ -108,6 +118,8 @@ export interface ServerDependencies {
   /** The rights of `authorizer` as a list of rules. */
   readonly rights: ScopedAuthorizer;
   readonly git: GitService;
+  /** Replicas of the platform, as the leader knows them. Absent: a single daemon. */
+  readonly replicas?: (() => ReplicaSummary) | undefined;
   readonly sync: SyncService;
   /** Absent: the branch has no remote, and so no webhooks. */
   readonly hooks?: HookService | undefined;

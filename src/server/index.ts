@@ -7,6 +7,7 @@ export type {
   HookService,
   OidcService,
   PushOutcome,
+  ReplicaSummary,
   ServedConfig,
   ServerDependencies,
   SyncService,

@@ -3,6 +3,10 @@
 /** The hosted repository. */
 export const GIT_PATH = '/git/platform.git';
 export const PLAN_PATH = '/plan';
+export const SUMMARY_PATH = '/summary';
+export const SEARCH_PATH = '/search';
+export const EXPLAIN_PATH = '/access/explain';
+export const WHO_PATH = '/access/who';
 export const AUDIT_EVENTS_PATH = '/audit/events';
 /** The configuration as user interfaces, sign-in pages and signed-in users read it. */
 export const UI_SETTINGS_PATH = '/ui/settings';

@@ -38,7 +38,18 @@ export const EVERY_KEYS_RULES: readonly PolicyRule[] = [
 /** Rights of every authenticated user, beside the roles. A scope removes what is added here. */
 export const EVERYONES_RULES: readonly PolicyRule[] = [
   ...EVERY_KEYS_RULES,
-  { ...NONE, verbs: ['get'], nonResourceURLs: ['/platform/settings'] },
+  // Answers show each user the objects that its roles show.
+  {
+    ...NONE,
+    verbs: ['get'],
+    nonResourceURLs: [
+      '/platform/settings',
+      '/summary',
+      '/search',
+      '/access/explain',
+      '/access/who',
+    ],
+  },
 ];
 
 /** Rights of `system:masters`, which writing an aggregationRule also takes. */

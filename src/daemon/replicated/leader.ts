@@ -26,7 +26,7 @@ import {
   trimLog,
 } from '../../replication/index.ts';
 import type { JobObserver } from '../../scheduler/index.ts';
-import { buildServer } from '../../server/index.ts';
+import { buildServer, type ReplicaSummary } from '../../server/index.ts';
 import type { EtcdStateEngine, Writer } from '../../state/index.ts';
 import type { Logger, SlowSteps } from '../../telemetry/index.ts';
 import type { PushReception } from '../network/push-reception.ts';
@@ -131,7 +131,7 @@ async function open(
   await files.push(term);
   undo.push(files.keepPushing(term));
   const registry = await openRegistry(service);
-  const app = buildServer({ ...service.dependencies, registry }, {});
+  const app = buildServer({ ...service.dependencies, registry, replicas: replicasOf(parts) }, {});
   undo.push(async () => {
     await app.close();
     // The server never listened, so it does not emit `close` itself.
@@ -178,6 +178,13 @@ function leaderWriter(of: {
       }
     },
   };
+}
+
+function replicasOf({ link, self }: LeaderParts): () => ReplicaSummary {
+  return () => ({
+    leader: self,
+    items: link.replicas.map(({ id, url, version }) => ({ id, url, version })),
+  });
 }
 
 /** Clients retry writes that the end of a term interrupted, with the idempotency key in its commit. */

@@ -1,11 +1,27 @@
-/** Recently refused pushes, for later questions about a commit. */
+/** Recent verdicts on pushes, for later questions. They are lost at a restart. */
 import { LRUCache } from 'lru-cache';
 import type { Verdict } from './verdict.ts';
 
-const MOST = 128;
+const MOST_REFUSALS = 128;
+const MOST_PUSHES = 50;
+/** Of a refused push, these lines are recorded. */
+const MOST_LINES = 20;
+
+/** A push to the branch, and its verdict. */
+export interface JudgedPush {
+  /** In milliseconds since the epoch. */
+  readonly time: number;
+  readonly user: string;
+  readonly revision: string;
+  readonly result: 'accepted' | 'refused';
+  /** First lines of the answer to the pusher. */
+  readonly lines: readonly string[];
+  readonly problems: number;
+}
 
 export class PushVerdicts {
-  readonly #refused = new LRUCache<string, Verdict>({ max: MOST });
+  readonly #refused = new LRUCache<string, Verdict>({ max: MOST_REFUSALS });
+  readonly #pushes: JudgedPush[] = [];
   #count = 0;
 
   /** Number of verdicts. */
@@ -13,14 +29,32 @@ export class PushVerdicts {
     return this.#count;
   }
 
+  /** Newest first. */
+  get recent(): readonly JudgedPush[] {
+    return this.#pushes;
+  }
+
   /** The refusal of this commit, unless a later push of it was accepted. */
   refusalOf(revision: string): Verdict | undefined {
     return this.#refused.get(revision);
   }
 
-  record(revision: string, verdict: Verdict): void {
+  record({
+    revision,
+    verdict,
+    ...by
+  }: Pick<JudgedPush, 'time' | 'user' | 'revision'> & { readonly verdict: Verdict }): void {
     this.#count++;
     if (verdict.ok) this.#refused.delete(revision);
     else this.#refused.set(revision, verdict);
+    const { ok, lines, problems = [] } = verdict;
+    this.#pushes.unshift({
+      ...by,
+      revision,
+      result: ok ? 'accepted' : 'refused',
+      lines: lines.slice(0, MOST_LINES),
+      problems: problems.length,
+    });
+    this.#pushes.length = Math.min(this.#pushes.length, MOST_PUSHES);
   }
 }

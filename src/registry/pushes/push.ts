@@ -128,7 +128,8 @@ export class PushJudge {
       refused ??
       (await otherThanCommit(push.source, newId)) ??
       (await this.#judgeMove(push, update.oldId, newId));
-    this.verdicts.record(newId, verdict);
+    const { name: user } = push.user ?? OPERATOR;
+    this.verdicts.record({ revision: newId, verdict, user, time: this.#options.clock.now() });
     return verdict;
   }
 

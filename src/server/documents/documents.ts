@@ -8,6 +8,8 @@ import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
 import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
 import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
+import { searchRoute } from '../overview/search.ts';
+import { summaryRoute } from '../overview/summary-route.ts';
 import { type ApiRequest, header } from '../request.ts';
 import { planRoute } from '../routes/plan.ts';
 import { secretStoreRoutes } from '../routes/secret-store.ts';
@@ -46,6 +48,8 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     syncRoutes(deps),
     secretStoreRoutes(deps),
     planRoute(deps),
+    summaryRoute(deps),
+    searchRoute(deps),
     auditEventRoutes(deps),
   ]);
 }

@@ -109,15 +109,13 @@ const CODES = { applied: 200, held: 409, refused: 409, unknown: 504 } as const;
 async function answerStatus(sync: SyncService, waited?: Waited): Promise<Answer> {
   const { report } = sync;
   const { hold } = report;
-  const failure = sync.problem();
   const problems = report.problems();
   const applied = sync.lastApplied();
   const document = {
     head: (await report.head()) ?? null,
     revision: report.revision ?? null,
-    state: failure !== undefined ? 'failing' : hold !== undefined ? 'held' : 'applied',
-    ...(failure === undefined ? {} : { message: failure }),
-    held: hold === undefined ? null : holdDocument(hold),
+    ...syncState(sync),
+    held: hold === undefined ? null : holdDocument(hold, MOST_LISTED),
     problems: problems.slice(0, MOST_LISTED),
     problemCount: problems.length,
     lastAppliedTime: applied === undefined ? null : rfc3339(applied),
@@ -126,12 +124,22 @@ async function answerStatus(sync: SyncService, waited?: Waited): Promise<Answer>
   return jsonAnswer({ ...document, waited: waitedDocument(waited) }, CODES[waited.result]);
 }
 
-function holdDocument({ revision, reason, message, prunes, remedy }: Hold): object {
+/** State of the branch, and its problem. */
+export function syncState(sync: SyncService): object {
+  const failure = sync.problem();
+  if (failure !== undefined) return { state: 'failing', message: failure };
+  return { state: sync.report.hold === undefined ? 'applied' : 'held' };
+}
+
+export function holdDocument(
+  { revision, reason, message, prunes, remedy }: Hold,
+  mostListed: number,
+): object {
   return {
     revision: revision ?? null,
     reason,
     message,
-    prunes: prunes.slice(0, MOST_LISTED).map(({ key, path }) => ({ ...key, path })),
+    prunes: prunes.slice(0, mostListed).map(({ key, path }) => ({ ...key, path })),
     pruneCount: prunes.length,
     remedy,
   };

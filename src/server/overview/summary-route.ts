@@ -1,0 +1,100 @@
+/**
+ * GET `/summary`. With `since`, the `metadata.version` of an earlier answer, it waits until the document
+ * of the caller differs, so that a page is current without polling.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  badRequest,
+  noSuchRoute,
+  tooManyRequests,
+  unauthorized,
+} from '../../apimachinery/index.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { userNow } from '../filters/access.ts';
+import { readTimeoutParameter } from '../input/timeout-parameter.ts';
+import type { Answer } from '../output/answer.ts';
+import { SUMMARY_PATH } from '../paths.ts';
+import type { ApiRequest } from '../request.ts';
+import { badConditionIndex } from './bad-conditions.ts';
+import { documentAnswer } from './document-answer.ts';
+import { type Summary, type SummaryContext, summaryFor } from './summary.ts';
+
+const MOST_WAITING = 256;
+const POLL_MS = 50;
+/** A summary is computed once per change, but not more often than this, */
+const SHORTEST_UNREAD_MS = 200;
+/** and not more rarely: the states of secret stores change without an object. */
+const LONGEST_UNREAD_MS = 5_000;
+const VERSION = /^[0-9a-f]{64}$/;
+
+/** Undefined for other paths. */
+export function summaryRoute(
+  deps: ServerDependencies,
+): (request: ApiRequest) => Promise<Answer> | undefined {
+  const context = { deps, conditions: badConditionIndex(deps), started: deps.clock.now() };
+  let waiting = 0;
+  return (request) => {
+    const { path, verb } = request.info;
+    if (path !== SUMMARY_PATH) return undefined;
+    if (verb !== 'get' && verb !== 'head') throw noSuchRoute();
+    return answer(request);
+  };
+
+  async function answer(request: ApiRequest): Promise<Answer> {
+    const { query } = request.info;
+    const since = query.get('since');
+    if (since !== null && !VERSION.test(since)) {
+      throw badRequest('since: expected the metadata.version of an earlier summary');
+    }
+    if (since === null) return documentAnswer(request, await currentSummary(context, request));
+    if (waiting >= MOST_WAITING) throw tooManyRequests('Too many requests wait for a change', 1);
+    waiting++;
+    try {
+      const deadline = performance.now() + readTimeoutParameter(query.get('timeout'));
+      return documentAnswer(request, await changedSummary(context, request, { since, deadline }));
+    } finally {
+      waiting--;
+    }
+  }
+}
+
+async function currentSummary(
+  context: SummaryContext,
+  { raw, info }: ApiRequest,
+): Promise<Summary> {
+  // A key may end while its request waits.
+  const user = userNow(context.deps, raw.request, info);
+  if (user === undefined) throw unauthorized();
+  return await summaryFor(context, user);
+}
+
+/** The unchanged summary after the deadline. */
+async function changedSummary(
+  context: SummaryContext,
+  request: ApiRequest,
+  { since, deadline }: { readonly since: string; readonly deadline: number },
+): Promise<Summary> {
+  for (;;) {
+    const began = performance.now();
+    const token = changeToken(context.deps);
+    const summary = await currentSummary(context, request);
+    if (summary.metadata.version !== since) return summary;
+    for (let isDue = false; !isDue; ) {
+      const now = performance.now();
+      const gone = request.closing.aborted || request.raw.request.destroyed;
+      if (gone || now >= deadline) return summary;
+      await delay(POLL_MS);
+      isDue =
+        now - began >= LONGEST_UNREAD_MS ||
+        (now - began >= SHORTEST_UNREAD_MS && changeToken(context.deps) !== token);
+    }
+  }
+}
+
+/** Changes with most changes of the document. */
+function changeToken({ store, sync, health, rights }: ServerDependencies): string {
+  const checks = { ...health.live, ...health.ready, ...health.degraded };
+  const problems = Object.values(checks).map((check) => check() ?? '');
+  const { token } = sync.report;
+  return [store.resourceVersion, rights.revision, token, sync.problem(), ...problems].join('\n');
+}

@@ -1,0 +1,229 @@
+/** Summary and search: complete for an administrator, and no more than the rights of anyone else. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+
+let daemon: Daemon;
+let clone: string;
+/** Keys by user. */
+const keys: Record<string, string> = {};
+
+const GROUP = 'management.gitplane.dev';
+
+async function make(path: string, body: object): Promise<Answer> {
+  const answer = await daemon.call('POST', path, { body });
+  expect(answer.code, answer.text).toBe(201);
+  return answer;
+}
+
+async function userWith(name: string, rules: readonly object[], namespace?: string): Promise<void> {
+  await make(`${API}/users`, { metadata: { name } });
+  keys[name] = (await make(`${API}/ownedaccesskeys`, { spec: { user: name } })).json().spec.key;
+  const where = namespace === undefined ? RBAC : `${RBAC}/namespaces/${namespace}`;
+  const [roles, bindings, kind] =
+    namespace === undefined
+      ? ['clusterroles', 'clusterrolebindings', 'ClusterRole']
+      : ['roles', 'rolebindings', 'Role'];
+  await make(`${where}/${roles}`, { metadata: { name: `${name}-role` }, rules });
+  await make(`${where}/${bindings}`, {
+    metadata: { name: `${name}-role` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: `${name}-role` },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }],
+  });
+}
+
+async function push(files: Readonly<Record<string, string>>, message: string): Promise<string> {
+  await daemon.git(['pull', '-q', '--rebase'], clone);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(clone, path)), { recursive: true });
+    writeFileSync(join(clone, path), text);
+  }
+  await daemon.git(['add', '-A'], clone);
+  await daemon.git(['commit', '-q', '-m', message], clone);
+  const head = await daemon.git(['rev-parse', 'HEAD'], clone);
+  await daemon.git(['push', '-q'], clone);
+  return head.stdout.trim();
+}
+
+async function get(path: string, as?: string): Promise<Answer> {
+  const token = as === undefined ? {} : { token: keys[as] ?? '' };
+  return await daemon.call('GET', path, token);
+}
+
+const secret = (namespace: string, name: string): string =>
+  `apiVersion: ${GROUP}/v1\nkind: SharedSecret\nmetadata:\n  name: ${name}\n  namespace: ${namespace}\n  labels: {tier: gold}\nspec:\n  displayName: Mail of ${namespace}\n  owner: {user: mia}\n`;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+  await make(`${API}/teams`, {
+    metadata: { name: 'pastry', labels: { tier: 'silver' } },
+    spec: { displayName: 'Pastry & Cakes' },
+  });
+  const secrets = [{ apiGroups: [GROUP], resources: ['sharedsecrets'], verbs: ['list', 'get'] }];
+  await userWith('none', []);
+  await userWith('vera', secrets, 'vault');
+  await userWith('mia', []);
+  await userWith('opal', [
+    { nonResourceURLs: ['/sync'], verbs: ['get'] },
+    { apiGroups: [GROUP], resources: ['teams'], verbs: ['list'] },
+  ]);
+  clone = await daemon.clone();
+  await push(
+    {
+      'x/vault.yaml': secret('vault', 'mail-a'),
+      'x/cellar.yaml': secret('cellar', 'mail-b'),
+    },
+    'Two secrets',
+  );
+});
+
+afterAll(async () => {
+  await daemon.stop();
+});
+
+describe('the summary', () => {
+  test('shows an administrator the branch, pushes, kinds and health', async () => {
+    const refused = await push({ 'x/bad.yaml': 'kind: Team\n' }, 'A bad file');
+    await daemon.git(['reset', '-q', '--hard', 'HEAD~1'], clone);
+    const head = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    const summary = (await get('/summary')).json();
+    expect(summary).toMatchObject({
+      kind: 'Summary',
+      health: { ok: true },
+      branch: { state: 'applied', head, revision: head, commit: { message: 'Two secrets' } },
+      held: null,
+      withheld: [],
+      degraded: { count: 0, items: [] },
+      secretStore: { state: 'disabled' },
+    });
+    expect(summary.pushes.items.slice(0, 2)).toMatchObject([
+      { user: 'admin', result: 'refused', revision: refused, problems: expect.any(Number) },
+      { user: 'admin', result: 'accepted', revision: head },
+    ]);
+    expect(summary.pushes.items[0].lines.join('\n')).toContain('x/bad.yaml:1');
+    const teams = (await get(`${API}/teams`)).json().items.length;
+    expect(summary.kinds).toContainEqual(
+      expect.objectContaining({ kind: 'Team', plural: 'teams', objects: teams, degraded: 0 }),
+    );
+  });
+
+  test('shows a user without rights health alone', async () => {
+    const summary = (await get('/summary', 'none')).json();
+    expect(Object.keys(summary).sort()).toEqual(
+      [
+        ...['apiVersion', 'conditions', 'degraded', 'health', 'kind', 'kinds', 'metadata'],
+        ...['version', 'withheld'],
+      ].sort(),
+    );
+    expect(summary.kinds).toEqual([]);
+    expect(summary.withheld).toContainEqual({
+      section: 'branch',
+      verb: 'get',
+      path: '/sync',
+    });
+    expect((await daemon.call('GET', '/summary', { token: null })).code).toBe(401);
+  });
+
+  test('counts objects of the namespaces whose objects the caller may list', async () => {
+    const { kinds } = (await get('/summary', 'vera')).json();
+    expect(kinds).toEqual([
+      expect.objectContaining({ kind: 'SharedSecret', objects: 1, partial: true }),
+    ]);
+  });
+
+  test('reports degraded objects with their place to those who may see them', async () => {
+    const bare = join(daemon.dataDir, 'repo.git');
+    await push({ 'x/vault.yaml': secret('vault', 'mail-a').replace('spec:', 'spec: [') }, 'Broken');
+    expect((await get('/summary')).json().degraded.count).toBe(0);
+    // No hook judges a move of the ref in the repository itself.
+    const head = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    await daemon.git(['fetch', '-q', clone, 'main'], bare);
+    await daemon.git(['update-ref', 'refs/heads/main', head], bare);
+    const seen = async (as: string): Promise<{ count: number; items: object[] }> =>
+      (await get('/summary', as)).json().degraded;
+    await expect.poll(() => seen('vera')).toMatchObject({ count: 1 });
+    const degraded = await seen('vera');
+    expect(degraded.items).toEqual([
+      expect.objectContaining({ kind: 'SharedSecret', name: 'mail-a', path: 'x/vault.yaml' }),
+    ]);
+    expect((await get('/summary', 'none')).json().degraded.count).toBe(0);
+    await push({ 'x/vault.yaml': secret('vault', 'mail-a') }, 'Mended');
+  });
+
+  test('waits for a change', async () => {
+    const { version } = (await get('/summary')).json().metadata;
+    const same = (await get(`/summary?since=${version}&timeout=1s`)).json().metadata.version;
+    const waiting = get(`/summary?since=${same}&timeout=60s`);
+    await make(`${API}/teams`, { metadata: { name: 'newest' } });
+    const summary = (await waiting).json();
+    expect(summary.metadata.version).not.toBe(same);
+    expect((await get('/summary?since=x')).code).toBe(400);
+  });
+});
+
+describe('search', () => {
+  interface Item {
+    readonly kind: string;
+    readonly name: string;
+    readonly namespace?: string;
+  }
+  const found = async (query: string, as?: string): Promise<string[]> => {
+    const answer = await get(`/search?q=${encodeURIComponent(query)}`, as);
+    expect(answer.code, answer.text).toBe(200);
+    const { items, total } = answer.json();
+    expect(total).toBeGreaterThanOrEqual(items.length);
+    return items.map(({ kind, namespace, name }: Item) =>
+      [kind, namespace, name].filter(Boolean).join('/'),
+    );
+  };
+
+  test.each([
+    ['pastry', ['Team/pastry']],
+    ['CAKES kind:team', ['Team/pastry']],
+    ['kind:tm tier=silver', ['Team/pastry']],
+    ['label:tier=gold', ['SharedSecret/cellar/mail-b', 'SharedSecret/vault/mail-a']],
+    ['label:tier=gold ns:vault', ['SharedSecret/vault/mail-a']],
+    ['owner:mia mail', ['SharedSecret/cellar/mail-b', 'SharedSecret/vault/mail-a']],
+    ['owner:user/mia ns:cellar', ['SharedSecret/cellar/mail-b']],
+    ['kind:team mail', []],
+  ])('%s finds %j', async (query, names) => {
+    expect((await found(query)).sort()).toEqual(names);
+  });
+
+  test('finds only objects that the caller may list or get', async () => {
+    expect(await found('mail', 'none')).toEqual([]);
+    expect(await found('mail', 'vera')).toEqual(['SharedSecret/vault/mail-a']);
+    // An owner may get the object, and list nothing.
+    expect((await found('mail-', 'mia')).sort()).toEqual([
+      'SharedSecret/cellar/mail-b',
+      'SharedSecret/vault/mail-a',
+    ]);
+    const { total } = (await get('/search?q=mail', 'vera')).json();
+    expect(total).toBe(1);
+  });
+
+  test('follows creations, changes and deletions', async () => {
+    expect(await found('fleeting')).toEqual([]);
+    await make(`${API}/teams`, { metadata: { name: 'fleeting' } });
+    expect(await found('fleeting')).toEqual(['Team/fleeting']);
+    await daemon.call('PATCH', `${API}/teams/fleeting`, {
+      type: 'application/merge-patch+json',
+      body: JSON.stringify({ metadata: { labels: { stage: 'late' } } }),
+    });
+    expect(await found('label:stage=late')).toEqual(['Team/fleeting']);
+    await daemon.call('DELETE', `${API}/teams/fleeting`);
+    expect(await found('fleeting')).toEqual([]);
+  });
+
+  test.each([
+    '',
+    'q=',
+    'q=a&limit=0',
+    'q=a&limit=101',
+    `q=${'a'.repeat(300)}`,
+    'q=a+b+c+d+e+f+g+h+i',
+  ])('refuses %s', async (query) => {
+    expect((await get(`/search?${query}`)).code).toBe(400);
+  });
+});
