@@ -49,9 +49,11 @@ export interface ResourceAttributes {
  * has its own. A history shows no more than the object, and a rollback writes no more.
  */
 export function rightOnObject(subresource: string, verb: string): string | undefined {
-  if (verb === 'get' && (subresource === 'history' || subresource === 'status')) return 'get';
+  if (verb === 'get' && READ_LIKE_THE_OBJECT.includes(subresource)) return 'get';
   return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
 }
+
+const READ_LIKE_THE_OBJECT = ['history', 'blame', 'status'];
 
 /** Authorization resource of files such as `.sops.yaml`: they belong to no object and affect all. */
 export const CONTROL_FILES = { resource: 'repository', subresource: 'controlfiles' } as const;

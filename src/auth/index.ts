@@ -44,6 +44,7 @@ export {
   tokenStatus,
   userInfo,
 } from './rbac/access-reviews.ts';
+export { type AccessTrace, isGrantedTo, teamOfGroup } from './rbac/access-trace.ts';
 export {
   type AccessSource,
   type ObjectName,

@@ -208,6 +208,7 @@ function serverDependencies(parts: ServerParts): PartialDependencies {
     signIn: signIn.signIn,
     authorizer: platform.access.authorizer,
     rights: platform.access.rules,
+    identities: platform.access.identities,
     git: parts.pushes.service(follower),
     sync: syncService(platform, follower, fetching?.news),
     hooks: fetching?.hooks,

@@ -68,7 +68,7 @@ export function changedFields(
 }
 
 /** Omits the fields that a change reports elsewhere: kind, name and namespace. */
-function withoutHead(object: KubeObject | undefined): Record<string, unknown> {
+export function withoutHead(object: KubeObject | undefined): Record<string, unknown> {
   if (object === undefined) return {};
   const { apiVersion: _version, kind: _kind, metadata, ...fields } = object;
   const { name: _name, namespace: _namespace, ...meta } = metadata;

@@ -13,6 +13,7 @@ import type { Branch } from '../registry/index.ts';
 import type { Collection } from '../state/index.ts';
 import { compareKeys } from '../state/index.ts';
 import type { PathHistory } from './commit-index.ts';
+import { type Blame, blameOf } from './blame.ts';
 import { CommitIndex } from './commit-index.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
 import { extendIndex, type IndexContext, ignorePath, rulePaths } from './index-reader.ts';
@@ -113,6 +114,15 @@ export class History {
     const { index, head } = among;
     const timeline = await this.#timeline(among, key, index.root(index.ordinal(head) ?? 0));
     return historyEntries(index, kind, timeline);
+  }
+
+  /** The commit that set each field, from the newest `most` commits of the object; undefined: it is not in git. */
+  async blame(key: ObjectKey, most: number): Promise<Blame | undefined> {
+    const among = await this.#follow();
+    if (among === undefined) return undefined;
+    const { index, head } = among;
+    const timeline = await this.#timeline(among, key, index.root(index.ordinal(head) ?? 0));
+    return await blameOf(index, timeline, most);
   }
 
   /** True if a manifest at the path is read at present. */

@@ -26,6 +26,18 @@ export interface Holder {
   readonly keyExpiresAt?: number;
 }
 
+/** Users as their requests have them. Undefined: there is none, or it is disabled. */
+export interface Identities {
+  user(name: string): User | undefined;
+  team(name: string): User | undefined;
+  /** Holder of an access key that works, with its scope. */
+  key(name: string): User | undefined;
+  /** Users and groups of a team. */
+  members(
+    team: string,
+  ): { readonly users: readonly string[]; readonly groups: readonly string[] } | undefined;
+}
+
 /** The hosted repository. */
 export interface GitService {
   readonly repository: { readonly gitDir: string };
@@ -117,6 +129,7 @@ export interface ServerDependencies {
   readonly authorizer: Authorizer;
   /** The rights of `authorizer` as a list of rules. */
   readonly rights: ScopedAuthorizer;
+  readonly identities: Identities;
   readonly git: GitService;
   /** Replicas of the platform, as the leader knows them. Absent: a single daemon. */
   readonly replicas?: (() => ReplicaSummary) | undefined;

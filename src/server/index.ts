@@ -5,6 +5,7 @@ export type {
   ClusterRoots,
   GitService,
   HookService,
+  Identities,
   OidcService,
   PushOutcome,
   ReplicaSummary,

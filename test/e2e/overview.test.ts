@@ -227,3 +227,199 @@ describe('search', () => {
     expect((await get(`/search?${query}`)).code).toBe(400);
   });
 });
+
+describe('blame', () => {
+  interface Blame {
+    readonly metadata: { readonly remainingItemCount?: number };
+    readonly commits: Readonly<Record<string, { readonly message: string }>>;
+    readonly fields: readonly { readonly path: string; readonly revision?: string }[];
+  }
+  const url = `${API}/teams/blamed`;
+  const change = async (spec: object): Promise<string> => {
+    const body = JSON.stringify({ spec });
+    const type = 'application/merge-patch+json';
+    const answer = await daemon.call('PATCH', url, { type, body });
+    expect(answer.code, answer.text).toBe(200);
+    return String(answer.headers['gitplane-commit']);
+  };
+  const blamed = async (query = ''): Promise<Record<string, string | undefined>> => {
+    const blame: Blame = (await get(`${url}/blame${query}`)).json();
+    return Object.fromEntries(blame.fields.map(({ path, revision }) => [path, revision]));
+  };
+
+  test('names the commit that set each field, and no value', async () => {
+    const made = await make(`${API}/teams`, {
+      metadata: { name: 'blamed', labels: { tier: 'one' } },
+      spec: { displayName: 'First', users: ['ada', 'mia'] },
+    });
+    const first = String(made.headers['gitplane-commit']);
+    const second = await change({ displayName: 'Second' });
+    const third = await change({ users: ['vera', 'ada'] });
+    expect(await blamed()).toEqual({
+      'metadata.labels.tier': first,
+      'spec.displayName': second,
+      'spec.users[0]': third,
+      'spec.users[1]': first,
+    });
+    const { text } = await get(`${url}/blame`);
+    expect(text).not.toMatch(/Second|vera/);
+    const { commits }: Blame = (await get(`${url}/blame`)).json();
+    expect(commits[second]).toMatchObject({
+      author: { name: 'admin' },
+      message: 'patch Team "blamed"',
+    });
+  });
+
+  test('keeps the commit when the file moves', async () => {
+    await daemon.git(['pull', '-q', '--rebase'], clone);
+    const before = await blamed();
+    await daemon.git(['mv', 'teams/blamed.yaml', 'teams/elsewhere.yaml'], clone);
+    await push({}, 'Move a file');
+    expect(await blamed()).toEqual(before);
+  });
+
+  test('marks fields that are older than the examined commits', async () => {
+    const last = await change({ displayName: 'Third' });
+    const { metadata }: Blame = (await get(`${url}/blame?limit=1`)).json();
+    expect(metadata.remainingItemCount).toBeGreaterThan(1);
+    expect(await blamed('?limit=1')).toEqual({
+      'metadata.labels.tier': undefined,
+      'spec.displayName': last,
+      'spec.users[0]': undefined,
+      'spec.users[1]': undefined,
+    });
+    expect((await get(`${url}/blame?limit=0`)).code).toBe(400);
+  });
+
+  test('begins anew with an object that is made again', async () => {
+    await daemon.call('DELETE', url);
+    expect((await get(`${url}/blame`)).code).toBe(404);
+    const made = await make(`${API}/teams`, {
+      metadata: { name: 'blamed', labels: { tier: 'one' } },
+      spec: { displayName: 'Third' },
+    });
+    const commit = made.headers['gitplane-commit'];
+    expect(await blamed()).toEqual({ 'metadata.labels.tier': commit, 'spec.displayName': commit });
+  });
+
+  test('needs the right to get the object', async () => {
+    expect((await get(`${url}/blame`, 'none')).code).toBe(403);
+    const secrets = `${API}/namespaces/vault/sharedsecrets`;
+    expect((await get(`${secrets}/mail-a/blame`, 'vera')).code).toBe(200);
+  });
+});
+
+describe('access', () => {
+  const question = 'verb=get&resource=sharedsecrets&namespace=vault&name=mail-a';
+  const bindings = { apiGroups: ['rbac.authorization.k8s.io'], verbs: ['get', 'list'] };
+
+  beforeAll(async () => {
+    const reviews = {
+      apiGroups: ['authorization.k8s.io'],
+      resources: ['subjectaccessreviews'],
+      verbs: ['create'],
+    };
+    await userWith('auditor', [
+      reviews,
+      { ...bindings, resources: ['rolebindings', 'clusterrolebindings', 'roles', 'clusterroles'] },
+      {
+        apiGroups: [GROUP],
+        resources: ['users', 'teams', 'sharedsecrets'],
+        verbs: ['get', 'list'],
+      },
+    ]);
+    await userWith('blind', [reviews]);
+    await make(`${API}/teams`, { metadata: { name: 'cooks' }, spec: { users: ['none'] } });
+    await make(`${RBAC}/namespaces/vault/rolebindings`, {
+      metadata: { name: 'cooks' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'vera-role' },
+      subjects: [
+        { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'gitplane:team:cooks' },
+      ],
+    });
+  });
+
+  test('explains the chain of rules', async () => {
+    const answer = (await get(`/access/explain?${question}&user=none`, 'auditor')).json();
+    expect(answer).toMatchObject({
+      allowed: true,
+      hidden: 0,
+      subject: { name: 'none', groups: expect.arrayContaining(['gitplane:team:cooks']) },
+      grants: [
+        {
+          via: 'binding',
+          binding: { kind: 'RoleBinding', namespace: 'vault', name: 'cooks' },
+          role: { kind: 'Role', namespace: 'vault', name: 'vera-role' },
+          subject: { kind: 'Group', name: 'gitplane:team:cooks' },
+          rule: { verbs: ['list', 'get'], resources: ['sharedsecrets'] },
+        },
+      ],
+    });
+    const owner = (await get(`/access/explain?${question}&user=mia`, 'auditor')).json();
+    expect(owner).toMatchObject({ allowed: true, grants: [{ via: 'object', rule: 'owner' }] });
+    const no = (await get(`/access/explain?${question}&user=opal`, 'auditor')).json();
+    expect(no).toMatchObject({ allowed: false, grants: [], hidden: 0 });
+  });
+
+  test('lists who may do it', async () => {
+    const { items } = (await get(`/access/who?${question}`, 'auditor')).json();
+    const names = items.map(({ subject }: { subject: { name: string } }) => subject.name);
+    expect(names.sort()).toEqual([
+      'admin',
+      'auditor',
+      'gitplane:team:cooks',
+      'mia',
+      'system:masters',
+      'vera',
+    ]);
+    expect(items).toContainEqual(
+      expect.objectContaining({ team: 'cooks', members: ['none'], memberCount: 1 }),
+    );
+  });
+
+  test('counts what the caller may not read, and names none of it', async () => {
+    const answer = await get(`/access/explain?${question}&user=none`, 'blind');
+    expect(answer.json()).toMatchObject({ allowed: true, grants: [], hidden: 1 });
+    expect(answer.text).not.toMatch(/cooks|vera-role/);
+    const who = await get(`/access/who?${question}`, 'blind');
+    expect(who.json()).toMatchObject({ items: [{ subject: { name: 'system:masters' } }] });
+    expect(who.json().hidden).toBeGreaterThanOrEqual(4);
+    expect(who.text).not.toMatch(/cooks|vera|mia|auditor/);
+  });
+
+  test('answers questions about the caller alone without the right to review', async () => {
+    const own = (await get(`/access/explain?${question}`, 'none')).json();
+    expect(own).toMatchObject({ allowed: true, grants: [], hidden: 1 });
+    expect((await get(`/access/explain?${question}&user=mia`, 'none')).code).toBe(403);
+    expect((await get(`/access/who?${question}`, 'none')).code).toBe(403);
+  });
+
+  test('explains the scope of a key', async () => {
+    const made = await make(`${API}/ownedaccesskeys`, {
+      metadata: { name: 'narrow' },
+      spec: { user: 'vera', scope: { roles: [{ role: 'metrics-reader' }] } },
+    });
+    expect(made.code).toBe(201);
+    const explained = (await get(`/access/explain?${question}&key=narrow`)).json();
+    expect(explained).toMatchObject({ allowed: false, scope: { allows: false } });
+    expect(explained.grants).toHaveLength(1);
+    // The auditor may not read access keys.
+    expect((await get(`/access/explain?${question}&key=narrow`, 'auditor')).code).toBe(404);
+  });
+
+  test.each([
+    'verb=get',
+    'resource=teams',
+    'verb=get&resource=teams&path=/sync',
+    'verb=get&resource=teams&user=a&team=b',
+    'verb=get&resource=teams&user=',
+    'verb=get&resource=teams&nmae=x',
+    `verb=get&resource=teams&name=${'a'.repeat(300)}`,
+  ])('refuses %s', async (query) => {
+    expect((await get(`/access/explain?${query}`)).code).toBe(400);
+  });
+
+  test.each(['user=nobody', 'team=nobody', 'key=nobody'])('answers 404 for %s', async (query) => {
+    expect((await get(`/access/explain?verb=get&resource=teams&${query}`)).code).toBe(404);
+  });
+});

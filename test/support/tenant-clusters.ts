@@ -140,7 +140,13 @@ export class TenantClusters {
       clientState: { kinds: CLIENT_KINDS, open: unused() },
       core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
-      ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
+      ...{
+        identities: unused(),
+        git: unused(),
+        sync: unused(),
+        health: unused(),
+        tenants: unused(),
+      },
       fairness: new FlowClassifier(),
       ...{ secretStore: unused(), signIn: unused(), oidc: unused() },
     };

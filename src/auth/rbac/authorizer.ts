@@ -20,6 +20,7 @@ import {
   valueAt,
 } from '../../apimachinery/index.ts';
 import type { AccessGrant } from '../../kinds/index.ts';
+import { type AccessTrace, builtInTraces } from './access-trace.ts';
 import { type Binding, BindingIndex, type Grant } from './binding-index.ts';
 import { EVERYONES_RULES, FULL_AUTHORITY } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
@@ -157,6 +158,23 @@ export class RbacAuthorizer implements RuleSource {
     rules.push(...this.#rulesBy(this.#bindings, user, namespace));
     if (about === undefined) return rules;
     return [...rules, ...this.#grantsTo(user, about).map(({ rule }) => toPolicyRule(rule))];
+  }
+
+  /** Each grant that allows a request, whoever has it; undefined for one that does not. */
+  *tracesOf(attributes: Attributes): Iterable<AccessTrace | undefined> {
+    yield* builtInTraces(attributes);
+    const namespace = 'path' in attributes ? '' : attributes.namespace;
+    for (const { binding, source, subject } of this.#bindings.all(namespace)) {
+      const rule = this.#rulesOf(binding)?.find((one) => ruleAllows(one, attributes));
+      const { role } = binding;
+      yield rule && role && { via: 'binding', subject, binding: source, role, rule };
+    }
+    if ('path' in attributes || attributes.name === '') return;
+    for (const { title, rule, subjects } of this.#access.on(attributes)) {
+      if (!ruleAllows(toPolicyRule(rule), attributes)) continue;
+      for (const { kind, name } of subjects)
+        yield { via: 'object', subject: { kind, name }, title };
+    }
   }
 
   namespacesOf(user: User): string[] {

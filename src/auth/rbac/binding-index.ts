@@ -17,11 +17,13 @@ export interface Binding {
 /** Grant of a binding to one subject. */
 export interface Grant {
   readonly binding: Binding;
+  readonly source: { readonly namespace: string; readonly name: string };
+  readonly subject: Subject;
   /** `ClusterRoleBinding "ops" of ClusterRole "admin" to Group "ops"`. */
   readonly text: string;
 }
 
-interface Subject {
+export interface Subject {
   readonly kind: string;
   readonly name: string;
 }
@@ -51,6 +53,11 @@ class Grants {
       if (ofGroup !== undefined) return ofGroup;
     }
     return undefined;
+  }
+
+  *all(): Iterable<Grant> {
+    for (const grants of this.#of.User.values()) yield* grants;
+    for (const grants of this.#of.Group.values()) yield* grants;
   }
 
   /** True if anything is granted to the user by name or by group. */
@@ -83,7 +90,7 @@ export class BindingIndex {
     const entries = readSubjects(object).map((subject) => {
       const to = `${subject.kind} ${JSON.stringify(subject.name)}`;
       const text = `${bindingText(namespace, name)} of ${binding.roleText} to ${to}`;
-      return { subject, grant: { binding, text } };
+      return { subject, grant: { binding, source: { namespace, name }, subject, text } };
     });
     for (const { subject, grant } of entries) target.add(subject, grant);
     this.#undo.set(`${namespace}/${name}`, () => {
@@ -100,6 +107,12 @@ export class BindingIndex {
   namespacesOf(user: User): string[] {
     const found = [...this.#byNamespace].filter(([, grants]) => grants.names(user));
     return found.map(([namespace]) => namespace).filter((namespace) => namespace !== '');
+  }
+
+  /** Grants of all users: cluster-wide, and of the namespace unless it is empty. */
+  *all(namespace: string): Iterable<Grant> {
+    yield* this.#byNamespace.get('')?.all() ?? [];
+    if (namespace !== '') yield* this.#byNamespace.get(namespace)?.all() ?? [];
   }
 
   /**

@@ -4,6 +4,7 @@
  */
 import type { Attributes, Decision, KubeObject, User } from '../../apimachinery/index.ts';
 import { scopeOf } from '../scope/scope.ts';
+import type { AccessTrace } from './access-trace.ts';
 import type { ObjectName, RbacAuthorizer, RuleSource } from './authorizer.ts';
 import { EVERY_KEYS_RULES } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
@@ -50,6 +51,11 @@ export class ScopedAuthorizer implements RuleSource {
     const held = scope === undefined ? rules : intersectRules(rules, scope.rulesAt(on));
     const resources = [resource, `${resource}/*`];
     return intersectRules(held, [{ ...ANY_RULE, apiGroups: [group], resources }]);
+  }
+
+  /** Grants that allow a request, before scopes of keys. */
+  tracesOf(attributes: Attributes): Iterable<AccessTrace | undefined> {
+    return this.#rbac.tracesOf(attributes);
   }
 
   namespacesOf(user: User): string[] {

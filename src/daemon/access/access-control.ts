@@ -14,11 +14,12 @@ import {
   type KeyLifetimeLimits,
   type PermitContext,
   RbacAuthorizer,
+  resolveIdentity,
   ScopedAuthorizer,
 } from '../../auth/index.ts';
 import { type Kind, type KindTable, RBAC_GROUP, roleAssignments } from '../../kinds/index.ts';
 import { OWNER_UID } from '../../registry/index.ts';
-import type { Authenticate } from '../../server/index.ts';
+import type { Authenticate, Identities } from '../../server/index.ts';
 import type { JournalEvent, Store, StoredObject } from '../../state/index.ts';
 import { objectAccess } from './object-access.ts';
 
@@ -59,6 +60,8 @@ export interface AccessControl {
   keyWorks(name: string): boolean;
   /** Identity of an access key; undefined while the key does not work. */
   keyIdOf(name: string): string | undefined;
+  /** Users as their requests have them; undefined: there is none. */
+  readonly identities: Identities;
   /** Holder of an access key, as it authenticates; undefined while the key does not work. */
   keyHolder(name: string): Authenticated | undefined;
   /** Context in which scopes of keys and tokens are evaluated. */
@@ -125,6 +128,12 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     },
     keyWorks: (name) => keys.works(name),
     keyIdOf: (name) => keys.idOf(name),
+    identities: {
+      user: (name) => userOf(directory, { user: name, ownerUid: directory.user(name)?.uid }),
+      team: (name) => userOf(directory, { team: name, ownerUid: directory.team(name)?.uid }),
+      key: (name) => keys.holder(name)?.user,
+      members: (team) => directory.team(team),
+    },
     keyHolder: (name) => keys.holder(name),
     scopes,
     isActedAs: (as, name) => keys.isActedAs(as, name),
@@ -204,6 +213,18 @@ function feeds(
     { group: RBAC_GROUP, plural: 'rolebindings', ...binding },
     { group: RBAC_GROUP, plural: 'clusterrolebindings', ...binding },
   ];
+}
+
+/** The user of a request without an access key, so without a scope. */
+function userOf(
+  directory: Directory,
+  owner: { readonly user?: string; readonly team?: string; readonly ownerUid: string | undefined },
+): User | undefined {
+  const whole = { key: '', user: undefined, team: undefined, subject: undefined, groups: [] };
+  const identity = resolveIdentity({ ...whole, ...owner }, directory);
+  if (!('user' in identity)) return undefined;
+  const { accessKey: _none, ...user } = identity.user;
+  return user;
 }
 
 function hiddenText(hidden: JsonObject | undefined, path: string): string | undefined {

@@ -185,6 +185,7 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
     authenticate: access.authenticate,
     authorizer: access.authorizer,
     rights: access.rules,
+    identities: access.identities,
     health: healthOf(of),
     metrics,
     fairness,

@@ -8,6 +8,7 @@ import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
 import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
 import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
+import { accessRoutes } from '../overview/access-explanation.ts';
 import { searchRoute } from '../overview/search.ts';
 import { summaryRoute } from '../overview/summary-route.ts';
 import { type ApiRequest, header } from '../request.ts';
@@ -50,6 +51,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     planRoute(deps),
     summaryRoute(deps),
     searchRoute(deps),
+    accessRoutes(deps),
     auditEventRoutes(deps),
   ]);
 }

@@ -23,6 +23,12 @@ const HEAD: JsonObject = {
   kind: text('What this object represents.'),
 };
 
+const AUTHOR: JsonObject = {
+  type: 'object',
+  description: 'Who made the change.',
+  properties: { name: text('Name.'), email: text('Address.') },
+};
+
 const ENTRY: JsonObject = {
   type: 'object',
   description: 'A commit that changed the object.',
@@ -40,11 +46,7 @@ const ENTRY: JsonObject = {
   properties: {
     revision: text('The commit: for atRevision and for a rollback.'),
     time: { ...text('When it was committed (RFC 3339).'), format: 'date-time' },
-    author: {
-      type: 'object',
-      description: 'Who made the change.',
-      properties: { name: text('Name.'), email: text('Address.') },
-    },
+    author: AUTHOR,
     message: text('The first line of its message.'),
     verb: { ...text('What it did.'), enum: ['created', 'updated', 'deleted', 'moved'] },
     uid: text('The life that the change belongs to: an object made anew has another one.'),
@@ -74,6 +76,13 @@ export const SUBRESOURCES: readonly Subresource[] = [
     schemas: (meta) => ({ ObjectHistory: historySchema(meta) }),
   },
   {
+    name: 'blame',
+    kind: 'ObjectBlame',
+    verb: 'get',
+    words: (kind) => `read the commit that set each field of the specified ${kind}`,
+    schemas: (meta) => ({ ObjectBlame: blameSchema(meta) }),
+  },
+  {
     name: 'rollback',
     kind: 'Rollback',
     verb: 'create',
@@ -92,6 +101,43 @@ function historySchema(meta: JsonObject): JsonObject {
       ...HEAD,
       metadata: meta,
       items: { type: 'array', description: 'Newest first.', items: ENTRY },
+    },
+  };
+}
+
+function blameSchema(meta: JsonObject): JsonObject {
+  return {
+    type: 'object',
+    description: 'The commit that set each field of an object.',
+    required: ['commits', 'fields'],
+    properties: {
+      ...HEAD,
+      metadata: meta,
+      commits: {
+        type: 'object',
+        description: 'Time, author and first line of the message of each commit, by its id.',
+        additionalProperties: {
+          type: 'object',
+          properties: {
+            time: { ...text('When it was committed (RFC 3339).'), format: 'date-time' },
+            author: AUTHOR,
+            message: text('The first line of its message.'),
+          },
+        },
+      },
+      fields: {
+        type: 'array',
+        description: 'Fields of the manifest; values are never part of a blame.',
+        items: {
+          type: 'object',
+          required: ['path'],
+          properties: {
+            path: text('The field. An item of a list is one field.'),
+            revision: text('The commit that set it. Absent: older than the examined commits.'),
+          },
+        },
+      },
+      truncated: { type: 'boolean', description: 'The object has more fields.' },
     },
   };
 }

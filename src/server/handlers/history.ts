@@ -15,7 +15,7 @@ import { answerForm } from './shared.ts';
 const LARGEST_PAGE = 500;
 const LONGEST_SUBJECT = 256;
 /** Git accepts times beyond the range of Date. */
-const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
+export const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
 export async function handleHistory(
   deps: ServerDependencies,
@@ -65,7 +65,11 @@ function startOf(entries: readonly HistoryEntry[], token: string): number {
 async function describe(deps: ServerDependencies, entry: HistoryEntry): Promise<object> {
   const { revision, time, verb, ...rest } = entry;
   const { author, message } = await deps.history.describeCommit(revision);
-  const subject = message.split('\n', 1)[0]?.slice(0, LONGEST_SUBJECT) ?? '';
   const when = rfc3339(Math.min(time, LAST_SECOND) * 1000);
-  return { revision, time: when, author, message: subject, verb, ...rest };
+  return { revision, time: when, author, message: subjectOf(message), verb, ...rest };
+}
+
+/** First line of a commit message. */
+export function subjectOf(message: string): string {
+  return message.split('\n', 1)[0]?.slice(0, LONGEST_SUBJECT) ?? '';
 }

@@ -17,6 +17,7 @@ import { type Operation, operationsOf } from '../documents/openapi-operations.ts
 import { subresourcesOf } from '../documents/openapi-tenants.ts';
 import type { Admitted } from '../exchange.ts';
 import { handleReview } from '../handlers/access-reviews.ts';
+import { handleBlame } from '../handlers/blame.ts';
 import { handleCreate } from '../handlers/create.ts';
 import { handleDelete } from '../handlers/delete.ts';
 import { handleDeleteCollection } from '../handlers/delete-collection.ts';
@@ -54,6 +55,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 const SUBRESOURCES: Readonly<Record<string, Handler>> = {
   status: handleGet,
   history: handleHistory,
+  blame: handleBlame,
   rollback: handleRollback,
   sync: handleTenantSync,
   'patches:preview': handlePatchesPreview,
