@@ -160,7 +160,7 @@ export class RbacAuthorizer implements RuleSource {
     return [...rules, ...this.#grantsTo(user, about).map(({ rule }) => toPolicyRule(rule))];
   }
 
-  /** Each grant that allows a request, whoever has it; undefined for one that does not. */
+  /** Every grant of every user that allows a request; undefined for grants that do not. */
   *tracesOf(attributes: Attributes): Iterable<AccessTrace | undefined> {
     yield* builtInTraces(attributes);
     const namespace = 'path' in attributes ? '' : attributes.namespace;
