@@ -81,6 +81,8 @@ export interface CommitBatch {
    * Throws when a path cannot exist in a git tree.
    */
   add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }>;
+  /** Entries of a folder at `tip`: 0 if it does not exist, undefined if a file is in its place. */
+  countEntries(folder: string): Promise<number | undefined>;
   /**
    * Makes every commit durable and moves the branch. On return the branch reaches all of them on
    * stable storage. Throws HeadMovedError, and changes nothing, if the branch is no longer at the

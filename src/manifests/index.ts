@@ -11,7 +11,7 @@ export {
 } from './edit.ts';
 export { evaluate, isMergeKey, setOwn } from './evaluate.ts';
 export { ignorePatterns } from './ignore-patterns.ts';
-export { defaultPath, folderNamespace } from './layout.ts';
+export { defaultPath, FULL_FOLDER, fanOutPaths, folderNamespace } from './layout.ts';
 export {
   formatProblem,
   type ManifestDocument,

@@ -2,8 +2,8 @@
  * Default paths of objects that the API creates, and namespaces from paths (design: the
  * repository). Identity does not depend on a path; only an absent namespace does.
  */
-import { createHash } from 'node:crypto';
-import { relativeTo } from './path-filter.ts';
+import { createHash, hash } from 'node:crypto';
+import { MANIFEST_EXTENSION, relativeTo } from './path-filter.ts';
 
 const NAMESPACES = 'namespaces/';
 
@@ -24,6 +24,32 @@ export function defaultPath(
   const file = `${plural}/${fileName(object.name)}.yaml`;
   const inner = object.namespace === '' ? file : `namespaces/${object.namespace}/${file}`;
   return under === '' ? inner : `${under}/${inner}`;
+}
+
+/**
+ * Entries that fill a folder. A folder is one object of git, and each commit writes the folders of its
+ * files anew, so their width is a cost of every write. As many as the first level of a fan-out has folders.
+ */
+export const FULL_FOLDER = 256;
+/** Hex digits of the name of a fan-out folder. */
+const FAN_OUT_DIGITS = 2;
+const FAN_OUT_LEVELS = 2;
+
+/**
+ * Paths for a new file of a folder, preferred first: in the folder, in a fan-out folder below it, and
+ * one level deeper. A path is used while its folder is not full; the last one always is usable. The
+ * fan-out folders are digits of the SHA-256 of the file name without extension, so that names with
+ * a common prefix spread evenly.
+ */
+export function fanOutPaths(path: string): readonly string[] {
+  const cut = path.lastIndexOf('/') + 1;
+  const folder = path.slice(0, cut);
+  const file = path.slice(cut);
+  const digest = hash('sha256', file.replace(MANIFEST_EXTENSION, ''));
+  return Array.from({ length: FAN_OUT_LEVELS + 1 }, (_, levels) => {
+    const folders = digest.slice(0, levels * FAN_OUT_DIGITS).match(/../g) ?? [];
+    return folder + [...folders, file].join('/');
+  });
 }
 
 /** File names have at most 255 bytes, five of them for `.yaml`. */

@@ -20,7 +20,7 @@ export function isControlFile(under: string, path: string): boolean {
   return root.slice(0, shared).join('/') === names.slice(0, shared).join('/');
 }
 
-const MANIFEST_EXTENSION = /\.ya?ml$/;
+export const MANIFEST_EXTENSION = /\.ya?ml$/;
 
 /** Every path is compared with every pattern. */
 export const LARGEST_IGNORE_FILE = 64 * 1024;

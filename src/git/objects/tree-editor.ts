@@ -51,6 +51,22 @@ export function editTree(
   return editFolder(root, foldersOf(edits), editing);
 }
 
+/** The tree of a folder; undefined if a file is at its path or at that of a parent. */
+export async function treeOfFolder(
+  root: string | undefined,
+  folder: string,
+  load: TreeEditing['load'],
+): Promise<Tree | undefined> {
+  let id = root;
+  for (const name of folder === '' ? [] : splitPath(folder)) {
+    if (id === undefined) break;
+    const entry = (await load(id)).find(name);
+    if (entry !== undefined && !isDirectory(entry)) return undefined;
+    id = entry?.id;
+  }
+  return id === undefined ? Tree.empty : await load(id);
+}
+
 function foldersOf(edits: readonly FileEdit[]): Folder {
   const root: Folder = { files: new Map(), folders: new Map() };
   for (const edit of edits) {

@@ -6,7 +6,7 @@ import { encodeCommit, type SignCommit, withSignature } from '../objects/commit-
 import { applyDelta, reverseDelta } from '../objects/delta.ts';
 import { assertObjectId, type ObjectType, objectId } from '../objects/object-id.ts';
 import { Tree } from '../objects/tree.ts';
-import { editTree, type FileEdit, type NewTree } from '../objects/tree-editor.ts';
+import { editTree, type FileEdit, type NewTree, treeOfFolder } from '../objects/tree-editor.ts';
 import { pathFlaw } from '../objects/tree-path.ts';
 import type { PackObject } from '../packs/pack-writer.ts';
 import type { CommitBatch, NewCommit } from '../repository.ts';
@@ -128,12 +128,27 @@ export class Batch implements CommitBatch {
     return sign === undefined ? content : withSignature(content, sign(content));
   }
 
-  async #editTree(edits: readonly FileEdit[], draft: Draft): Promise<string> {
+  countEntries(folder: string): Promise<number | undefined> {
+    return this.#adding.run(async () => {
+      const tree = await treeOfFolder(await this.#rootTree(), folder, (id) => this.#load(id));
+      return tree?.size;
+    });
+  }
+
+  async #rootTree(): Promise<string | undefined> {
     if (this.#tipTree === undefined && this.#tip !== undefined) {
       this.#tipTree = await this.#parts.treeOf(this.#tip);
     }
-    const edited = await editTree(this.#tipTree, edits, {
-      load: async (id) => this.#find(id) ?? (await this.#parts.load(id)),
+    return this.#tipTree;
+  }
+
+  async #load(id: string): Promise<Tree> {
+    return this.#find(id) ?? (await this.#parts.load(id));
+  }
+
+  async #editTree(edits: readonly FileEdit[], draft: Draft): Promise<string> {
+    const edited = await editTree(await this.#rootTree(), edits, {
+      load: (id) => this.#load(id),
       made: (tree) => draft.trees.push(tree),
     });
     return edited ?? put(draft, 'tree', Tree.empty.bytes);

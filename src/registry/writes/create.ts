@@ -19,7 +19,7 @@ import {
 } from '../../apimachinery/index.ts';
 import type { Managers } from '../../field-management/index.ts';
 import type { Kind } from '../../kinds/index.ts';
-import { defaultPath } from '../../manifests/index.ts';
+import { defaultPath, fanOutPaths } from '../../manifests/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
@@ -160,11 +160,13 @@ function commit(
   },
 ): Prepared {
   const { kind, key, manifest, options } = write;
+  const standard = defaultPath(parts.under, kind.plural, key);
+  const { path = standard } = write;
   return {
     do: 'commit',
     edit: {
       key,
-      newPath: write.path ?? defaultPath(parts.under, kind.plural, key),
+      newPaths: path === standard ? fanOutPaths(standard) : [path],
       former: write.former,
       manifest: () => manifest,
     },

@@ -95,7 +95,7 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
     const deletion = { gracePeriodSeconds, finalizers };
     return {
       do: 'commit',
-      edit: { key, newPath: '', removes: true, manifest: () => null },
+      edit: { key, newPaths: [], removes: true, manifest: () => null },
       author: authorOf(request.options.user),
       message: commitMessage('delete', key, request.options),
       ...(isHeld(object, deletion) ? { deletion } : {}),

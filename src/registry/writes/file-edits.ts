@@ -11,15 +11,8 @@ import {
   type ObjectKey,
   StatusError,
 } from '../../apimachinery/index.ts';
-import type {
-  Catalog,
-  CatalogObject,
-  FileEntry,
-  FileReader,
-  Place,
-  TreeView,
-} from '../../catalog/index.ts';
-import { GitError, objectId, type Repository } from '../../git/index.ts';
+import type { CatalogObject, FileEntry, FileReader, Place } from '../../catalog/index.ts';
+import { GitError, objectId } from '../../git/index.ts';
 import {
   appendDocument,
   decodeUtf8,
@@ -33,13 +26,14 @@ import {
 } from '../../manifests/index.ts';
 import { SealingError, SOPS } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument } from './former-document.ts';
-import type { OpenFile, Sealer } from './sealer.ts';
+import { choosePath, type PlacementContext } from './placement.ts';
+import type { OpenFile } from './sealer.ts';
 
 /** The requested change of one object. */
 export interface ObjectEdit {
   readonly key: ObjectKey;
-  /** Path for a new object. */
-  readonly newPath: string;
+  /** Paths for a new object, preferred first; see `placement.ts`. */
+  readonly newPaths: readonly string[];
   /** A past file of a removed object, whose bytes the new one takes over. */
   readonly former?: FormerFile | undefined;
   /** The object will be removed: the contents of its manifest do not matter. */
@@ -63,22 +57,22 @@ export interface EditedFile {
   readonly dropped?: string | undefined;
 }
 
-export interface EditContext {
-  readonly repository: Pick<Repository, 'readBlobs'>;
+export interface EditContext extends PlacementContext {
   readonly reader: FileReader;
-  readonly catalog: Catalog;
-  readonly view: TreeView;
   /** Text by blob. */
   readonly texts: LRUCache<string, string>;
-  /** Absent: secrets are written in plaintext. */
-  readonly sealer?: Sealer | undefined;
+}
+
+/** An edit with the path of the file. */
+interface PlacedEdit extends ObjectEdit {
+  readonly path: string;
 }
 
 /** Throws StatusError if the state of the repository does not allow the edit. */
 export async function editFile(context: EditContext, asked: ObjectEdit): Promise<EditedFile> {
-  const edit = { ...asked, newPath: context.catalog.placeOf(asked.newPath) };
-  const current = context.catalog.object(edit.key);
-  const path = current?.place.path ?? edit.newPath;
+  const current = context.catalog.object(asked.key);
+  const path = current?.place.path ?? (await sealing(asked.key, () => choosePath(context, asked)));
+  const edit = { ...asked, path };
   const file = context.catalog.file(path);
   if (current === undefined) refuseIfTaken(context, edit.key, path);
   const text = file === undefined ? undefined : await fileText(context, edit.key, file);
@@ -131,7 +125,7 @@ function isUnreadable(file: FileEntry): boolean {
 }
 
 interface Splicing {
-  edit: ObjectEdit;
+  edit: PlacedEdit;
   current: CatalogObject | undefined;
   file: FileEntry | undefined;
   text: string | undefined;
@@ -178,12 +172,12 @@ async function written(
   of: Splicing & { open: OpenFile | undefined; index: number | undefined; manifest: JsonObject },
 ): Promise<string> {
   const { sealer, view, repository } = context;
-  const { edit, current, text, open, index } = of;
+  const { edit, text, open, index } = of;
   const former = index === undefined ? await formerDocument(context, edit) : undefined;
   const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
   const isSealed = open !== undefined || (view.sealing !== undefined && sealer?.isSecret(manifest));
   if (sealer !== undefined && isSealed === true) {
-    const path = current?.place.path ?? edit.newPath;
+    const { path } = edit;
     const write = { path, text, index, manifest, open, former, sealing: view.sealing, repository };
     return await sealing(edit.key, () => sealer.write(write));
   }
@@ -200,15 +194,14 @@ async function written(
  */
 async function without(
   context: EditContext,
-  { edit, current, text, index }: Splicing & { text: string; index: number },
+  { edit, text, index }: Splicing & { text: string; index: number },
 ): Promise<string> {
   const edited = removeDocument(text, index);
   const { sealer, view, repository } = context;
   if (sealer === undefined || isEmptyStream(edited)) return edited;
   const open = await opened(context, edit.key, text);
   if (open === undefined) return edited;
-  const path = current?.place.path ?? edit.newPath;
-  const removal = { path, text, index, open, sealing: view.sealing, repository };
+  const removal = { path: edit.path, text, index, open, sealing: view.sealing, repository };
   return await sealing(edit.key, () => sealer.remove(removal));
 }
 

@@ -17,7 +17,7 @@ interface Reading {
 
 interface Return {
   readonly key: ObjectKey;
-  readonly newPath: string;
+  readonly path: string;
   readonly former?: FormerFile | undefined;
 }
 
@@ -29,7 +29,7 @@ interface StatedDocument extends FormerDocument {
 /** The document of the object in a past file; undefined if it cannot be read. */
 export async function formerDocument(
   { repository, reader }: Reading,
-  { key, newPath, former }: Return,
+  { key, path: newPath, former }: Return,
 ): Promise<StatedDocument | undefined> {
   if (former === undefined) return undefined;
   const { path, blob } = former;

@@ -291,7 +291,7 @@ export class Sealer {
     write: Place,
     manifests: readonly JsonObject[],
   ): Promise<{ key: FileKey; rule: Rule }> {
-    const found = await this.#creationRule(write);
+    const found = await this.creationRule(write);
     const own = ruleOfKeys(this.#secretKeysOf(manifests));
     const key = await this.make(write, await this.#recipientsOf(write));
     const covers = manifests.every((manifest) => found && this.#covers(found.rule, manifest));
@@ -308,7 +308,7 @@ export class Sealer {
 
   /** Recipients in `.sops.yaml` for a path; default: the daemon's own. Throws SealingError. */
   async #recipientsOf(place: Place): Promise<Recipients> {
-    const { recipients = [], pgp = [] } = (await this.#creationRule(place)) ?? {};
+    const { recipients = [], pgp = [] } = (await this.creationRule(place)) ?? {};
     const mine = await this.recipients();
     const isOurs = recipients.some((name) => mine.includes(name));
     if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
@@ -335,7 +335,8 @@ export class Sealer {
     return all.every((path) => selection(keys(path)));
   }
 
-  async #creationRule({
+  /** The rule of `.sops.yaml` for a path. Throws SealingError. */
+  async creationRule({
     path,
     sealing,
     repository,

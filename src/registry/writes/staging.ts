@@ -53,7 +53,9 @@ export async function stage(
   const { clock, state } = options;
   refuseWhileHeld(state.approvals.hold);
   const { catalog, view } = state;
-  const edited = await editFile({ ...options, catalog, view }, prepared.edit);
+  const countEntries = batch.countEntries.bind(batch);
+  const context = { ...options, catalog, view, countEntries };
+  const edited = await editFile(context, prepared.edit);
   const committerTime = Math.floor(clock.now() / 1000);
   const commit = {
     changes: [{ path: edited.path, content: edited.content }],

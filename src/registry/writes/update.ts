@@ -24,7 +24,7 @@ import {
 
 import type { Managers } from '../../field-management/index.ts';
 import { countsGenerations, type Kind, ownPart } from '../../kinds/index.ts';
-import { defaultPath } from '../../manifests/index.ts';
+import { defaultPath, fanOutPaths } from '../../manifests/index.ts';
 import type { Change, StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
 import { ownVersion } from '../projection/derived-secrets.ts';
@@ -292,7 +292,7 @@ function plan(
     do: 'commit',
     edit: {
       key: current.key,
-      newPath: defaultPath(parts.under, kind.plural, current.key),
+      newPaths: fanOutPaths(defaultPath(parts.under, kind.plural, current.key)),
       force: options.force,
       manifest: (raw) =>
         raw === undefined
