@@ -1,52 +1,173 @@
 /**
- * Deltas between trees, in the pack encoding of git (gitformat-pack, "Deltified representation"). The
- * newer tree is the base and the older one the result, so that the most read version is stored whole.
+ * Deltas between trees, in the pack encoding of git (gitformat-pack, "Deltified representation"): copies
+ * of ranges of the base, and inserted bytes.
  */
 import type { Splice } from './tree.ts';
 
 const MAX_COPY = 0xffffff;
 const MAX_INSERT = 127;
 
-/** Delta from `newer` to `older`, given the splices that turned `older` into `newer`. */
-export function reverseDelta(older: Buffer, newer: Buffer, splices: readonly Splice[]): Buffer {
-  const parts: Buffer[] = [encodeSize(newer.length), encodeSize(older.length)];
+/** Delta from `older` to `newer`, given the splices that turned `older` into `newer`. */
+export function treeDelta(older: Buffer, newer: Buffer, splices: readonly Splice[]): Buffer {
+  const delta = new DeltaWriter(older.length, newer.length);
   let inOlder = 0;
   let inNewer = 0;
   for (const { start, end, inserted } of splices) {
-    copy(parts, inNewer, start - inOlder);
-    insert(parts, older.subarray(start, end));
-    inNewer += start - inOlder + inserted;
+    delta.copy(inOlder, start - inOlder);
+    inNewer += start - inOlder;
+    delta.insert(newer.subarray(inNewer, inNewer + inserted));
+    inNewer += inserted;
     inOlder = end;
   }
-  copy(parts, inNewer, older.length - inOlder);
-  return Buffer.concat(parts);
+  delta.copy(inOlder, older.length - inOlder);
+  return delta.finish();
 }
 
-/** Applies a delta of `reverseDelta` to its base. */
+/** The delta from A to C, given that from A to B and that from B to C. Reads neither of the three. */
+export function composeDeltas(first: Buffer, second: Buffer): Buffer {
+  const pieces = [...instructionsOf(first)];
+  const delta = new DeltaWriter(sizesOf(first).base, sizesOf(second).result);
+  for (const { from, length, bytes } of instructionsOf(second)) {
+    if (bytes === undefined) copyPieces(pieces, { from, length }, delta);
+    else delta.insert(bytes);
+  }
+  return delta.finish();
+}
+
+/** Writes the range of B as ranges of A and inserted bytes. */
+function copyPieces(
+  pieces: readonly Instruction[],
+  { from, length }: { readonly from: number; readonly length: number },
+  delta: DeltaWriter,
+): void {
+  const end = from + length;
+  for (let i = pieceAt(pieces, from); i < pieces.length; i += 1) {
+    const piece = pieces[i];
+    if (piece === undefined || piece.at >= end) return;
+    const skipped = Math.max(0, from - piece.at);
+    const taken = Math.min(piece.length, end - piece.at) - skipped;
+    if (piece.bytes === undefined) delta.copy(piece.from + skipped, taken);
+    else delta.insert(piece.bytes.subarray(skipped, skipped + taken));
+  }
+}
+
+/** Index of the last piece that starts at or before an offset of its result. */
+function pieceAt(pieces: readonly Instruction[], offset: number): number {
+  let low = 0;
+  let high = pieces.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((pieces[middle]?.at ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
 export function applyDelta(base: Buffer, delta: Buffer): Buffer {
   const parts: Buffer[] = [];
-  let at = sizeEnd(delta, sizeEnd(delta, 0));
-  while (at < delta.length) {
-    const instruction = delta[at++] ?? 0;
-    if (instruction < 0x80) {
-      parts.push(delta.subarray(at, at + instruction));
-      at += instruction;
-      continue;
-    }
-    const fields = [0, 0, 0, 0, 0, 0, 0].map((_, i) =>
-      (instruction & (1 << i)) === 0 ? 0 : (delta[at++] ?? 0),
-    );
-    const [o0 = 0, o1 = 0, o2 = 0, o3 = 0, s0 = 0, s1 = 0, s2 = 0] = fields;
-    const from = o0 + o1 * 2 ** 8 + o2 * 2 ** 16 + o3 * 2 ** 24;
-    parts.push(base.subarray(from, from + s0 + s1 * 2 ** 8 + s2 * 2 ** 16));
+  for (const { from, length, bytes } of instructionsOf(delta)) {
+    parts.push(bytes ?? base.subarray(from, from + length));
   }
   return Buffer.concat(parts);
 }
 
-function sizeEnd(delta: Buffer, at: number): number {
-  let end = at;
-  while ((delta[end] ?? 0) > 0x7f) end += 1;
-  return end + 1;
+/** Sizes of the base and of the result of a delta. */
+export function sizesOf(delta: Buffer): { readonly base: number; readonly result: number } {
+  const base = readSize(delta, 0);
+  const result = readSize(delta, base.end);
+  return { base: base.size, result: result.size };
+}
+
+interface Instruction {
+  /** Offset in the result. */
+  readonly at: number;
+  readonly length: number;
+  /** Offset in the base, for a copy. */
+  readonly from: number;
+  /** Undefined for a copy. */
+  readonly bytes: Buffer | undefined;
+}
+
+const FIELDS = [0, 1, 2, 3, 4, 5, 6];
+
+function* instructionsOf(delta: Buffer): Generator<Instruction, undefined> {
+  let next = readSize(delta, readSize(delta, 0).end).end;
+  let at = 0;
+  while (next < delta.length) {
+    const opcode = delta[next++] ?? 0;
+    if (opcode < 0x80) {
+      yield { at, length: opcode, from: 0, bytes: delta.subarray(next, next + opcode) };
+      next += opcode;
+      at += opcode;
+      continue;
+    }
+    const fields = FIELDS.map((i) => ((opcode & (1 << i)) === 0 ? 0 : (delta[next++] ?? 0)));
+    const [o0 = 0, o1 = 0, o2 = 0, o3 = 0, s0 = 0, s1 = 0, s2 = 0] = fields;
+    const from = o0 + o1 * 2 ** 8 + o2 * 2 ** 16 + o3 * 2 ** 24;
+    const length = s0 + s1 * 2 ** 8 + s2 * 2 ** 16;
+    yield { at, length, from, bytes: undefined };
+    at += length;
+  }
+}
+
+/** Little-endian, seven bits per byte. */
+function readSize(delta: Buffer, start: number): { readonly size: number; readonly end: number } {
+  let size = 0;
+  let end = start;
+  for (let factor = 1; ; factor *= 128) {
+    const byte = delta[end++] ?? 0;
+    size += (byte & 0x7f) * factor;
+    if (byte < 0x80) return { size, end };
+  }
+}
+
+/** Joins neighbouring copies and neighbouring inserts. */
+class DeltaWriter {
+  readonly #parts: Buffer[];
+  #copy = { from: 0, length: 0 };
+  #inserts: Buffer[] = [];
+
+  constructor(baseSize: number, resultSize: number) {
+    this.#parts = [encodeSize(baseSize), encodeSize(resultSize)];
+  }
+
+  copy(from: number, length: number): void {
+    if (length === 0) return;
+    this.#writeInserts();
+    if (this.#copy.from + this.#copy.length !== from) this.#writeCopy();
+    if (this.#copy.length === 0) this.#copy = { from, length };
+    else this.#copy.length += length;
+  }
+
+  insert(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#writeCopy();
+    this.#inserts.push(bytes);
+  }
+
+  finish(): Buffer {
+    this.#writeInserts();
+    this.#writeCopy();
+    return Buffer.concat(this.#parts);
+  }
+
+  #writeCopy(): void {
+    const { from, length } = this.#copy;
+    for (let done = 0; done < length; done += MAX_COPY) {
+      this.#parts.push(copyInstruction(from + done, Math.min(MAX_COPY, length - done)));
+    }
+    this.#copy = { from: 0, length: 0 };
+  }
+
+  #writeInserts(): void {
+    if (this.#inserts.length === 0) return;
+    const bytes = this.#inserts.length === 1 ? this.#inserts[0] : Buffer.concat(this.#inserts);
+    this.#inserts = [];
+    for (let at = 0; bytes !== undefined && at < bytes.length; at += MAX_INSERT) {
+      const piece = bytes.subarray(at, at + MAX_INSERT);
+      this.#parts.push(Buffer.from([piece.length]), piece);
+    }
+  }
 }
 
 /** Encodes little-endian, seven bits per byte. */
@@ -59,12 +180,6 @@ function encodeSize(size: number): Buffer {
   }
   bytes.push(rest);
   return Buffer.from(bytes);
-}
-
-function copy(parts: Buffer[], from: number, length: number): void {
-  for (let done = 0; done < length; done += MAX_COPY) {
-    parts.push(copyInstruction(from + done, Math.min(MAX_COPY, length - done)));
-  }
 }
 
 /** Only nonzero bytes are written; the low seven bits of the first byte say which. */
@@ -86,11 +201,4 @@ function copyInstruction(offset: number, size: number): Buffer {
     bytes.push(value);
   });
   return Buffer.from([present, ...bytes]);
-}
-
-function insert(parts: Buffer[], bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; at += MAX_INSERT) {
-    const piece = bytes.subarray(at, at + MAX_INSERT);
-    parts.push(Buffer.from([piece.length]), piece);
-  }
 }

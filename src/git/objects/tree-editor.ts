@@ -23,7 +23,9 @@ export interface NewTree {
   readonly id: string;
   readonly tree: Tree;
   /** Tree before the edit; undefined for a new directory. */
-  readonly origin: { readonly id: string; readonly splices: readonly Splice[] } | undefined;
+  readonly origin:
+    | { readonly id: string; readonly tree: Tree; readonly splices: readonly Splice[] }
+    | undefined;
 }
 
 export interface TreeEditing {
@@ -108,7 +110,7 @@ async function editFolder(
   const { tree: edited, splices } = tree.edit(changed);
   if (edited.size === 0) return undefined;
   const editedId = objectId('tree', edited.bytes);
-  const origin = id === undefined ? undefined : { id, splices };
+  const origin = id === undefined ? undefined : { id, tree, splices };
   editing.made({ id: editedId, tree: edited, origin });
   return editedId;
 }

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import { GitError } from '../git-error.ts';
+import type { StoredDelta } from '../objects/delta-chains.ts';
 import type { ObjectType } from '../objects/object-id.ts';
 
 /** An object as it goes into a pack. */
@@ -15,6 +16,8 @@ export interface PackObject {
   readonly data: Buffer;
   /** Id of an object that comes before this one in the same pack. */
   readonly base: string | undefined;
+  /** The content as a delta against an object outside the pack, for a reader that has that object. */
+  readonly thin?: StoredDelta | undefined;
 }
 
 export interface Pack {
@@ -22,8 +25,16 @@ export interface Pack {
   readonly checksum: string;
   readonly pack: Buffer;
   readonly index: Buffer;
+  readonly entries: PackEntries;
 }
 
+/** The objects of a pack, to which those of a longer pack can be added. */
+export interface PackEntries {
+  readonly bytes: Buffer;
+  readonly placed: readonly Placed[];
+}
+
+/** Place of an object in a pack. */
 interface Placed {
   readonly id: string;
   readonly offset: number;
@@ -48,26 +59,37 @@ const SMALL_BYTES = 4096;
 const SMALL_COMPRESSOR = { level: COMPRESSION_LEVEL, windowBits: 12, memLevel: 5, chunkSize: 4096 };
 /** The length of a stored block has 16 bits (RFC 1951, 3.2.4). */
 const MAX_STORED_BYTES = 0xffff;
+/** From this size on, zlib stores data faster than `writeStored`. */
+const MIN_ZLIB_STORED_BYTES = 64 * 1024;
 
 /** `stored`: no compression, for short-lived packs. */
 export type Packing = 'deflated' | 'stored';
 
-export function buildPack(objects: readonly PackObject[], packing: Packing = 'deflated'): Pack {
-  const offsets = new Map<string, number>();
-  const placed: Placed[] = [];
+const NO_ENTRIES: PackEntries = { bytes: Buffer.alloc(0), placed: [] };
+
+/** A pack of `objects`, after the objects of `before`. No object may be in both. */
+export function buildPack(
+  objects: readonly PackObject[],
+  packing: Packing = 'deflated',
+  before: PackEntries = NO_ENTRIES,
+): Pack {
+  const placed = [...before.placed];
+  const offsets = new Map(placed.map(({ id, offset }) => [id, offset]));
   // One buffer, slightly too large: further allocations would cost more than the unused bytes.
-  const bytes = Buffer.allocUnsafe(maxPackBytes(objects));
-  let at = writePackHeader(bytes, objects.length);
+  const bytes = Buffer.allocUnsafe(maxPackBytes(objects) + before.bytes.length);
+  let at = writePackHeader(bytes, placed.length + objects.length);
+  at += before.bytes.copy(bytes, at);
   for (const object of objects) {
     const offset = at;
     at = writeEntry(bytes, object, { offset, offsets, packing });
     offsets.set(object.id, offset);
     placed.push({ id: object.id, offset, crc: crc32(bytes.subarray(offset, at)) });
   }
+  const entries = { bytes: bytes.subarray(PACK_HEADER_BYTES, at), placed };
   const checksum = sha1(bytes.subarray(0, at));
   at += checksum.copy(bytes, at);
   const pack = bytes.subarray(0, at);
-  return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum) };
+  return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum), entries };
 }
 
 /** Compressed data may be slightly longer than its input. Throws a GitError above the pack limit. */
@@ -113,7 +135,9 @@ function writeEntry(to: Buffer, object: PackObject, target: EntryTarget): number
   }
   // Trees are mostly ids, which do not compress. Maintenance turns them into deltas.
   const isStored = packing === 'stored' || type === 'tree' || data.length < MIN_DEFLATE_BYTES;
-  return isStored ? writeStored(to, at, data) : at + deflate(data).copy(to, at);
+  if (!isStored) return at + deflate(data).copy(to, at);
+  if (data.length < MIN_ZLIB_STORED_BYTES) return writeStored(to, at, data);
+  return at + deflateSync(data, { level: 0 }).copy(to, at);
 }
 
 function writeEntryHeader(to: Buffer, start: number, [type, size]: [number, number]): number {

@@ -3,12 +3,13 @@
  * they are neither compressed nor flushed. After a power failure, the WAL replay repairs them.
  */
 
+import { basename } from 'node:path';
 import { errorCode } from '../git-error.ts';
 import { type DurableFiles, writeSoon } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
 import type { PreallocatedFiles } from '../wal/preallocated-files.ts';
 import { packsOfMultiPackIndex } from './multi-pack-index.ts';
-import { packFolder, shortLivedNames } from './pack-names.ts';
+import { type PackNames, packFolder, shortLivedNames } from './pack-names.ts';
 import { buildPack } from './pack-writer.ts';
 
 export interface PackTarget {
@@ -76,10 +77,20 @@ export async function removeShortLived(
   await files.remove(pack).catch(() => undefined);
 }
 
-/** Removes short-lived packs after a checkpoint, unless a multi-pack-index names them. */
-export async function removeReplaced(target: PackTarget, tips: readonly string[]): Promise<void> {
-  const named = await packsOfMultiPackIndex(packFolder(target.gitDir));
-  for (const tip of tips) {
-    if (!named.has(`pack-gitplane-${tip}`)) await removeShortLived(target, tip);
+/**
+ * Removes packs after a checkpoint, unless a multi-pack-index names them: the short-lived packs of the
+ * tips, and packs that a later one continues.
+ */
+export async function removeReplaced(
+  { files, gitDir, owner }: PackTarget,
+  tips: readonly string[],
+  continued: readonly PackNames[] = [],
+): Promise<void> {
+  const named = await packsOfMultiPackIndex(packFolder(gitDir));
+  const shortLived = tips.map((tip) => shortLivedNames(gitDir, tip, owner));
+  for (const { pack, index } of [...shortLived, ...continued]) {
+    if (named.has(basename(pack, '.pack'))) continue;
+    await files.remove(index).catch(() => undefined);
+    await files.remove(pack).catch(() => undefined);
   }
 }

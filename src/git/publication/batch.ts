@@ -3,7 +3,8 @@
 import { Mutex } from '../../concurrency/index.ts';
 import { GitError, PathError } from '../git-error.ts';
 import { encodeCommit, type SignCommit, withSignature } from '../objects/commit-object.ts';
-import { applyDelta, reverseDelta } from '../objects/delta.ts';
+import { applyDelta, treeDelta } from '../objects/delta.ts';
+import { DeltaChains } from '../objects/delta-chains.ts';
 import { assertObjectId, type ObjectType, objectId } from '../objects/object-id.ts';
 import { Tree } from '../objects/tree.ts';
 import { editTree, type FileEdit, type NewTree, treeOfFolder } from '../objects/tree-editor.ts';
@@ -31,17 +32,9 @@ export interface FinishedBatch extends Publication {
   find(tree: string): Tree | undefined;
 }
 
-interface BatchObject extends PackObject {
-  /** For trees: number of versions in a row that derive from each other. */
-  readonly run: number;
-}
-
-/** Limit for a chain of deltas. Then a tree is stored whole, so that reading an old one stays cheap. */
-const MAX_DELTA_RUN = 32;
-
 /** Objects of one commit. They become part of the batch when the commit is complete. */
 interface Draft {
-  readonly objects: Map<string, BatchObject>;
+  readonly objects: Map<string, PackObject>;
   readonly trees: NewTree[];
 }
 
@@ -51,9 +44,10 @@ export class Batch implements CommitBatch {
   #tip: string | undefined;
   #tipTree: string | undefined;
   /** In order of creation. */
-  readonly #objects = new Map<string, BatchObject>();
+  readonly #objects = new Map<string, PackObject>();
   /** Newest tree of every changed directory, by id. */
   readonly #trees = new Map<string, Tree>();
+  readonly #chains = new DeltaChains();
   /** One commit is added at a time, whether or not callers wait. */
   readonly #adding = new Mutex();
   #published = false;
@@ -83,8 +77,7 @@ export class Batch implements CommitBatch {
       parent: this.#parent,
       tip,
       tipTree,
-      // Newest first: the base of a delta is newer, and must come before it.
-      objects: [...this.#objects.values()].reverse(),
+      objects: [...this.#objects.values()],
       trees: this.#trees,
       find: (id) => this.#find(id),
     });
@@ -161,27 +154,34 @@ export class Batch implements CommitBatch {
     }
   }
 
-  #acceptTree({ id, tree, origin }: NewTree): void {
-    const old = origin && this.#objects.get(origin.id);
+  #acceptTree(made: NewTree): void {
+    const { id, tree, origin } = made;
     this.#trees.set(id, tree);
     if (this.#objects.has(id)) return;
-    this.#objects.set(id, object('tree', id, tree.bytes, (old?.run ?? 0) + 1));
-    if (origin === undefined || old === undefined) return;
-    this.#trees.delete(origin.id);
-    if (old.base !== undefined || old.run % MAX_DELTA_RUN === 0) return;
-    const delta = reverseDelta(old.data, tree.bytes, origin.splices);
-    if (delta.length * 2 > old.data.length) return;
-    // Setting an existing key keeps its position in the map.
-    this.#objects.set(origin.id, { ...old, data: delta, base: id });
+    if (origin !== undefined && this.#objects.has(origin.id)) this.#trees.delete(origin.id);
+    this.#objects.set(id, this.#treeObject(made));
+  }
+
+  /** A delta against an older tree of the batch where that pays. */
+  #treeObject({ id, tree, origin }: NewTree): PackObject {
+    const delta = origin && treeDelta(origin.tree.bytes, tree.bytes, origin.splices);
+    if (origin !== undefined && delta !== undefined && delta.length * 2 <= tree.bytes.length) {
+      const stored = this.#chains.extend(id, origin.id, delta);
+      if (stored !== undefined) return { id, type: 'tree', data: stored.delta, base: stored.base };
+      this.#chains.addWhole(id);
+      return { ...object('tree', id, tree.bytes), thin: { base: origin.id, delta } };
+    }
+    this.#chains.addWhole(id);
+    return object('tree', id, tree.bytes);
   }
 }
 
 function put(draft: Draft, type: ObjectType, content: Buffer): string {
   const id = objectId(type, content);
-  draft.objects.set(id, object(type, id, content, 0));
+  draft.objects.set(id, object(type, id, content));
   return id;
 }
 
-function object(type: ObjectType, id: string, data: Buffer, run: number): BatchObject {
-  return { id, type, data, base: undefined, run };
+function object(type: ObjectType, id: string, data: Buffer): PackObject {
+  return { id, type, data, base: undefined };
 }

@@ -1,9 +1,9 @@
 /** CPU-heavy and disk-heavy work on publications, kept off the path of the caller. */
 
 import { errorCode } from '../git-error.ts';
-import { removeReplaced, writeShortLived } from '../packs/short-lived-pack.ts';
+import { writeShortLived } from '../packs/short-lived-pack.ts';
 import type { Preallocation } from '../wal/preallocated-files.ts';
-import { checkpointSegment, type FullSegment } from '../wal/wal-checkpoint.ts';
+import { Checkpoints, type FullSegment } from '../wal/wal-checkpoint.ts';
 import { type DurableFiles, writeSoon } from './durable-files.ts';
 import { type Publication, Publisher, type PublisherOptions } from './publisher.ts';
 
@@ -12,9 +12,9 @@ export interface PackWorker {
   publish(publication: Publication): Promise<void>;
   /** Writes the short-lived pack of a batch that goes to the WAL, see `writeShortLived`. */
   writeShortLived(publication: Publication): Promise<void>;
-  /** See `checkpointSegment`. */
+  /** See `Checkpoints`. */
   checkpoint(segment: FullSegment): Promise<void>;
-  /** See `removeReplaced`. */
+  /** See `Checkpoints`. */
   removeReplaced(tips: readonly string[]): Promise<void>;
   /** Creates and removes preallocated files; rejects if some of it failed. */
   preallocate(files: Preallocation): Promise<void>;
@@ -32,10 +32,12 @@ export interface PackWorkerOptions extends Omit<PublisherOptions, 'gate'> {
 export class LocalPackWorker implements PackWorker {
   readonly #target: PackWorkerOptions;
   readonly #publisher: Publisher;
+  readonly #checkpoints: Checkpoints;
 
   constructor(target: PackWorkerOptions) {
     this.#target = target;
     this.#publisher = new Publisher(target, target);
+    this.#checkpoints = new Checkpoints(target);
   }
 
   publish(publication: Publication): Promise<void> {
@@ -47,11 +49,11 @@ export class LocalPackWorker implements PackWorker {
   }
 
   checkpoint(segment: FullSegment): Promise<void> {
-    return checkpointSegment(this.#target, segment);
+    return this.#checkpoints.checkpoint(segment);
   }
 
   removeReplaced(tips: readonly string[]): Promise<void> {
-    return removeReplaced(this.#target, tips);
+    return this.#checkpoints.removeReplaced(tips);
   }
 
   async preallocate({ create, remove }: Preallocation): Promise<void> {
@@ -64,8 +66,8 @@ export class LocalPackWorker implements PackWorker {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  close(): Promise<void> {
-    return this.#publisher.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#publisher.close(), this.#checkpoints.close()]);
   }
 }
 

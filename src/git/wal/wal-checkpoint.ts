@@ -1,11 +1,21 @@
-/** The checkpoint: writes the content of the WAL as one pack, and flushes the pack and the branch. */
+/**
+ * The checkpoint: writes the content of the WAL as one pack, and flushes the pack and the branch.
+ *
+ * A tree is a delta against its version before, and git reads no base in another pack. So a checkpoint
+ * continues the pack of the checkpoint before where that saves more than it costs: the new pack has the
+ * objects of both, and the old one is removed like the short-lived packs of the batches.
+ */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode, GitError } from '../git-error.ts';
-import { packFolder, packNames } from '../packs/pack-names.ts';
-import { buildPack, type PackObject } from '../packs/pack-writer.ts';
+import { sizesOf } from '../objects/delta.ts';
+import { type PackNames, packFolder, packNames } from '../packs/pack-names.ts';
+import { buildPack, type PackEntries } from '../packs/pack-writer.ts';
+import { removeReplaced } from '../packs/short-lived-pack.ts';
 import { type DurableFiles, syncRefDirectory, writeDurably } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
+import { Reader } from '../reading/reader.ts';
+import { CheckpointObjects, type ReadTree } from './checkpoint-objects.ts';
 import { decodeWal } from './wal-format.ts';
 
 export interface CheckpointTarget {
@@ -20,54 +30,123 @@ export interface FullSegment {
   readonly path: string;
   /** Tips of the published batches, oldest first. */
   readonly tips: readonly string[];
+  /** Other processes rewrite the packs: the pack of the checkpoint before is not continued. */
+  readonly startsPack?: boolean;
 }
 
-/** Rejects unless everything was written; the segment must stay then. */
-export async function checkpointSegment(
-  place: CheckpointTarget,
-  { path, tips }: FullSegment,
-): Promise<void> {
-  if (tips.length === 0) return;
-  const log = decodeWal(await readFile(path));
-  const found = new Map(log?.publications.map((one) => [one.tip, one]));
-  const publications = tips.map((tip) => {
-    const publication = found.get(tip);
-    if (publication === undefined) {
-      throw new GitError(`${path} does not contain commit ${tip}, which was appended to it`, {
-        remedy: 'Check the disk',
-      });
-    }
-    return publication;
-  });
-  await checkpointPublications(place, publications);
+/** A pack that the next checkpoint may continue. */
+interface OpenPack {
+  readonly names: PackNames;
+  readonly entries: PackEntries;
+  readonly objects: CheckpointObjects;
 }
 
-/** Writes publications as one pack and flushes the pack and the branch to stable storage. */
-export async function checkpointPublications(
-  { files, gitDir, ref, owner }: CheckpointTarget,
-  publications: readonly Publication[],
-): Promise<void> {
-  const pack = buildPack(objectsOf(publications));
-  const names = packNames(gitDir, pack.checksum, owner);
-  await Promise.all([
-    writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
-    writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
-  ]);
-  await files.rename(names.newPack, names.pack);
-  await files.rename(names.newIndex, names.index);
-  await files.syncDirectory(packFolder(gitDir));
-  await syncRef(files, join(gitDir, ref));
-}
+/** A pack up to this size is continued always. */
+const SMALL_PACK_BYTES = 512 * 1024;
+/** A larger pack is continued while the trees that it saves have this share of its size. */
+const SAVED_SHARE = 1 / 4;
+const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 
-/** Objects newest first, each once: the base of a delta comes before the objects made from it. */
-function objectsOf(publications: readonly Publication[]): PackObject[] {
-  const objects = new Map<string, PackObject>();
-  for (const publication of publications.toReversed()) {
-    for (const object of publication.objects) {
-      if (!objects.has(object.id)) objects.set(object.id, object);
+export class Checkpoints {
+  readonly #target: CheckpointTarget;
+  #open: OpenPack | undefined;
+  /** Packs that a later one continues, by the newest tip of that one. */
+  readonly #continued = new Map<string, PackNames>();
+  #reader: Reader | undefined;
+
+  constructor(target: CheckpointTarget) {
+    this.#target = target;
+  }
+
+  /** Rejects unless everything was written; the segment must stay then. */
+  async checkpoint({ path, tips, startsPack }: FullSegment): Promise<void> {
+    if (startsPack === true) this.#startPack();
+    if (tips.length === 0) return;
+    const log = decodeWal(await readFile(path));
+    const found = new Map(log?.publications.map((one) => [one.tip, one]));
+    const publications = tips.map((tip) => {
+      const publication = found.get(tip);
+      if (publication === undefined) {
+        throw new GitError(`${path} does not contain commit ${tip}, which was appended to it`, {
+          remedy: 'Check the disk',
+        });
+      }
+      return publication;
+    });
+    await this.write(publications);
+  }
+
+  /** Writes publications as one pack and flushes the pack and the branch to stable storage. */
+  async write(publications: readonly Publication[]): Promise<void> {
+    const { files, gitDir, ref } = this.#target;
+    const open = this.#continues(publications) ? this.#open : undefined;
+    // Until the pack is written, there is none that could be continued.
+    this.#open = undefined;
+    const written = await this.#writePack(publications, open);
+    await syncRef(files, join(gitDir, ref));
+    this.#open = written;
+    const newest = publications.at(-1)?.tip;
+    if (open !== undefined && newest !== undefined && open.names.pack !== written.names.pack) {
+      this.#continued.set(newest, open.names);
     }
   }
-  return [...objects.values()];
+
+  /** Removes the packs that checkpoints of these tips replaced; see `short-lived-pack.ts`. */
+  async removeReplaced(tips: readonly string[]): Promise<void> {
+    const continued = tips.flatMap((tip) => this.#continued.get(tip) ?? []);
+    await removeReplaced(this.#target, tips, continued);
+    for (const tip of tips) this.#continued.delete(tip);
+  }
+
+  async close(): Promise<void> {
+    this.#open = undefined;
+    await this.#reader?.close();
+    this.#reader = undefined;
+  }
+
+  #startPack(): void {
+    this.#open = undefined;
+    // Its process may hold files of packs that are removed.
+    this.#reader?.retire();
+  }
+
+  async #writePack(
+    publications: readonly Publication[],
+    open: OpenPack | undefined,
+  ): Promise<OpenPack> {
+    const { files, gitDir, owner } = this.#target;
+    const objects = open?.objects ?? new CheckpointObjects();
+    const added = await objects.add(publications, this.#readTree);
+    const pack = buildPack(added, 'deflated', open?.entries);
+    const names = packNames(gitDir, pack.checksum, owner);
+    await Promise.all([
+      writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
+      writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
+    ]);
+    await files.rename(names.newPack, names.pack);
+    await files.rename(names.newIndex, names.index);
+    await files.syncDirectory(packFolder(gitDir));
+    return { names, entries: pack.entries, objects };
+  }
+
+  readonly #readTree: ReadTree = (id) => {
+    this.#reader ??= new Reader({ gitDir: this.#target.gitDir }, { objectProcesses: 1 });
+    return this.#reader.readObject(id, 'tree');
+  };
+
+  #continues(publications: readonly Publication[]): boolean {
+    const open = this.#open;
+    if (open === undefined) return false;
+    let [bytes, saved] = [open.entries.bytes.length, 0];
+    for (const { objects } of publications) {
+      for (const { data, base } of objects) {
+        bytes += data.length;
+        if (base !== undefined && open.objects.hasTree(base)) saved += sizesOf(data).result;
+      }
+    }
+    if (bytes > MAX_OPEN_BYTES) return false;
+    return bytes <= SMALL_PACK_BYTES || saved >= bytes * SAVED_SHARE;
+  }
 }
 
 async function syncRef(files: DurableFiles, ref: string): Promise<void> {

@@ -12,6 +12,7 @@ import {
   cancellationPayload,
   encodeRecord,
   headPayload,
+  publicationKind,
   publicationPayload,
   type WalHead,
 } from './wal-format.ts';
@@ -106,7 +107,8 @@ export class WalFile {
     const { epoch, sequence, at, isBroken } = this.#segments[0];
     if (isBroken) return undefined;
     const payload = publicationPayload(publication);
-    const record = encodeRecord({ kind: 'publication', epoch, sequence, payload });
+    const kind = publicationKind(publication);
+    const record = encodeRecord({ kind, epoch, sequence, payload });
     return at + record.length > this.#options.bytes ? undefined : record;
   }
 

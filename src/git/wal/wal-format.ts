@@ -24,11 +24,14 @@ export interface WalHead {
 export interface WalContent extends WalHead {
   /** The segment with the larger epoch is newer. */
   readonly epoch: number;
-  /** In the order of publication, without canceled ones. */
+  /**
+   * In the order of publication, without canceled ones. The base of a tree may be in the repository or
+   * in an earlier publication.
+   */
   readonly publications: readonly Publication[];
 }
 
-type RecordKind = 'head' | 'publication' | 'canceled' | 'unknown';
+type RecordKind = 'head' | 'publication' | 'canceled' | 'thin publication' | 'unknown';
 
 interface LogRecord {
   readonly kind: RecordKind;
@@ -40,7 +43,11 @@ interface LogRecord {
 const MAGIC = 0x47504c31;
 const BLOCK = 4096;
 const FIXED = 24;
-const KINDS: readonly RecordKind[] = ['head', 'publication', 'canceled'];
+/**
+ * A thin publication has deltas against trees that the repository or an earlier record has. A kind of
+ * its own, so that a version that does not know it refuses to start.
+ */
+const KINDS: readonly RecordKind[] = ['head', 'publication', 'canceled', 'thin publication'];
 
 /** Parts of the payload of a record. */
 type Payload = readonly Buffer[];
@@ -74,8 +81,15 @@ export function cancellationPayload(sequence: number): Payload {
   return [Buffer.from(JSON.stringify(sequence))];
 }
 
+export function publicationKind({ objects }: Publication): RecordKind {
+  return objects.some(({ thin }) => thin !== undefined) ? 'thin publication' : 'publication';
+}
+
 /** Length of the JSON head, the JSON head, then the bytes of all objects. */
-export function publicationPayload({ parent, tip, objects }: Publication): Payload {
+export function publicationPayload({ parent, tip, objects: all }: Publication): Payload {
+  const objects = all.map(({ thin, ...object }) =>
+    thin === undefined ? object : { ...object, base: thin.base, data: thin.delta },
+  );
   const heads = objects.map(({ id, type, base, data }): Head => [id, type, base, data.length]);
   const head = Buffer.from(JSON.stringify({ parent, tip, objects: heads }));
   const length = Buffer.alloc(4);
@@ -104,7 +118,8 @@ function readLog(bytes: Buffer): WalContent | undefined {
   if (first?.kind !== 'head') return undefined;
   const publications = new Map<number, Publication>();
   for (const { kind, sequence, payload } of records) {
-    if (kind === 'publication') publications.set(sequence, readPublication(payload));
+    if (kind === 'publication' || kind === 'thin publication')
+      publications.set(sequence, readPublication(payload));
     else if (kind === 'canceled') publications.delete(JSON.parse(payload.toString()));
   }
   const { ref, owner }: WalHead = JSON.parse(first.payload.toString());

@@ -52,6 +52,8 @@ export class WalKeeper {
   /** Batches whose short-lived packs are replaced, oldest first. */
   #replaced: Replaced[] = [];
   #holds = 0;
+  /** The next checkpoint does not continue the pack of the one before. */
+  #startsPack = false;
   #isClosing = false;
 
   constructor(options: WalKeeperOptions) {
@@ -89,7 +91,10 @@ export class WalKeeper {
   async holdPacks<T>(work: () => Promise<T>): Promise<T> {
     this.#holds += 1;
     try {
+      // Neither this checkpoint nor the next one continues a pack that `work` may replace.
+      this.#startsPack = true;
       await this.checkpoint();
+      this.#startsPack = true;
       return await work();
     } finally {
       this.#holds -= 1;
@@ -148,7 +153,9 @@ export class WalKeeper {
   async #checkpointInactive(wal: WalFile): Promise<void> {
     const { packWorker, gitDir } = this.#options;
     const tips = this.#inactive;
-    await packWorker.checkpoint({ path: walPaths(gitDir)[wal.inactive], tips });
+    const startsPack = this.#startsPack;
+    this.#startsPack = false;
+    await packWorker.checkpoint({ path: walPaths(gitDir)[wal.inactive], tips, startsPack });
     this.#inactive = [];
     const since = performance.now();
     this.#replaced.push(...tips.map((tip) => ({ tip, since })));

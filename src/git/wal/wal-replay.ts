@@ -20,7 +20,7 @@ import { readRef } from '../refs/ref-file.ts';
 import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from '../refs/ref-lock.ts';
 import { outwaitLock } from '../refs/stale-lock.ts';
 import { HeadMovedError } from '../repository.ts';
-import { checkpointPublications } from './wal-checkpoint.ts';
+import { Checkpoints } from './wal-checkpoint.ts';
 import { walPaths } from './wal-file.ts';
 import { decodeWal, type WalContent } from './wal-format.ts';
 
@@ -83,7 +83,8 @@ async function replay(
     const lock = join(gitDir, `${ref}.lock`);
     await removeAbandonedRefLocks(gitDir, lock);
     await outwaitLock(gitDir, lock);
-    await checkpointPublications({ files, gitDir, ref, owner: thisOwner }, publications);
+    const checkpoints = new Checkpoints({ files, gitDir, ref, owner: thisOwner });
+    await checkpoints.write(publications).finally(() => checkpoints.close());
   }
   await cleanShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
   if (tip === undefined || ref === undefined) return;

@@ -58,7 +58,10 @@ beforeAll(async () => {
   template = mkdtempSync(join(tmpdir(), 'gitplane-template-'));
   await initRepository({ gitDir: template, branch: 'main' });
   const repository = await openRepository({ gitDir: template, branch: 'main' });
-  await publish(repository, commitOf({ 'a/b': '0', 'a/c': '0', d: '0' }));
+  // Wide enough for versions of `a` to go to the WAL as deltas.
+  const others = Array.from({ length: 40 }, (_, i) => [`a/file-${i}`, '0']);
+  const files = { ...Object.fromEntries(others), 'a/b': '0', 'a/c': '0', d: '0' };
+  await publish(repository, commitOf(files));
   await repository.close();
 });
 
