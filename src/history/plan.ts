@@ -5,6 +5,7 @@ import type { KindTable } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { type DryRunReport, isAnew } from '../registry/index.ts';
 import { type FieldChange, fieldChanges, type PatchStep, patchOf } from './field-changes.ts';
+import { type AccessChange, accessChanges } from './plan-access.ts';
 
 export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';
 
@@ -24,6 +25,8 @@ export interface PlanChange {
   readonly patch?: readonly PatchStep[];
   /** The newest manifest is not valid: the last good one stays in effect. */
   readonly degraded?: true;
+  /** Access that it opens and closes. Absent: none. */
+  readonly access?: readonly AccessChange[];
   /** Effects on objects outside the repository. */
   readonly effects?: PlanEffects;
 }
@@ -123,6 +126,7 @@ function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefine
   const moved = before !== undefined && before.place.path !== there.place.path;
   const { apiVersion } = manifest;
   const { namespace, name } = key;
+  const access = accessChanges(kind, before?.manifest, after?.manifest);
   const about = {
     apiVersion,
     kind: key.kind,
@@ -130,6 +134,7 @@ function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefine
     name,
     path: there.place.path,
     ...(moved ? { previousPath: before.place.path } : {}),
+    ...(access.length === 0 ? {} : { access }),
     ...(after !== undefined && after.problems.length > 0 ? { degraded: true as const } : {}),
   };
   if (after === undefined) return { verb: 'delete', ...about, fields: [] };

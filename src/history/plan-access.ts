@@ -1,0 +1,108 @@
+/**
+ * Access that a planned change opens or closes: grants of owners and access rules, rules of roles,
+ * subjects of bindings, and memberships. It compares one object with itself, so that a change of a
+ * role names the role, and not everyone who has it.
+ */
+import { isRecord, type KubeObject, listAt, valueAt } from '../apimachinery/index.ts';
+import { accessGrants, type Kind, RBAC_GROUP, subjectsOf } from '../kinds/index.ts';
+
+export interface AccessChange {
+  readonly effect: 'opens' | 'closes';
+  /** User or group that gains or loses; absent: everyone with the changed role. */
+  readonly subject?: { readonly kind: string; readonly name: string };
+  /** Verbs on the object itself, or on what a rule of a role names. */
+  readonly rule?: {
+    readonly verbs: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+    readonly nonResourceURLs?: readonly string[];
+  };
+  /** Role that a binding gives: `ClusterRole/admin`. */
+  readonly role?: string;
+  /** User or group whose rights a member gets. */
+  readonly rightsOf?: string;
+}
+
+type Right = Omit<AccessChange, 'effect'>;
+
+const MOST_LISTED = 200;
+
+/** In the order: closed, then opened. Long lists are cut. */
+export function accessChanges(
+  kind: Kind,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): AccessChange[] {
+  const [had, has] = [before, after].map((version) => rightsIn(kind, version));
+  const lost = without(had ?? [], has ?? []).map(
+    (right) => ({ effect: 'closes', ...right }) as const,
+  );
+  const won = without(has ?? [], had ?? []).map(
+    (right) => ({ effect: 'opens', ...right }) as const,
+  );
+  return [...lost, ...won].slice(0, MOST_LISTED);
+}
+
+function without(rights: readonly Right[], others: readonly Right[]): Right[] {
+  const known = new Set(others.map((right) => JSON.stringify(right)));
+  return rights.filter((right) => !known.has(JSON.stringify(right)));
+}
+
+function rightsIn(kind: Kind, object: KubeObject | undefined): Right[] {
+  if (object === undefined) return [];
+  return [
+    ...accessGrants(kind, object).flatMap(({ rule: { verbs, resources }, subjects }) =>
+      subjects.map(({ kind: of, name }) => ({
+        subject: { kind: of, name },
+        rule: { verbs, resources },
+      })),
+    ),
+    ...kind.memberships(object).flatMap(({ member, rightsOf: { users, groups } }) => {
+      const subject = memberOf(member);
+      const others = [...users, ...groups].filter((name) => !isOneself(subject.name, name));
+      return others.map((rightsOf) => ({ subject, rightsOf }));
+    }),
+    ...(kind.group === RBAC_GROUP ? [...rulesIn(object), ...bindingIn(object)] : []),
+  ];
+}
+
+/** Every user has its own rights. */
+function isOneself(name: string, rightsOf: string): boolean {
+  return rightsOf === name || rightsOf === `gitplane:user:${name}`;
+}
+
+/** `user ada`, as kinds describe members. */
+function memberOf(member: string): { kind: string; name: string } {
+  const [, kind = '', name = ''] = /^(user|group) (.*)$/s.exec(member) ?? [];
+  if (kind === '') return { kind: 'Member', name: member };
+  return { kind: kind === 'user' ? 'User' : 'Group', name };
+}
+
+function rulesIn(object: KubeObject): Right[] {
+  return listAt<unknown>(object, ['rules'])
+    .filter(isRecord)
+    .map((rule) => {
+      const of = (field: string): readonly string[] => texts(rule[field]);
+      const optional = (field: string) => (of(field).length === 0 ? {} : { [field]: of(field) });
+      return {
+        rule: {
+          verbs: of('verbs'),
+          ...optional('resources'),
+          ...optional('resourceNames'),
+          ...optional('nonResourceURLs'),
+        },
+      };
+    });
+}
+
+function bindingIn(object: KubeObject): Right[] {
+  const role = ['kind', 'name'].map((field) => valueAt(object, ['roleRef', field])).join('/');
+  return subjectsOf(object).map(({ kind, name }) => ({
+    subject: { kind: String(kind), name: String(name) },
+    role,
+  }));
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

@@ -1,0 +1,89 @@
+/** Access that planned changes open and close, per kind of change. */
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../src/apimachinery/object.ts';
+import { accessChanges } from '../../src/history/plan-access.ts';
+import { kindOf } from '../support/platform.ts';
+
+const GROUP = 'management.gitplane.dev/v1';
+const RBAC = 'rbac.authorization.k8s.io/v1';
+
+function object(kind: string, rest: object): KubeObject {
+  const apiVersion = kind.includes('Role') ? RBAC : GROUP;
+  return { apiVersion, kind, metadata: { name: 'x' }, ...rest } as KubeObject;
+}
+
+const team = (spec: object): KubeObject => object('Team', { spec });
+const subject = (name: string): object => ({ kind: 'User', name });
+const binding = (...names: string[]): KubeObject =>
+  object('ClusterRoleBinding', {
+    roleRef: { kind: 'ClusterRole', name: 'ops' },
+    subjects: names.map(subject),
+  });
+const role = (...verbs: string[]): KubeObject =>
+  object('ClusterRole', { rules: [{ apiGroups: ['*'], resources: ['teams'], verbs }] });
+
+test.each<[string, string, KubeObject | undefined, KubeObject | undefined, object[]]>([
+  [
+    'a new member of a team gets its rights',
+    'teams',
+    team({ users: ['ada'] }),
+    team({ users: ['ada', 'bob'] }),
+    [{ effect: 'opens', subject: { kind: 'User', name: 'bob' }, rightsOf: 'gitplane:team:x' }],
+  ],
+  [
+    'another owner',
+    'teams',
+    team({ owner: { user: 'ada' } }),
+    team({ owner: { user: 'bob' } }),
+    [
+      { effect: 'closes', subject: { kind: 'User', name: 'ada' } },
+      { effect: 'opens', subject: { kind: 'User', name: 'bob' } },
+    ],
+  ],
+  [
+    'an access rule with one verb less',
+    'teams',
+    team({ access: [{ verbs: ['get', 'update'], users: ['ada'] }] }),
+    team({ access: [{ verbs: ['get'], users: ['ada'] }] }),
+    [
+      { effect: 'closes', rule: { verbs: ['get', 'update'] } },
+      { effect: 'opens', rule: { verbs: ['get'] } },
+    ],
+  ],
+  [
+    'a subject that leaves a binding',
+    'clusterrolebindings',
+    binding('ada', 'bob'),
+    binding('ada'),
+    [{ effect: 'closes', subject: { kind: 'User', name: 'bob' }, role: 'ClusterRole/ops' }],
+  ],
+  [
+    'another rule of a role',
+    'clusterroles',
+    role('get'),
+    role('get', 'list'),
+    [
+      { effect: 'closes', rule: { verbs: ['get'], resources: ['teams'] } },
+      { effect: 'opens', rule: { verbs: ['get', 'list'], resources: ['teams'] } },
+    ],
+  ],
+  [
+    'a deleted binding',
+    'clusterrolebindings',
+    binding('ada'),
+    undefined,
+    [{ effect: 'closes', subject: { kind: 'User', name: 'ada' }, role: 'ClusterRole/ops' }],
+  ],
+  [
+    'another label',
+    'teams',
+    team({ users: ['ada'] }),
+    team({ users: ['ada'], displayName: 'X' }),
+    [],
+  ],
+  ['a new user', 'users', undefined, object('User', { spec: {} }), []],
+])('%s', (_title, plural, before, after, expected) => {
+  const found = accessChanges(kindOf(plural), before, after);
+  // Rights that every team gives its managers are not what these rows are about.
+  expect(found.filter((one) => one.subject?.kind !== 'Member')).toMatchObject(expected);
+});
