@@ -1,5 +1,7 @@
 /** Files with encrypted secrets: from their bytes to plaintext manifests, in memory only. */
+
 import type { SealedParts } from '../admission/index.ts';
+import type { JsonValue } from '../apimachinery/index.ts';
 import { isRecord, valueAt } from '../apimachinery/index.ts';
 import {
   decodeUtf8,
@@ -23,7 +25,7 @@ import {
 
 export interface OpenedManifest extends SealedParts {
   /** Without the encryption metadata. */
-  readonly value: unknown;
+  readonly value: JsonValue | undefined;
 }
 
 function isSealedFile({ documents }: ManifestFile): boolean {

@@ -12,7 +12,7 @@ import { documentAlone, leftoverBefore, leftoverBehind } from './edit/stream.ts'
 import { type EditTree, lastBlockScalar, nodeAt, readTree } from './edit/tree.ts';
 import { positionAt } from './positions.ts';
 import { BYTE_ORDER_MARK, isBlankOrComment, type StreamSlice, splitStream } from './stream.ts';
-import { documentLines, formatManifest, toJson } from './write.ts';
+import { documentLines, formatManifest, toJsonObject } from './write.ts';
 
 /** An edit that cannot be made; the message names the place. */
 export class ManifestEditError extends Error {}
@@ -37,7 +37,7 @@ export function editDocument(text: string, index: number, desired: JsonObject): 
 export function describeEdit(text: string, index: number, desired: JsonObject): Edit {
   const slices = splitStream(text);
   const slice = sliceAt(slices, index);
-  const target = toJson(desired);
+  const target = toJsonObject(desired);
   const source = text.slice(slice.start, slice.end);
   const tree = readTree(source);
   const [flaw] = tree.flaws;
@@ -78,7 +78,7 @@ function sliceAt(slices: readonly StreamSlice[], index: number): StreamSlice {
 /** Edits one document; `ends` decides whether its text may end that way. */
 function editSource(
   tree: EditTree,
-  target: JsonValue,
+  target: JsonObject,
   ends: (edited: string) => boolean,
 ): { edited: string; strategy: EditStrategy } {
   const rewritten = new Set<ParsedNode>();
@@ -105,7 +105,7 @@ interface Attempt {
   readonly culprit: ParsedNode | undefined;
 }
 
-function tryEdit(tree: EditTree, target: JsonValue, rewritten: ReadonlySet<ParsedNode>): Attempt {
+function tryEdit(tree: EditTree, target: JsonObject, rewritten: ReadonlySet<ParsedNode>): Attempt {
   try {
     const splices = inOrder(plan(tree, target, rewritten));
     const edited = withLineEnd(tree, apply(tree.source, splices), splices);
@@ -130,13 +130,13 @@ function culpritOf(
   tree: EditTree,
   { edited, splices, target }: { edited: string; splices: readonly Splice[]; target: JsonValue },
 ): ParsedNode | undefined {
-  const root = tree.root.node as ParsedNode;
+  const root = tree.root.node ?? undefined;
   if (splitStream(edited).length !== 1) return root;
   const read = readTree(edited);
   const [flaw] = read.flaws;
   if (flaw !== undefined) return ownerAt(splices, flaw.offset) ?? root;
   if (jsonEqual(read.value, target)) return undefined;
-  return nodeAt(root, firstDifference(read.value, target)) ?? root;
+  return root && (nodeAt(root, firstDifference(read.value, target)) ?? root);
 }
 
 /** Owner of the last splice that begins before an offset of the new text. */
@@ -175,7 +175,7 @@ function smallestAround(
 }
 
 /** Comments and directives before the document, its markers, and its value. */
-function freshDocument({ source, eol }: EditTree, target: JsonValue): string {
+function freshDocument({ source, eol }: EditTree, target: JsonObject): string {
   const [slice] = splitStream(source);
   const bodyStart = slice?.bodyStart ?? 0;
   const marked = source.startsWith('---', bodyStart);
@@ -183,7 +183,7 @@ function freshDocument({ source, eol }: EditTree, target: JsonValue): string {
   const tail = slice?.closedAt === undefined ? '' : source.slice(slice.closedAt);
   return (
     head +
-    documentLines(target as JsonObject)
+    documentLines(target)
       .map((line) => line + eol)
       .join('') +
     tail

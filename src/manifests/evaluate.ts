@@ -100,7 +100,7 @@ class Evaluator {
 
   #map(node: MapNode, depth: number): JsonObject {
     const map: JsonObject = {};
-    const merges: JsonValue[] = [];
+    const merges: JsonObject[] = [];
     for (const { key, value } of node.items) {
       if (isMergeKey(key)) {
         merges.push(...this.#mergeSources(key, value, depth));
@@ -113,15 +113,15 @@ class Evaluator {
         this.#flaw(key, `key ${shortened(name)} is already set in this map`);
       } else setOwn(map, name, item);
     }
-    for (const source of merges) fillFrom(map, source as JsonObject);
+    for (const source of merges) fillFrom(map, source);
     return map;
   }
 
   /** Maps of a `<<`; the first with a key wins, and keys of the map itself win over all. */
-  #mergeSources(key: ParsedNode, value: ParsedNode | null, depth: number): JsonValue[] {
+  #mergeSources(key: ParsedNode, value: ParsedNode | null, depth: number): JsonObject[] {
     const merged = value === null ? null : this.node(value, depth + 1);
     const sources = Array.isArray(merged) ? merged : [merged];
-    if (sources.every(isRecord)) return sources;
+    if (sources.every((source) => isRecord(source))) return sources;
     this.#flaw(value ?? key, 'a merge key (<<) takes a map, an alias of a map, or a list of those');
     return [];
   }

@@ -1,4 +1,5 @@
 /** Types of a manifest file, with positions for editors. */
+import type { JsonValue } from '../apimachinery/index.ts';
 import { type FieldPath, shownPath } from '../apimachinery/index.ts';
 
 /** A problem at a position. Lines and columns count from 1, columns in characters. */
@@ -33,7 +34,7 @@ export interface ManifestDocument {
   /** Index among all documents of the stream, including empty ones, from 0. */
   readonly index: number;
   /** Plain JSON: map, list, string, number, boolean or null. Undefined if it does not parse. */
-  readonly value: unknown;
+  readonly value: JsonValue | undefined;
   /** `JSON.stringify` of the value, if available and the value contains no null. */
   readonly json?: string;
   /** Problems of the syntax alone, duplicate keys and too many aliases included. */

@@ -3,7 +3,9 @@
  * are resolved by the rules of go-yaml (scalar-meaning.ts). Nothing here throws: problems are
  * listed with their position, and affect only their document.
  */
+
 import { isAscii } from 'node:buffer';
+import type { JsonValue } from '../apimachinery/index.ts';
 import { compose, type Flaw } from './compose.ts';
 import { evaluate } from './evaluate.ts';
 import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
@@ -66,7 +68,7 @@ function documentOf(
   slice: StreamSlice,
   of: {
     readonly flaws: readonly Flaw[];
-    readonly value?: unknown;
+    readonly value?: JsonValue | undefined;
     readonly root?: number | undefined;
   },
 ): ManifestDocument {

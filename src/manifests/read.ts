@@ -2,7 +2,7 @@
  * Reads the bytes of a file into documents: with the fast reader if possible, otherwise with the
  * library.
  */
-import type { FieldPath } from '../apimachinery/index.ts';
+import type { FieldPath, JsonValue } from '../apimachinery/index.ts';
 import { blockPosition } from './block-position.ts';
 import type { LocateOptions, ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { decodeUtf8, parseManifests } from './parse.ts';
@@ -30,7 +30,7 @@ function documentOf(content: Buffer, { json, line, hasNull }: PlainJson): Manife
     const [document] = 'documents' in file ? file.documents : [];
     return document?.locate(path, options) ?? { line, col: 1 };
   };
-  const value = JSON.parse(json) as unknown;
+  const value: JsonValue = JSON.parse(json);
   // Spreading it into another object would create a new V8 shape each time.
   if (hasNull) return { index: 0, value, problems: [], locate };
   return { index: 0, value, json, problems: [], locate };

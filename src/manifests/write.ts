@@ -14,7 +14,7 @@ const METADATA_KEYS: readonly string[] = ['name', 'namespace', 'labels', 'annota
  * values.
  */
 export function formatManifest(object: object): string {
-  return `${documentLines(toJson(object) as JsonObject).join('\n')}\n`;
+  return `${documentLines(toJsonObject(object)).join('\n')}\n`;
 }
 
 /** Lines of a whole document. */
@@ -29,7 +29,7 @@ function inOrder(map: JsonObject, first: readonly string[]): JsonObject {
   const ordered: JsonObject = {};
   const keys = Object.keys(map);
   for (const key of [...first.filter((key) => keys.includes(key)), ...keys]) {
-    setOwn(ordered, key, map[key] as JsonValue);
+    setOwn(ordered, key, map[key] ?? null);
   }
   return ordered;
 }
@@ -45,6 +45,13 @@ export function toJson(value: unknown): JsonValue {
     if (item !== undefined) setOwn(copy, key, toJson(item));
   }
   return copy;
+}
+
+/** The same for a map. */
+export function toJsonObject(value: object): JsonObject {
+  const json = toJson(value);
+  if (isRecord(json)) return json;
+  throw new TypeError('a manifest is a map');
 }
 
 function nameOf(value: unknown): string {

@@ -65,8 +65,8 @@ export function parseMetadata(value: unknown): SealMetadata {
 /** True if a block holds nothing beyond `metadata`: no other keys, groups or rules. */
 export function saysOnly(block: unknown, metadata: SealMetadata): boolean {
   if (!isRecord(block)) return false;
-  const { version = '' } = block as JsonObject;
-  return jsonEqual(block as JsonObject, { ...formatMetadata(metadata), version });
+  const { version = '' } = block;
+  return jsonEqual(block, { ...formatMetadata(metadata), version });
 }
 
 function wrappedKeys(list: unknown): WrappedKey[] {

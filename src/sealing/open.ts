@@ -125,7 +125,7 @@ function plain(index: number, value: unknown): OpenedDocument {
 function closed(stream: Stream, problem: SealProblem): { documents: OpenedDocument[] } {
   const documents = stream.documents.map(({ index, value }) => {
     if (!isRecord(value)) return plain(index, value);
-    const { [SOPS]: own, ...rest } = value as JsonObject;
+    const { [SOPS]: own, ...rest } = value;
     const redacted = mapLeaves(rest, ({ value: leaf }) => (isSealed(leaf) ? undefined : leaf));
     return { index, value: redacted ?? {}, problems: own === undefined ? [] : [problem] };
   });
@@ -151,7 +151,7 @@ class Opener {
   document(stream: Stream, { index, value }: Stream['documents'][number]): OpenedDocument {
     if (!isRecord(value)) return plain(index, value);
     const problems: SealProblem[] = [];
-    const opened = mapLeaves(this.#treeOf(stream, index, value as JsonObject), (leaf) =>
+    const opened = mapLeaves(this.#treeOf(stream, index, value), (leaf) =>
       this.#leaf(leaf, problems),
     );
     if (problems.length > 0) this.#failed = true;

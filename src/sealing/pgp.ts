@@ -39,7 +39,7 @@ export function pgpEntries(list: unknown): PgpEntry[] {
   if (list.length > MOST_KEYS) throw new SealingError(`has more than ${MOST_KEYS} PGP keys`);
   return list.flatMap((item: unknown) => {
     if (!isRecord(item) || typeof item['enc'] !== 'string') return [];
-    return [{ ...(item as JsonObject), fp: String(item['fp'] ?? ''), enc: item['enc'] }];
+    return [{ ...item, fp: String(item['fp'] ?? ''), enc: item['enc'] }];
   });
 }
 

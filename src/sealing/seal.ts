@@ -57,7 +57,7 @@ function editDocuments(
     const slice = slices[index];
     if (slice === undefined || !isRecord(value)) throw new SealingError('only maps can be sealed');
     const part = text.slice(slice.start, slice.end);
-    const wanted = change(value as JsonObject, index);
+    const wanted = change(value, index);
     const edited = jsonEqual(wanted, value) ? part : editDocument(part, 0, wanted);
     const isOpen = slice.end < text.length && !edited.endsWith('\n');
     parts.push(text.slice(end, slice.start), edited, isOpen ? '\n' : '');

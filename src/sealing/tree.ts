@@ -64,7 +64,7 @@ function mapped(
   if (typeof tree !== 'object' || tree === null) {
     return change({ path, at, value: tree });
   }
-  const entries = tree instanceof OrderedMap ? tree.entries : Object.entries(tree as JsonObject);
+  const entries = tree instanceof OrderedMap ? tree.entries : Object.entries(tree);
   const copy: JsonObject = {};
   for (const [key, item] of entries) {
     const value = mapped(item, { path: [...path, key], at: [...at, key] }, change);
@@ -88,7 +88,7 @@ function treeOf(node: ParsedNode | null, targets: ReadonlyMap<ParsedNode, Parsed
     return new OrderedMap(
       real.items.map(({ key, value }) => {
         const name = isAlias(key) ? targets.get(key) : key;
-        return [isScalar(name) ? String(name.source) : '', treeOf(value as ParsedNode, targets)];
+        return [isScalar(name) ? String(name.source) : '', treeOf(value, targets)];
       }),
     );
   }

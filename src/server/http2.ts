@@ -142,7 +142,7 @@ class Response extends Http2ServerResponse {
     const flat = Array.isArray(given) ? given : Object.entries(given).flat();
     for (let at = 0; at < flat.length; at += 2) {
       const name = String(flat[at]);
-      const value = flat[at + 1] as number | string | string[] | undefined;
+      const value = flat[at + 1];
       if (value === undefined || this.#isOfConnection(name, value)) continue;
       const before = headers[name];
       headers[name] = before === undefined ? value : [before, value].flat().map(String);

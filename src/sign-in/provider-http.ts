@@ -87,7 +87,7 @@ export function providerHttp(
         : await bodyOf(response.body, mostBytes);
       return new Response(body, {
         status: response.status,
-        headers: [...response.headers] as [string, string][],
+        headers: [...response.headers],
       });
     } catch (cause) {
       throw unreachable(String(input instanceof Request ? input.url : input), signal, cause);

@@ -3,7 +3,7 @@
  * and the source of every unchanged line.
  */
 import type { CST, Scalar } from 'yaml';
-import { blockScalarBody, contentLineEnd } from './slots.ts';
+import { blockScalarBody, blockScalarHeader, contentLineEnd } from './slots.ts';
 import { isBlankLine, nextLine, type Splice } from './splice.ts';
 import type { EditTree } from './tree.ts';
 
@@ -13,8 +13,9 @@ export function editBlockScalar(
   node: Scalar.Parsed,
   { before, after }: { before: string; after: string },
 ): Splice[] | undefined {
-  if (UNPRINTABLE.test(after)) return undefined;
-  const block = readBlock(tree, node.srcToken as CST.BlockScalar);
+  const { srcToken } = node;
+  if (srcToken?.type !== 'block-scalar' || UNPRINTABLE.test(after)) return undefined;
+  const block = readBlock(tree, srcToken);
   const text = split(after);
   if (text.core === '' || LOOSE_ENDS.test(text.core)) return undefined;
   const header = newHeader(tree, block, text);
@@ -54,7 +55,7 @@ interface Block {
 }
 
 function readBlock({ source, style }: EditTree, token: CST.BlockScalar): Block {
-  const header = token.props[0] as CST.SourceToken;
+  const header = blockScalarHeader(token);
   const bodyStart = blockScalarBody(token);
   const headerLineEnd = contentLineEnd(source, bodyStart);
   const bodyEnd = contentLineEnd(source, bodyStart + token.source.length);

@@ -1,6 +1,6 @@
 /** Adds entries to block collections and removes entries, whole lines at a time. */
 import type { ParsedNode } from 'yaml';
-import type { Entry } from './slots.ts';
+import { type Entry, entryAt } from './slots.ts';
 import {
   column,
   commentColumn,
@@ -37,14 +37,13 @@ export interface Addition {
 export function changeBlock(tree: EditTree, change: BlockChange): Splice[] {
   const splices = change.added.map((addition) => insertion(tree, change, addition));
   const [first] = change.entries;
-  let index = 0;
+  let from = 0;
   if (first !== undefined && change.removed.has(first) && !startsLine(tree.source, first.start)) {
-    index = change.entries.findIndex((entry) => !change.removed.has(entry));
-    splices.push(removeInlineHead(tree, change, index));
+    from = change.entries.findIndex((entry) => !change.removed.has(entry));
+    splices.push(removeInlineHead(tree, change, from));
   }
-  for (; index < change.entries.length; index++) {
-    const entry = change.entries[index] as Entry;
-    if (change.removed.has(entry)) splices.push(removal(tree, change, index));
+  for (const [index, entry] of change.entries.entries()) {
+    if (index >= from && change.removed.has(entry)) splices.push(removal(tree, change, index));
   }
   return splices;
 }
@@ -57,12 +56,12 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
     const text = (breakAt(source, after.tail) || eol) + lines.join(eol);
     return { start: after.tail, end: after.tail, text, owner };
   }
-  const [head] = change.entries as readonly [Entry];
+  const head = entryAt(change.entries, 0);
   if (!startsLine(source, head.start)) {
     const text = lines.join(eol).trimStart() + eol + ' '.repeat(head.slot.column);
     return { start: head.start, end: head.start, text, owner };
   }
-  const first = change.entries.find((entry) => !change.removed.has(entry)) as Entry;
+  const first = change.entries.find((entry) => !change.removed.has(entry)) ?? head;
   const comment = commentStart(source, first.start, change.from);
   // Comments at the top of a file describe the file, not its first key.
   const atTop = first === head && source.slice(change.from, comment).trim() === '';
@@ -76,10 +75,9 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
  */
 function removeInlineHead({ source }: EditTree, change: BlockChange, kept: number): Splice {
   const { owner, entries } = change;
-  const last = entries[kept - 1] as Entry;
-  let end = last.tail;
+  let end = entryAt(entries, kept - 1).tail;
   while (end < source.length && /\s/.test(source.charAt(end))) end++;
-  return { start: (entries[0] as Entry).start, end, text: '', owner };
+  return { start: entryAt(entries, 0).start, end, text: '', owner };
 }
 
 /**
@@ -88,7 +86,7 @@ function removeInlineHead({ source }: EditTree, change: BlockChange, kept: numbe
  */
 function removal({ source }: EditTree, change: BlockChange, index: number): Splice {
   const { owner, entries } = change;
-  const entry = entries[index] as Entry;
+  const entry = entryAt(entries, index);
   const previous = entries[index - 1];
   const from = previous === undefined ? change.from : previous.tail;
   let start = commentStart(source, entry.start, from);

@@ -4,7 +4,14 @@ import { flowPair, flowText, itemLines, pairLines } from '../render.ts';
 import { OBJECT_KEYS } from '../write.ts';
 import { changeBlock, commentStart } from './block.ts';
 import { changeFlow } from './flow.ts';
-import { type Entry, isFlow, type MapNode, propsEnd, type SeqNode, type Slot } from './slots.ts';
+import {
+  type Entry,
+  isFlow,
+  type MapNode,
+  propsEnd,
+  type SeqNode,
+  type WrittenSlot,
+} from './slots.ts';
 import { type Splice, startsLine } from './splice.ts';
 import type { EditTree } from './tree.ts';
 
@@ -19,7 +26,7 @@ export interface NewEntry {
 }
 
 export interface EntryChange {
-  readonly slot: Slot;
+  readonly slot: WrittenSlot<MapNode | SeqNode>;
   readonly entries: readonly Entry[];
   /** At least one, in order. */
   readonly kept: readonly Entry[];
@@ -35,7 +42,7 @@ export function changeEntries(tree: EditTree, change: EntryChange): Splice[] {
   const removed = new Set(entries.filter((entry) => !stays.has(entry)));
   const groups = grouped(change);
   if (removed.size === 0 && groups.length === 0) return [];
-  const owner = slot.node as MapNode | SeqNode;
+  const owner = slot.node;
   if (isFlow(owner)) {
     const json = change.json === true;
     const added = groups.map(({ after, news }) => ({
@@ -46,7 +53,7 @@ export function changeEntries(tree: EditTree, change: EntryChange): Splice[] {
     }));
     return changeFlow(tree, { owner, entries, removed, added });
   }
-  const column = (entries[0] as Entry).slot.column;
+  const column = entries[0]?.slot.column ?? 0;
   const movable = new Set(removed);
   const added = groups.map(({ after, news }) => ({
     after,

@@ -1,7 +1,7 @@
 /** Adds entries to flow collections and removes entries. */
 import type { ParsedNode } from 'yaml';
 import { commentStart } from './block.ts';
-import type { Entry } from './slots.ts';
+import { type Entry, entryAt } from './slots.ts';
 import {
   column,
   lineEnd,
@@ -82,7 +82,7 @@ function linesBefore(
   source: string,
   { eol, change, texts }: { eol: string; change: FlowChange; texts: readonly string[] },
 ): Splice[] {
-  const { start } = change.entries[0] as Entry;
+  const { start } = entryAt(change.entries, 0);
   const indent = ' '.repeat(column(source, start));
   const at = previousLineEnd(source, lineStart(source, start));
   const text = texts.map((item) => `${eol}${indent}${item},`).join('');
@@ -97,13 +97,13 @@ function changeInline({ source }: EditTree, change: FlowChange): Splice[] {
       const text = texts.map((item) => `, ${item}`).join('');
       return { start: after.contentEnd, end: after.contentEnd, text, owner };
     }
-    const { start } = entries.find((entry) => !removed.has(entry)) as Entry;
+    const { start } = entries.find((entry) => !removed.has(entry)) ?? entryAt(entries, 0);
     return { start, end: start, text: texts.map((item) => `${item}, `).join(''), owner };
   });
   for (let index = 0; index < entries.length; index++) {
-    if (!removed.has(entries[index] as Entry)) continue;
+    if (!removed.has(entryAt(entries, index))) continue;
     const first = index;
-    while (index + 1 < entries.length && removed.has(entries[index + 1] as Entry)) index++;
+    while (index + 1 < entries.length && removed.has(entryAt(entries, index + 1))) index++;
     if (commentIn(source, entries.slice(Math.max(0, first - 1), index + 2))) {
       throw new OverlapError(owner);
     }
@@ -128,9 +128,8 @@ function runOf(
   last: number,
 ): { start: number; end: number } {
   const next = entries[last + 1];
-  if (next !== undefined) return { start: (entries[first] as Entry).start, end: next.start };
-  const previous = entries[first - 1] as Entry;
-  return { start: previous.contentEnd, end: (entries[last] as Entry).contentEnd };
+  if (next !== undefined) return { start: entryAt(entries, first).start, end: next.start };
+  return { start: entryAt(entries, first - 1).contentEnd, end: entryAt(entries, last).contentEnd };
 }
 
 /** True if only space and a comment follow on the line. */

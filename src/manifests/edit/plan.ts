@@ -2,7 +2,15 @@
  * Walks a document along the desired value and collects the splices that produce it. The walk
  * follows the order of the text, so that at every alias the new value of its anchor is known.
  */
-import { isAlias, isCollection, isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml';
+import {
+  type Alias,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  type ParsedNode,
+  type Scalar,
+} from 'yaml';
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { setOwn } from '../evaluate.ts';
 import { flowText } from '../render.ts';
@@ -20,6 +28,7 @@ import {
   type MapNode,
   type SeqNode,
   type Slot,
+  type WrittenSlot,
 } from './slots.ts';
 import type { Splice } from './splice.ts';
 import { children, type EditTree } from './tree.ts';
@@ -33,8 +42,10 @@ export function plan(
   desired: JsonValue,
   rewritten: ReadonlySet<ParsedNode>,
 ): Splice[] {
+  const { root } = tree;
+  if (root.node === null) throw new TypeError('the document has no value');
   const planner = new Planner(tree, rewritten);
-  planner.value(tree.root, desired, { owner: tree.root.node as ParsedNode, json: undefined });
+  planner.value(root, desired, { owner: root.node, json: undefined });
   return planner.splices;
 }
 
@@ -60,7 +71,7 @@ class Planner {
   value(slot: Slot, desired: JsonValue, context: Context): void {
     const { node } = slot;
     if (isAlias(node)) {
-      this.#alias(slot, desired, context);
+      this.#alias({ ...slot, node }, desired, context);
       return;
     }
     if (slot.anchor !== undefined) this.#anchors.set(slot.anchor.source.slice(1), desired);
@@ -78,9 +89,10 @@ class Planner {
   #change(slot: Slot, desired: JsonValue, context: Context): void {
     const { node } = slot;
     const isScalarValue = !isRecord(desired) && !Array.isArray(desired);
-    if (isMap(node) && isRecord(desired)) this.#map(slot, desired, context);
-    else if (isSeq(node) && Array.isArray(desired)) this.#seq(slot, desired, context);
-    else if (isScalar(node) && isScalarValue) this.#scalar(slot, desired, context);
+    if (isMapNode(node) && isRecord(desired)) this.#map({ ...slot, node }, desired, context);
+    else if (isSeqNode(node) && Array.isArray(desired))
+      this.#seq({ ...slot, node }, desired, context);
+    else if (isScalar(node) && isScalarValue) this.#scalar({ ...slot, node }, desired, context);
     else this.#replace(slot, desired, context);
   }
 
@@ -99,8 +111,8 @@ class Planner {
   }
 
   /** Keeps the alias if its anchor will have the desired value; otherwise writes the value. */
-  #alias(slot: Slot, desired: JsonValue, context: Context): void {
-    const node = slot.node as ParsedNode & { readonly source: string };
+  #alias(slot: WrittenSlot<Alias.Parsed>, desired: JsonValue, context: Context): void {
+    const { node } = slot;
     const known = this.#anchors.get(node.source);
     if (!this.#rewritten.has(node) && known !== undefined && jsonEqual(known, desired)) return;
     const offsets = this.#tree.aliases.get(node.source) ?? [];
@@ -110,8 +122,8 @@ class Planner {
     this.#replace(slot, desired, context, inherits ? node.source : undefined);
   }
 
-  #scalar(slot: Slot, desired: ScalarValue, context: Context): void {
-    const node = slot.node as Scalar.Parsed;
+  #scalar(slot: WrittenSlot<Scalar.Parsed>, desired: ScalarValue, context: Context): void {
+    const { node } = slot;
     const splices = tagFits(node.tag, desired)
       ? this.#scalarInPlace(node, desired, context.json)
       : undefined;
@@ -134,8 +146,8 @@ class Planner {
     return text === undefined ? undefined : [{ start, end, text, owner: node }];
   }
 
-  #map(slot: Slot, desired: JsonObject, context: Context): void {
-    const node = slot.node as MapNode;
+  #map(slot: WrittenSlot<MapNode>, desired: JsonObject, context: Context): void {
+    const { node } = slot;
     const entries = isImplicitPair(node) ? [] : entriesOf(this.#tree.source, node);
     const keys = new Map(entries.map((entry) => [entry, this.#keyOf(entry)]));
     const inner = { owner: node, json: jsonStyle(node, context.json) };
@@ -145,11 +157,13 @@ class Planner {
       const key = keys.get(entry);
       if (key === undefined) {
         if (this.#keepsMerge(entry, { desired, given })) kept.push(entry);
-      } else if (Object.hasOwn(desired, key)) {
-        kept.push(entry);
-        this.#key(entry, key, node);
-        this.value(entry.slot, desired[key] as JsonValue, inner);
+        continue;
       }
+      const value = Object.hasOwn(desired, key) ? desired[key] : undefined;
+      if (value === undefined) continue;
+      kept.push(entry);
+      this.#key(entry, key, node);
+      this.value(entry.slot, value, inner);
     }
     if (kept.length === 0) {
       if (!jsonEqual(this.#tree.values.get(node), desired)) this.#replace(slot, desired, context);
@@ -166,7 +180,7 @@ class Planner {
 
   #keyOf(entry: Entry): string | undefined {
     if (entry.isMerge) return undefined;
-    const key = entry.key as ParsedNode;
+    const { key } = entry;
     const node = isAlias(key) ? this.#tree.targets.get(key) : key;
     return isScalar(node) ? node.source : undefined;
   }
@@ -194,14 +208,14 @@ class Planner {
     for (const [key, value] of sources.flatMap((source) => Object.entries(source))) {
       if (!Object.hasOwn(given, key)) setOwn(given, key, value);
     }
-    for (const [name, value] of anchorsIn(this.#tree, slot.node as ParsedNode)) {
-      this.#anchors.set(name, value);
+    if (slot.node !== null) {
+      for (const [name, value] of anchorsIn(this.#tree, slot.node)) this.#anchors.set(name, value);
     }
     return true;
   }
 
-  #seq(slot: Slot, desired: JsonValue[], context: Context): void {
-    const node = slot.node as SeqNode;
+  #seq(slot: WrittenSlot<SeqNode>, desired: JsonValue[], context: Context): void {
+    const { node } = slot;
     const entries = entriesOf(this.#tree.source, node);
     const before = node.items.map((item) => this.#tree.values.get(item) ?? null);
     const inner = { owner: node, json: jsonStyle(node, context.json) };
@@ -214,12 +228,12 @@ class Planner {
     }
     for (const { from, to } of steps) {
       if (to === undefined) continue;
-      const value = desired[to] as JsonValue;
-      if (from === undefined) {
+      const value = desired[to] ?? null;
+      const entry = from === undefined ? undefined : entries[from];
+      if (entry === undefined) {
         added.push({ key: undefined, value, after: kept.at(-1) });
         continue;
       }
-      const entry = entries[from] as Entry;
       kept.push(entry);
       this.value(entry.slot, value, inner);
     }
@@ -236,7 +250,7 @@ function mergeSources(
 ): JsonObject[] | undefined {
   const sources = isSeqNode(node) ? node.items : [node];
   const values = sources.flatMap((source) => sourceValue(tree, source, anchors));
-  return values.every(isRecord) ? (values as JsonObject[]) : undefined;
+  return values.every((value) => isRecord(value)) ? values : undefined;
 }
 
 function sourceValue(

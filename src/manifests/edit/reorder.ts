@@ -1,9 +1,15 @@
 /** Reorders the items of block lists: the lines of an item move with its comments. */
 import type { ParsedNode } from 'yaml';
-import { cloneJson, isRecord, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
+import {
+  cloneJson,
+  isRecord,
+  type JsonValue,
+  jsonEqual,
+  valueAt,
+} from '../../apimachinery/index.ts';
 import { commentStart } from './block.ts';
 import { isInOrder, matchItems } from './match.ts';
-import { entriesOf, isFlow, isMapNode, isSeqNode, type SeqNode } from './slots.ts';
+import { entriesOf, isFlow, isMapNode, isSeqNode, type MapNode, type SeqNode } from './slots.ts';
 import { apply, inOrder, type Splice, startsLine } from './splice.ts';
 import { type EditTree, readTree } from './tree.ts';
 
@@ -26,7 +32,7 @@ export function reorder(tree: EditTree, desired: JsonValue): EditTree {
     const moves = root.node === null ? [] : [...movesIn(current, root.node, desired)];
     if (moves.length === 0) return current;
     const next = readTree(apply(current.source, inOrder(moves.map(({ splice }) => splice))));
-    const expected = cloneJson(current.value as JsonValue);
+    const expected = cloneJson(current.value ?? null);
     for (const { path, order } of moves) permute(expected, path, order);
     if (next.flaws.length > 0 || !jsonEqual(next.value, expected)) return current;
     current = next;
@@ -45,14 +51,12 @@ interface Move {
 function* movesIn(
   tree: EditTree,
   node: ParsedNode,
-  desired: JsonValue,
+  desired: JsonValue | undefined,
   path: readonly (string | number)[] = [],
 ): Generator<Move> {
   if (isMapNode(node) && isRecord(desired)) {
-    for (const { key, value } of node.items) {
-      const name = 'source' in key ? key.source : undefined;
-      if (value === null || name === undefined || !Object.hasOwn(desired, name)) continue;
-      yield* movesIn(tree, value, desired[name] as JsonValue, [...path, name]);
+    for (const [name, value] of namedValues(node)) {
+      yield* movesIn(tree, value, valueAt(desired, [name]), [...path, name]);
     }
     return;
   }
@@ -67,8 +71,15 @@ function* movesIn(
     return;
   }
   for (const { from, to } of matches) {
-    yield* movesIn(tree, items[from] as ParsedNode, desired[to] as JsonValue, [...path, from]);
+    const item = items[from];
+    if (item !== undefined) yield* movesIn(tree, item, desired[to], [...path, from]);
   }
+}
+
+function namedValues({ items }: MapNode): [name: string, value: ParsedNode][] {
+  return items.flatMap(({ key, value }): [string, ParsedNode][] =>
+    value === null || !('source' in key) || key.source === undefined ? [] : [[key.source, value]],
+  );
 }
 
 /** Removed items stay after the item that they followed. */
@@ -108,11 +119,10 @@ function permute(
   path: readonly (string | number)[],
   order: readonly number[],
 ): void {
-  let list: unknown = root;
-  for (const step of path) list = (list as Record<string | number, unknown>)[step];
-  const items = list as JsonValue[];
-  const before = [...items];
+  const list = valueAt(root, path);
+  if (!Array.isArray(list)) throw new TypeError('the path names no list');
+  const before = [...list];
   order.forEach((from, i) => {
-    items[i] = before[from] ?? null;
+    list[i] = before[from] ?? null;
   });
 }

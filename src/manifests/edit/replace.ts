@@ -2,7 +2,7 @@
  * Replaces the value of a slot. Anchors and comments around the value stay, and so does a tag that
  * still fits; comments inside a collection are removed with it.
  */
-import { type CST, isAlias, isCollection, isSeq, type ParsedNode } from 'yaml';
+import { isAlias, isCollection, isSeq, type ParsedNode } from 'yaml';
 import { isRecord, type JsonValue } from '../../apimachinery/index.ts';
 import {
   blockLines,
@@ -14,11 +14,14 @@ import {
 } from '../render.ts';
 import {
   blockScalarBody,
+  blockScalarHeader,
   contentLineEnd,
+  isWritten,
   propsEnd,
   type Slot,
   tailEnd,
   valueEnd,
+  type WrittenSlot,
 } from './slots.ts';
 import { column, lineEnd, lineStart, previousLineEnd, type Splice } from './splice.ts';
 import type { EditTree } from './tree.ts';
@@ -36,10 +39,11 @@ export interface Replacement {
 export function replaceValue(tree: EditTree, replacement: Replacement): Splice[] {
   const { slot, owner } = replacement;
   const splices = tagBeforeAnchor(slot, owner);
-  if (slot.kind === 'root') return [...splices, replaceRoot(tree, replacement)];
   const value = render(tree, replacement);
-  if (slot.node === null) return [...splices, ...fillAbsent(tree, replacement, value)];
-  return [...splices, ...replacePresent(tree, { ...replacement, value })];
+  if (!isWritten(slot)) return [...splices, ...fillAbsent(tree, replacement, value)];
+  const present = { ...replacement, slot, value };
+  if (slot.kind === 'root') return [...splices, replaceRoot(tree, present)];
+  return [...splices, ...replacePresent(tree, present)];
 }
 
 /**
@@ -109,13 +113,14 @@ function fillAbsent(tree: EditTree, { slot, owner }: Replacement, value: Rendere
 }
 
 interface Present extends Replacement {
+  readonly slot: WrittenSlot;
   readonly value: Rendered;
 }
 
 function replacePresent(tree: EditTree, present: Present): Splice[] {
   const { source } = tree;
   const { slot, value } = present;
-  const node = slot.node as ParsedNode;
+  const { node } = slot;
   const sameLine = !source.slice(keptEnd(slot), node.range[0]).includes('\n');
   if (isCollection(node) && node.flow !== true) {
     return sameLine ? replaceCompact(tree, present) : replaceBelow(tree, present);
@@ -126,8 +131,7 @@ function replacePresent(tree: EditTree, present: Present): Splice[] {
 
 /** Replaces a value that begins on the line of its indicator; comments after it stay. */
 function replaceInline(tree: EditTree, { slot, value, owner }: Present): Splice[] {
-  const node = slot.node as ParsedNode;
-  const token = node.srcToken;
+  const token = slot.node.srcToken;
   const end = valueEnd(slot);
   const text = inlineText(tree, slot, value.head);
   if (token?.type !== 'block-scalar') {
@@ -137,7 +141,7 @@ function replaceInline(tree: EditTree, { slot, value, owner }: Present): Splice[
       { start: at, end: at, text: lines(tree, value.tail), owner },
     ];
   }
-  const header = token.props[0] as CST.SourceToken;
+  const header = blockScalarHeader(token);
   const bodyStart = blockScalarBody(token);
   const headerLineEnd = contentLineEnd(tree.source, bodyStart);
   const bodyEnd = contentLineEnd(tree.source, end);
@@ -150,10 +154,10 @@ function replaceInline(tree: EditTree, { slot, value, owner }: Present): Splice[
 /** Keeps the space before the value if a value follows, and drops it otherwise. */
 function inlineText(
   { source }: EditTree,
-  slot: Slot,
+  slot: WrittenSlot,
   head: string,
 ): { start: number; text: string } {
-  const valueStart = (slot.node as ParsedNode).range[0];
+  const [valueStart] = slot.node.range;
   const kept = keptEnd(slot);
   if (head === '') return { start: kept, text: '' };
   const gap = source.slice(kept, valueStart);
@@ -189,14 +193,14 @@ function replaceBelow(tree: EditTree, { slot, value, owner }: Present): Splice[]
   ];
 }
 
-function valueLine(source: string, { node }: Slot): number {
-  return lineStart(source, (node as ParsedNode).range[0]);
+function valueLine(source: string, { node }: WrittenSlot): number {
+  return lineStart(source, node.range[0]);
 }
 
 /** The root: on the lines below `---`, or from its own first line on. */
-function replaceRoot(tree: EditTree, { slot, desired, owner }: Replacement): Splice {
+function replaceRoot(tree: EditTree, { slot, desired, owner }: Present): Splice {
   const { source, eol, style } = tree;
-  const node = slot.node as ParsedNode;
+  const { node } = slot;
   const first = Math.min(
     ...[slot.anchor?.offset, slot.tag?.offset, node.range[0]].filter((at) => at !== undefined),
   );

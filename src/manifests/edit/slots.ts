@@ -49,6 +49,15 @@ export interface Entry {
   readonly comma: number | undefined;
 }
 
+/** A slot with a value. */
+export interface WrittenSlot<N extends ParsedNode = ParsedNode> extends Slot {
+  readonly node: N;
+}
+
+export function isWritten(slot: Slot): slot is WrittenSlot {
+  return slot.node !== null;
+}
+
 export type MapNode = YAMLMap.Parsed<ParsedNode, ParsedNode | null>;
 export type SeqNode = YAMLSeq.Parsed<ParsedNode>;
 
@@ -87,9 +96,16 @@ export function entriesOf(source: string, node: MapNode | SeqNode): Entry[] {
   return isSeqNode(node) ? seqEntries(source, node) : mapEntries(source, node);
 }
 
+/** Throws for an index outside the collection. */
+export function entryAt(entries: readonly Entry[], index: number): Entry {
+  const entry = entries[index];
+  if (entry === undefined) throw new RangeError(`the collection has no entry ${index}`);
+  return entry;
+}
+
 function mapEntries(source: string, node: MapNode): Entry[] {
   const flow = isFlow(node);
-  const commas = commasBehind(node.srcToken as CST.BlockMap | CST.FlowCollection);
+  const commas = commasBehind(tokenOf(node));
   return node.items.map((pair) => {
     const token = (pair as Pair & { srcToken: CST.CollectionItem }).srcToken;
     const start = pairStart(token);
@@ -105,7 +121,7 @@ function mapEntries(source: string, node: MapNode): Entry[] {
 }
 
 function seqEntries(source: string, node: SeqNode): Entry[] {
-  const token = node.srcToken as CST.BlockSequence | CST.FlowCollection;
+  const token = tokenOf(node);
   const items = token.items.filter((item) => holdsItem(token, item));
   const commas = commasBehind(token);
   return node.items.map((value, index) => {
@@ -123,11 +139,16 @@ function seqEntries(source: string, node: SeqNode): Entry[] {
   });
 }
 
+type CollectionToken = CST.BlockMap | CST.BlockSequence | CST.FlowCollection;
+
+/** The parser keeps tokens for every document that is edited. */
+function tokenOf({ srcToken }: MapNode | SeqNode): CollectionToken {
+  if (srcToken !== undefined && 'items' in srcToken) return srcToken;
+  throw new TypeError('the collection has no source token');
+}
+
 /** False for an item that only holds the comments after the last one. */
-function holdsItem(
-  token: CST.BlockSequence | CST.FlowCollection,
-  item: CST.CollectionItem,
-): boolean {
+function holdsItem(token: CollectionToken, item: CST.CollectionItem): boolean {
   if (token.type === 'block-seq') return item.start.some(({ type }) => type === 'seq-item-ind');
   if (item.sep !== undefined || item.value !== undefined) return true;
   return item.start.some(({ type }) => PROPERTIES.has(type) || type === 'explicit-key-ind');
@@ -137,7 +158,9 @@ const PROPERTIES: ReadonlySet<string> = new Set(['anchor', 'tag']);
 const SPACE: ReadonlySet<string> = new Set(['space', 'comment', 'newline', 'comma']);
 
 function dashOf(item: CST.CollectionItem): CST.SourceToken {
-  return item.start.find(({ type }) => type === 'seq-item-ind') as CST.SourceToken;
+  const dash = item.start.find(({ type }) => type === 'seq-item-ind');
+  if (dash === undefined) throw new TypeError('the item has no dash');
+  return dash;
 }
 
 function pairStart({ start, key, sep, value }: CST.CollectionItem): number {
@@ -193,9 +216,7 @@ export function propsEnd({ anchor, tag, indicatorEnd }: Slot): number {
   return last === undefined ? indicatorEnd : last.offset + last.source.length;
 }
 
-function commasBehind(
-  token: CST.BlockMap | CST.BlockSequence | CST.FlowCollection,
-): ReadonlyMap<CST.CollectionItem, number | undefined> {
+function commasBehind(token: CollectionToken): ReadonlyMap<CST.CollectionItem, number | undefined> {
   if (token.type !== 'flow-collection') return new Map();
   return new Map(
     token.items.map((item, index) => {
@@ -264,6 +285,13 @@ function itemEnd({ start, key, sep, value }: CST.CollectionItem): number {
   const separator = behind(sep ?? []);
   if (separator > 0) return separator;
   return key ? tokenEnd(key) : behind(start);
+}
+
+/** The indicator of a block scalar, such as `|-`. */
+export function blockScalarHeader({ props }: CST.BlockScalar): { offset: number; source: string } {
+  const [header] = props;
+  if (header !== undefined && 'source' in header) return header;
+  throw new TypeError('the block scalar has no header');
 }
 
 /** Start of the lines of a block scalar. */

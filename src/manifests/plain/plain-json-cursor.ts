@@ -68,7 +68,7 @@ export class JsonCursor {
   }
 
   get code(): number {
-    return this.#text[this.#pos] as number;
+    return byteAt(this.#text, this.#pos);
   }
 
   get written(): string {
@@ -102,7 +102,7 @@ export class JsonCursor {
     const out = this.#out;
     let end = this.#end;
     out[end++] = QUOTE;
-    for (let i = 0; i < bytes.length; i++) out[end++] = bytes[i] as number;
+    for (const byte of bytes) out[end++] = byte;
     out[end++] = QUOTE;
     out[end++] = COLON;
     this.#end = end;
@@ -133,8 +133,8 @@ export class JsonCursor {
   #comment(): void {
     const text = this.#text;
     let pos = this.#pos;
-    let code = text[pos] as number;
-    while (CLASS[code] !== ODD && code !== NEWLINE) code = text[++pos] as number;
+    let code = byteAt(text, pos);
+    while (CLASS[code] !== ODD && code !== NEWLINE) code = byteAt(text, ++pos);
     if (code !== NEWLINE && code !== END) unusual();
     this.#pos = pos;
   }
@@ -144,8 +144,8 @@ export class JsonCursor {
     const text = this.#text;
     let pos = this.#pos;
     let start = -1;
-    let code = text[pos] as number;
-    for (; code === SPACE || code === NEWLINE || code === HASH; code = text[pos] as number) {
+    let code = byteAt(text, pos);
+    for (; code === SPACE || code === NEWLINE || code === HASH; code = byteAt(text, pos)) {
       if (code === HASH) {
         if (pos !== start && text[pos - 1] !== SPACE) unusual();
         this.#pos = pos;
@@ -192,7 +192,7 @@ export class JsonCursor {
     let hash = 0;
     let pos = start;
     for (; ; pos++) {
-      const code = text[pos] as number;
+      const code = byteAt(text, pos);
       if (CLASS[code] !== ORDINARY) {
         if (isQuoted ? endsQuoted(code, quote) : this.#endsKey(code, pos)) break;
       }
@@ -221,7 +221,7 @@ export class JsonCursor {
     let end = before;
     out[end++] = QUOTE;
     for (; ; pos++) {
-      const code = text[pos] as number;
+      const code = byteAt(text, pos);
       if (CLASS[code] !== ORDINARY) {
         if (this.#endsPlain(code, pos)) break;
         if (isEscaped(code)) out[end++] = BACKSLASH;
@@ -236,7 +236,7 @@ export class JsonCursor {
     if (pos === start) unusual();
     out[end++] = QUOTE;
     this.#end = end;
-    if (!isPlainString(text[start] as number, pos - start)) this.#judge([start, pos], before);
+    if (!isPlainString(byteAt(text, start), pos - start)) this.#judge([start, pos], before);
   }
 
   #endsPlain(code: number, pos: number): boolean {
@@ -264,7 +264,7 @@ export class JsonCursor {
     let end = this.#end;
     out[end++] = QUOTE;
     for (; ; pos++) {
-      const code = text[pos] as number;
+      const code = byteAt(text, pos);
       if (CLASS[code] !== ORDINARY) {
         if (endsQuoted(code, quote)) {
           // Two quotes represent one.
@@ -290,13 +290,18 @@ export class JsonCursor {
     let pos = start;
     let end = before;
     out[end++] = QUOTE;
-    while (IN_WORD[text[pos] as number] === 1) out[end++] = text[pos++] as number;
+    while (IN_WORD[byteAt(text, pos)] === 1) out[end++] = byteAt(text, pos++);
     if (pos === start) unusual();
     out[end++] = QUOTE;
     this.#pos = pos;
     this.#end = end;
-    if (!isPlainString(text[start] as number, pos - start)) this.#judge([start, pos], before);
+    if (!isPlainString(byteAt(text, start), pos - start)) this.#judge([start, pos], before);
   }
+}
+
+/** The text ends with `END`, so that every offset in use has a byte. */
+function byteAt(text: Buffer, at: number): number {
+  return text[at] ?? END;
 }
 
 /** True if JSON needs a backslash. */

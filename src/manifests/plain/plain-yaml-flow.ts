@@ -1,4 +1,5 @@
 /** Flow collections on one line, of scalars and of each other: `[a, "b"]`, `{a: 1}`, `[]`. */
+import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 import {
   APOSTROPHE,
   BRACE,
@@ -18,7 +19,7 @@ import { plainValue, scanQuoted } from './plain-yaml-scalar.ts';
 const PLAIN = /[\w./+=$();-]+/y;
 
 /** Value of the flow collection at the cursor; stops after it. */
-export function scanFlow(cursor: Cursor): unknown {
+export function scanFlow(cursor: Cursor): JsonValue {
   cursor.enter();
   const isMap = cursor.peek() === BRACE;
   cursor.pos++;
@@ -28,8 +29,8 @@ export function scanFlow(cursor: Cursor): unknown {
   return value;
 }
 
-function scanFlowSeq(cursor: Cursor): unknown[] {
-  const items: unknown[] = [];
+function scanFlowSeq(cursor: Cursor): JsonValue[] {
+  const items: JsonValue[] = [];
   if (cursor.peek() === BRACKET_END) cursor.pos++;
   else
     do items.push(scanFlowValue(cursor));
@@ -37,8 +38,8 @@ function scanFlowSeq(cursor: Cursor): unknown[] {
   return items;
 }
 
-function scanFlowMap(cursor: Cursor): Record<string, unknown> {
-  const map: Record<string, unknown> = {};
+function scanFlowMap(cursor: Cursor): JsonObject {
+  const map: JsonObject = {};
   if (cursor.peek() === BRACE_END) cursor.pos++;
   else
     do {
@@ -64,14 +65,14 @@ function hasMore(cursor: Cursor, end: number): boolean {
   return true;
 }
 
-function scanFlowValue(cursor: Cursor): unknown {
+function scanFlowValue(cursor: Cursor): JsonValue {
   const code = cursor.peek();
   if (code === BRACKET || code === BRACE) return scanFlow(cursor);
   if (code === QUOTE || code === APOSTROPHE) return scanQuoted(cursor);
   return scanFlowPlain(cursor);
 }
 
-function scanFlowPlain(cursor: Cursor): unknown {
+function scanFlowPlain(cursor: Cursor): JsonValue {
   PLAIN.lastIndex = cursor.pos;
   const source = PLAIN.exec(cursor.text)?.[0];
   if (source === undefined) return unusual();

@@ -6,6 +6,7 @@
  * meaning in every version of YAML. Differential fuzzing in its test verifies that.
  */
 
+import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 import { scanBlockScalar } from './plain-yaml-block-scalar.ts';
 import {
   APOSTROPHE,
@@ -28,7 +29,7 @@ export interface PlainDocument {
   /** Index among all documents of the stream, including empty ones, from 0. */
   readonly index: number;
   /** A map or list of plain JSON. */
-  readonly value: unknown;
+  readonly value: JsonValue;
 }
 
 /**
@@ -74,7 +75,7 @@ function readStream(cursor: Cursor): PlainDocument[] {
 }
 
 /** The map or list that starts at the cursor, at the start of its line. */
-function readBlock(cursor: Cursor): unknown {
+function readBlock(cursor: Cursor): JsonValue {
   return atItem(cursor) ? readSeq(cursor, cursor.column) : readMap(cursor, cursor.column);
 }
 
@@ -84,9 +85,9 @@ function atItem(cursor: Cursor): boolean {
 }
 
 /** Reads the keys at `column`. The cursor is at the first key, or after `first` if given. */
-function readMap(cursor: Cursor, column: number, first?: string): Record<string, unknown> {
+function readMap(cursor: Cursor, column: number, first?: string): JsonObject {
   cursor.enter();
-  const map: Record<string, unknown> = {};
+  const map: JsonObject = {};
   let key = first ?? readKey(cursor);
   for (;;) {
     // True for duplicate keys, and for properties of Object.prototype.
@@ -101,7 +102,7 @@ function readMap(cursor: Cursor, column: number, first?: string): Record<string,
 }
 
 /** Value after the `:` at the cursor. Stops on the next line with content. */
-function readMapValue(cursor: Cursor, column: number): unknown {
+function readMapValue(cursor: Cursor, column: number): JsonValue {
   cursor.pos++;
   if (!cursor.lineEnds()) return readInline(cursor, column);
   cursor.nextLine();
@@ -110,9 +111,9 @@ function readMapValue(cursor: Cursor, column: number): unknown {
 }
 
 /** Reads the items at `column`; the cursor is at the `-` of the first. */
-function readSeq(cursor: Cursor, column: number): unknown[] {
+function readSeq(cursor: Cursor, column: number): JsonValue[] {
   cursor.enter();
-  const items: unknown[] = [];
+  const items: JsonValue[] = [];
   do {
     items.push(readItem(cursor, column));
     if (cursor.column > column) return unusual();
@@ -122,7 +123,7 @@ function readSeq(cursor: Cursor, column: number): unknown[] {
 }
 
 /** Value after the `-` at the cursor. Stops on the next line with content. */
-function readItem(cursor: Cursor, column: number): unknown {
+function readItem(cursor: Cursor, column: number): JsonValue {
   const dash = cursor.pos;
   cursor.pos++;
   if (cursor.lineEnds()) {
@@ -138,7 +139,7 @@ function readItem(cursor: Cursor, column: number): unknown {
   return endLine(cursor, isQuote(code) ? scalar : plainValue(scalar));
 }
 
-function readInline(cursor: Cursor, column: number): unknown {
+function readInline(cursor: Cursor, column: number): JsonValue {
   const code = cursor.peek();
   if (isQuote(code)) return endLine(cursor, scanQuoted(cursor));
   if (code === BRACKET || code === BRACE) return endLine(cursor, scanFlow(cursor));

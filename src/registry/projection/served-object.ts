@@ -224,7 +224,7 @@ function withoutWriteOnly(kind: Kind, manifest: KubeObject, hidden: JsonObject):
     const parent = valueAt(object, path.slice(0, -1));
     const field = path.at(-1);
     if (isRecord(parent) && field !== undefined) delete parent[field];
-    hidden[path.join('.')] = value as string;
+    hidden[path.join('.')] = value;
   }
   return object;
 }

@@ -59,7 +59,7 @@ async function answer(
   });
   void reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {
-    if (value !== undefined) reply.raw.setHeader(name, value as string);
+    if (value !== undefined) reply.raw.setHeader(name, value);
   }
   const raw = reply.raw;
   const handled = await oidc.handle(request.raw, raw, {
