@@ -71,6 +71,7 @@ const APART = [
   'oidc-provider',
   'openid-client',
   'pg',
+  'pino-pretty',
   'sanitize-html',
   'undici',
 ];

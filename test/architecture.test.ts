@@ -27,7 +27,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   admission: ['apimachinery', 'kinds', 'manifests'],
   etcd: ['concurrency'],
   state: ['concurrency', 'files', 'apimachinery', 'etcd'],
-  telemetry: [],
+  telemetry: ['concurrency'],
   'kubernetes-client': ['concurrency', 'outbound', 'apimachinery'],
   'tenant-sync': ['concurrency', 'apimachinery', 'endpoint-patches', 'kubernetes-client'],
   auth: ['concurrency', 'files', 'apimachinery', 'kinds'],
@@ -114,6 +114,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   cli: [
     'options',
+    'concurrency',
     'files',
     'apimachinery',
     'endpoint-patches',

@@ -8,6 +8,7 @@ import {
   type SealedParts,
 } from '../admission/index.ts';
 import { type ObjectKey, ownText, TextPool } from '../apimachinery/index.ts';
+import type { Counter } from '../concurrency/index.ts';
 import type { GitContext } from '../git/index.ts';
 import { findAccessKey, type KindTable } from '../kinds/index.ts';
 import {
@@ -62,6 +63,8 @@ export interface FileReader {
   read(path: string, blob: string, content: Buffer): FileEntry;
   /** With the same results. */
   readonly pool?: Readers;
+  /** Counts the files that are read. */
+  readonly counter?: Counter;
 }
 
 const LFS_START = Buffer.from('version https://git-lfs.github.com/spec/');

@@ -60,9 +60,11 @@ export async function readEach(
     const blob = blobOf(seen, take);
     if (blob !== undefined) blobs.push(blob);
   }
+  // The pool counts its own.
   const left = await readElsewhere({ source, reader }, blobs, take);
   for await (const { batch, contents } of lotsOf({ source, reader }, left)) {
     const large: LargeFile[] = [];
+    reader.counter?.advance(batch.length);
     for (const [i, seen] of batch.entries()) {
       if (turns.due) await turns.pause();
       const content = contents[i];

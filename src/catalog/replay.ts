@@ -49,6 +49,7 @@ export async function replay(context: ReplayContext, revision: string): Promise<
     ancestry.add(commit);
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
+  context.reader.counter?.expect(filesIn(commits));
   const heads = new Map<string, Folded>();
   const ahead = new ReadAhead(context, commits, new TreeView(under));
   const pauses = new Yielding();
@@ -69,6 +70,13 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   const folded = heads.get(revision);
   if (folded === undefined) throw new Error(`Commit ${revision} is not part of its own history`);
   return folded;
+}
+
+/** Number of files that the commits wrote, each relative to its first parent. */
+function filesIn(commits: readonly HistoryCommit[]): number {
+  const written = ({ changes: [changed = []] }: HistoryCommit): number =>
+    changed.reduce((sum, { newId }) => (newId === undefined ? sum : sum + 1), 0);
+  return commits.reduce((sum, commit) => sum + written(commit), 0);
 }
 
 /** The last child takes the catalog itself; every earlier child takes a copy. */

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { Counter, Progress, showProgress } from '../concurrency/index.ts';
 import { isGone, thisOwner } from '../files/index.ts';
 import { sealedKinds } from '../kinds/index.ts';
 import { formatProblem, type Problem } from '../manifests/index.ts';
@@ -277,29 +278,15 @@ async function rekey(
   files: Report<Written>,
 ): Promise<string[]> {
   const texts = new Map<string, string>();
-  for await (const { file, open } of sealedFiles(tree)) {
-    const { path, text } = file;
-    const { metadata } = open.file;
-    const { recipients: names = [], pgp: named = [] } = creationRuleFor(config, path) ?? {};
-    const had = metadata?.pgp ?? [];
-    const age = names.length > 0 ? names : (metadata?.age ?? []).map(({ recipient }) => recipient);
-    const pgp = names.length > 0 ? named : had.map(({ fp }) => fp);
-    const { keyring } = tree;
-    const rule = metadata?.rule ?? { name: 'encrypted_regex' as const, text: '' };
-    const sealed = await inPlace(tree, path, async () => {
-      const { dataKey } = open.key;
-      const missing = pgp.filter((name) => !had.some(({ fp }) => fp === name));
-      const key = anew
-        ? await tree.sealer.make({ path }, { age, pgp })
-        : {
-            ...(await keyring.wrap(dataKey, age)),
-            pgp: [...had, ...(await wrapForPgp(dataKey, missing, tree.pgpKeys))],
-          };
-      const source = anew ? unsealText(text, open.key.dataKey) : text;
-      return sealText(source, { key, rule, now: Date.now() });
-    });
-    texts.set(path, sealed);
-  }
+  const counter = new Counter();
+  const progress = new Progress();
+  progress.begin('encrypting', { unit: 'files', counter });
+  await showProgress(progress, process.stderr, async () => {
+    for await (const { file, open } of sealedFiles(tree)) {
+      texts.set(file.path, await rekeyed(tree, { file, open }, { config, anew }));
+      counter.advance();
+    }
+  });
   for (const [path, text] of texts) {
     await tree.write(path, text);
     reportSealed(tree, path, files);
@@ -310,6 +297,33 @@ async function rekey(
 function reportSealed(tree: SealedTree, path: string, files: Report<Written>): void {
   const shown = tree.shown(path);
   files.add({ path: shown, action: 'sealed' }, `sealed ${shown}`);
+}
+
+async function rekeyed(
+  tree: SealedTree,
+  { file, open }: { readonly file: TreeFile; readonly open: OpenFile },
+  { config, anew }: { readonly config: SopsConfig; readonly anew: boolean },
+): Promise<string> {
+  const { path, text } = file;
+  const { metadata } = open.file;
+  const { recipients: names = [], pgp: named = [] } = creationRuleFor(config, path) ?? {};
+  const had = metadata?.pgp ?? [];
+  const age = names.length > 0 ? names : (metadata?.age ?? []).map(({ recipient }) => recipient);
+  const pgp = names.length > 0 ? named : had.map(({ fp }) => fp);
+  const { keyring } = tree;
+  const rule = metadata?.rule ?? { name: 'encrypted_regex' as const, text: '' };
+  return await inPlace(tree, path, async () => {
+    const { dataKey } = open.key;
+    const missing = pgp.filter((name) => !had.some(({ fp }) => fp === name));
+    const key = anew
+      ? await tree.sealer.make({ path }, { age, pgp })
+      : {
+          ...(await keyring.wrap(dataKey, age)),
+          pgp: [...had, ...(await wrapForPgp(dataKey, missing, tree.pgpKeys))],
+        };
+    const source = anew ? unsealText(text, open.key.dataKey) : text;
+    return sealText(source, { key, rule, now: Date.now() });
+  });
 }
 
 function commit(

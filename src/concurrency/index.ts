@@ -3,6 +3,13 @@ export { answerRequests, notify } from './answer-requests.ts';
 export { type Backoff, backoffAfter, backoffBound, pause, RetryDelay } from './backoff.ts';
 export { mapLimit } from './map-limit.ts';
 export { KeyedMutex, Mutex } from './mutex.ts';
+export {
+  Counter,
+  describeProgress,
+  Progress,
+  type ProgressState,
+  showProgress,
+} from './progress.ts';
 export { startWorker } from './start-worker.ts';
 export { WorkQueue } from './work-queue.ts';
 export { WorkerChannel, WorkerLostError } from './worker-channel.ts';

@@ -1,15 +1,13 @@
 /** The daemon: platform, services and listeners. */
-import { Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../apimachinery/index.ts';
 import { replaceFile } from '../auth/index.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/index.ts';
-import type { Address } from '../options/index.ts';
-import { buildServer, type ServerOptions } from '../server/index.ts';
-import { createLogger, type Logger, SlowSteps } from '../telemetry/index.ts';
+import { buildServer } from '../server/index.ts';
+import { type Logger, type LogStream, openLogger, SlowSteps } from '../telemetry/index.ts';
 import { formatKubeconfig } from '../tls/index.ts';
 import { VERSION } from '../version.ts';
 import { runDiskJobs } from './background/scheduled-jobs.ts';
-import { followCertificate, listenOn, openTls, type Tls, urlHost } from './network/listener.ts';
+import { type OpenListener, openListener, openTls, type Tls, urlHost } from './network/listener.ts';
 import { openPushReception, type PushReception } from './network/push-reception.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
@@ -33,17 +31,18 @@ export interface StartOptions {
   readonly options: DaemonOptions;
   readonly clock?: Clock;
   /** Sink of log lines; standard error when absent. */
-  readonly log?: { write(line: string): void };
+  readonly log?: LogStream;
 }
 
 /** Throws an error whose one line names the place and the remedy when a part cannot be started. */
 export async function startDaemon(start: StartOptions): Promise<Daemon> {
   const { options, clock = systemClock } = start;
-  const logger = createLogger(options.logLevel, start.log ?? process.stderr);
+  const logger = await openLogger(options, start.log ?? process.stderr);
   const data = openDataDirectory(options.dataDir);
   const { host, port } = options.listen;
   const address = new BaseUrl(host, port);
-  const { parts, close } = await PARTS.start({ options, clock, logger, data, address });
+  const steps = new SlowSteps(logger, 'The start');
+  const { parts, close } = await PARTS.start({ options, clock, logger, data, address, steps });
   const { platform, dependencies } = parts.service;
   const stop = async (): Promise<void> => {
     await close((err) => logger.error({ err }, 'A part did not stop cleanly'));
@@ -76,22 +75,24 @@ interface DaemonContext {
   readonly logger: Logger;
   readonly data: DataDirectory;
   readonly address: BaseUrl;
+  readonly steps: SlowSteps;
 }
 
 const PARTS = StartOrder.with<DaemonContext>()
   .make('tls', openTls)
   .open('pushes', ({ data, logger }) => openPushReception(data.root, logger))
-  .open('service', startService)
+  .make('progress', ({ steps }) => steps.progress)
   .open('https', async (given) => {
-    const { cert, key } = given.tls;
-    const listening = await listen(given, given.options.listen, { tls: { cert, key } });
-    given.address.port = listening.port;
-    return listening;
+    const https = await openListener(given, given.options.listen, { secure: true });
+    given.address.port = https.port;
+    return https;
   })
   .open('http', async (given) => {
     const { listenHttp } = given.options;
-    return listenHttp && (await listen(given, listenHttp, {}));
+    return listenHttp && (await openListener(given, listenHttp, { secure: false }));
   })
+  .open('service', startService)
+  .open('serving', serve)
   .open('stateJobs', ({ service }) => service.start())
   .open('diskJobs', startDiskJobs)
   .make('kubeconfig', writeKubeconfig);
@@ -99,42 +100,40 @@ const PARTS = StartOrder.with<DaemonContext>()
 async function startService(
   given: DaemonContext & { readonly pushes: PushReception },
 ): Promise<Service & { close(): Promise<void> }> {
-  const { options, logger, address } = given;
-  const steps = new SlowSteps(logger, 'The start');
+  const { options, logger, address, steps } = given;
   const base = (): string => address.url;
   const issuer = options.publicUrl ?? base();
-  const service = await openService({ ...given, issuer, base, steps }).finally(() => steps.end());
+  const service = await openService({ ...given, issuer, base }).finally(() => steps.end());
   const onError = (err: unknown): void => logger.error({ err }, 'A part did not stop cleanly');
   return { ...service, close: () => service.close(onError) };
 }
 
-interface ListenerContext extends Omit<DaemonContext, 'address'> {
+/** Until here the listeners have answered with the progress of the start. */
+async function serve(
+  given: ServiceParts & {
+    readonly https: OpenListener;
+    readonly http: OpenListener | undefined;
+  },
+): Promise<{ close(): Promise<void> }> {
+  const { service, https, http } = given;
+  const closing: (() => Promise<void>)[] = [];
+  for (const one of [https, http]) {
+    const close = await one?.serve((listener) => buildServer(service.dependencies, { listener }));
+    if (close !== undefined) closing.push(close);
+  }
+  return {
+    close: async () => {
+      await Promise.all(closing.map((close) => close()));
+    },
+  };
+}
+
+interface ServiceParts extends Omit<DaemonContext, 'address'> {
   readonly tls: Tls;
   readonly service: Pick<Service, 'dependencies' | 'platform' | 'token'>;
 }
 
-async function listen(
-  given: ListenerContext,
-  address: Address,
-  server: ServerOptions,
-): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const app = buildServer(given.service.dependencies, server);
-  const { server: listener } = app;
-  const stopFollowing =
-    listener instanceof TlsServer ? followCertificate(given, listener) : undefined;
-  const close = async (): Promise<void> => {
-    stopFollowing?.();
-    await app.close();
-  };
-  try {
-    return { port: await listenOn(app, address), close };
-  } catch (error) {
-    await close().catch(() => undefined);
-    throw error;
-  }
-}
-
-async function startDiskJobs(given: ListenerContext): Promise<{ close(): Promise<void> }> {
+async function startDiskJobs(given: ServiceParts): Promise<{ close(): Promise<void> }> {
   const { service, options, data, logger } = given;
   const { config, repository } = service.platform;
   const { metrics } = service.dependencies;
@@ -149,7 +148,7 @@ async function writeKubeconfig({
   data,
   tls,
   address,
-}: ListenerContext & Pick<DaemonContext, 'address'>): Promise<void> {
+}: ServiceParts & Pick<DaemonContext, 'address'>): Promise<void> {
   const { token, dependencies } = service;
   if (token === undefined) return;
   const server = `${address.url}${dependencies.root}`;

@@ -13,7 +13,7 @@ import { isSubnet } from '../outbound/index.ts';
 import type { PruneBudget } from '../registry/index.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/index.ts';
 import type { PolicyFiles } from '../signatures/index.ts';
-import { LOG_LEVELS } from '../telemetry/index.ts';
+import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from '../telemetry/index.ts';
 import { type ReplicaOptions, readReplicaOptions } from './replicated/replica-options.ts';
 import { type RemoteSource, readRemote } from './repository/remote-options.ts';
 
@@ -70,6 +70,7 @@ export interface DaemonOptions {
   /** Full maintenance of the repository, unless the configuration has a window; undefined: never. */
   readonly maintenanceSchedule: Schedule | undefined;
   readonly logLevel: string;
+  readonly logFormat: LogOptions['logFormat'];
   /** Absent: a single daemon with embedded state. */
   readonly replica: ReplicaOptions | undefined;
 }
@@ -115,6 +116,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     gitMemoryMib: readNumber(options, 'git-memory', { least: 64 }),
     maintenanceSchedule: readSchedule(options, 'maintenance-schedule'),
     logLevel: readChoice(options, 'log-level', LOG_LEVELS),
+    logFormat: readChoice(options, 'log-format', LOG_FORMATS),
     replica: readReplicaOptions(options),
   };
 }

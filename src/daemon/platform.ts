@@ -162,7 +162,7 @@ async function openBranch(given: BranchContext): Promise<Branch> {
   const { reader, sealer } = secrets;
   const { observer } = observation;
   const { under, pruneBudget: budget } = options;
-  steps.begin('the branch');
+  steps.begin('reading the branch', { unit: 'files', counter: secrets.counter });
   const context = { repository, store, kinds, reader, clock, observer, sealer, rules };
   const branch = await Branch.open({ ...context, under, budget }).catch(async (error: unknown) => {
     throw await explainDamage(repository, error);

@@ -66,7 +66,7 @@ const PARTS = StartOrder.with<ServiceContext>()
   .make('prefix', ({ options }) => `/${options.proxyPrefix}`)
   .make('metrics', ({ platform }) => platform.observation.metrics)
   .make('pushesOpen', async ({ pushes, platform, steps }) => {
-    steps.begin('the services');
+    steps.begin('starting the services');
     await pushes.open(platform);
   })
   .open('auditLog', openAuditLog)

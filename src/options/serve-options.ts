@@ -326,4 +326,11 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     help: 'least severity of log lines',
   },
+  {
+    name: 'log-format',
+    value: 'FORMAT',
+    default: 'auto',
+    choices: ['auto', 'text', 'json'],
+    help: 'form of log lines; auto is text on a terminal, else json',
+  },
 ];

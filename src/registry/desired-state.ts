@@ -239,10 +239,8 @@ export class DesiredState {
     }
     // A replay names every relevant path. Comparing each object would find no other.
     const compared = store.pristine && !follows ? [] : changes;
-    // There are no readers yet if the store is empty.
-    const run = store.pristine ? runAtOnce<StateDocuments> : runYielding<StateDocuments>;
     const documents = {
-      ...(await run(this.#documents(compared, paths))),
+      ...(await runYielding(this.#documents(compared, paths))),
       ...approvals.withoutApproval(target),
     };
     const context = { kinds, store, time: clock.now() };

@@ -23,4 +23,6 @@ export { isHandedOn } from './leader-proxy/headers.ts';
 export { LeaderProxy, type LeaderProxyOptions } from './leader-proxy/leader-proxy.ts';
 export type { Leaders } from './leader-proxy/leaders.ts';
 export { handlePeer, type PeerService, USES_PATH } from './leader-proxy/peer.ts';
+export { createListener, type Listener } from './listener.ts';
 export { buildServer, type ServerOptions } from './server.ts';
+export { startingHandler } from './starting.ts';

@@ -4,8 +4,7 @@
  * The filters run in the order of kube-apiserver: request id, request info, authentication,
  * authorization. The body is read after them, and existence is judged last.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { TlsOptions } from 'node:tls';
+import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import {
   MethodNotAllowedError,
@@ -20,21 +19,14 @@ import { isBrokenOff, toStatusError } from './errors.ts';
 import { type Admitted, beginExchange, EXCHANGE, endExchange, exchangeOf } from './exchange.ts';
 import { fastGet } from './fast-get.ts';
 import { attributesOf, authorizeRequest } from './filters/access.ts';
-import {
-  counted,
-  limitBody,
-  limitConnections,
-  SECURITY_HEADERS,
-  secureHeaders,
-  tlsOptions,
-} from './filters/hardening.ts';
+import { counted, limitBody, SECURITY_HEADERS, secureHeaders } from './filters/hardening.ts';
 import { registerHooks } from './filters/hooks.ts';
 import { isChunked, withinDeadline } from './filters/overload-limits.ts';
 import { requestIds } from './filters/request-id.ts';
-import { createHttp2Server } from './http2.ts';
 import { BODY_TYPES, DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { acceptedPatchTypes } from './input/patch.ts';
 import type { LeaderProxy } from './leader-proxy/leader-proxy.ts';
+import { createListener, type Handler, KEEP_ALIVE_MS, type Listener } from './listener.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
@@ -54,21 +46,22 @@ const STOPPING_RETRY_SECONDS = 1;
 const refused = new WeakMap<IncomingMessage, Error>();
 
 export interface ServerOptions {
-  /** Absent: plain HTTP. */
-  readonly tls?: TlsOptions;
+  /** Gets the requests of this server once it is ready. Absent: a new one for plain HTTP. */
+  readonly listener?: Listener;
   /** Forwards requests to the leader. Absent: this process answers all requests. */
   readonly front?: Pick<LeaderProxy, 'handle'>;
 }
 
 export function buildServer(deps: ServerDependencies, options: ServerOptions): FastifyInstance {
+  const { listener = createListener(undefined, notReady), front } = options;
   const nextId = requestIds();
   const ownOrigin = (): string => new URL(deps.signIn.baseUrl).origin;
   const common = {
     logger: false,
     bodyLimit: DEFAULT_MAX_BODY_BYTES,
-    keepAliveTimeout: 75_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     // Only an ingress or a replica speaks plain HTTP, so that its X-Forwarded-For is trusted.
-    trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
+    trustProxy: (_address: string, hop: number) => !listener.isTls && hop === 0,
     forceCloseConnections: 'idle',
     // The hook below refuses with a Status.
     return503OnClosing: false,
@@ -77,21 +70,23 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     // As `parseRequest` does.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PATH },
   } as const;
-  const app = fastify({
-    ...common,
-    serverFactory: (routes) => {
-      const handler: Handler = (request, response) => {
-        quick(request, response, () => routes(request, response));
-      };
-      return makeServer(options, { handler, routes, ownOrigin }, () => closing);
-    },
-  });
+  const app = fastify({ ...common, serverFactory: () => listener.server });
   const { platform, rootOf } = buildApiRoots(deps);
-  const closing = closingSignal(app);
+  const closing = closingSignal(app, listener.connections);
   const quick = fastGet({ root: platform, nextId, closing });
   const serve = server(deps, closing);
-  app.server.keepAliveTimeout = common.keepAliveTimeout;
-  limitConnections(app.server);
+  app.addHook('onReady', (done) => {
+    const routes: Handler = (request, response) => app.routing(request, response);
+    const handler: Handler = (request, response) => {
+      quick(request, response, () => routes(request, response));
+    };
+    const isBehindProxy = !listener.isTls;
+    const chosen =
+      front === undefined ? handler : behind(front, { handler, routes, isBehindProxy, closing });
+    listener.handle(chosen);
+    acceptUpgrades(listener.server, ownOrigin, chosen);
+    done();
+  });
 
   app.decorateRequest(EXCHANGE, undefined);
   app.addHook('onRequest', (request, reply, done) => {
@@ -205,34 +200,29 @@ function finisher(
   };
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** `handler` includes the fast path; `routes` does not. */
-function makeServer(
-  options: ServerOptions,
-  parts: { readonly handler: Handler; readonly routes: Handler; readonly ownOrigin: () => string },
-  closing: () => AbortSignal,
-): Server {
-  const { tls, front } = options;
-  const { handler, routes, ownOrigin } = parts;
-  const listener: Handler = (request, response) => {
-    if (front === undefined) {
-      handler(request, response);
-      return;
-    }
-    const isBehindProxy = tls === undefined;
+/** Forwards requests to the leader. `handler` includes the fast path; `routes` does not. */
+function behind(
+  front: Pick<LeaderProxy, 'handle'>,
+  of: {
+    readonly handler: Handler;
+    readonly routes: Handler;
+    readonly isBehindProxy: boolean;
+    readonly closing: AbortSignal;
+  },
+): Handler {
+  const { handler, routes, isBehindProxy, closing } = of;
+  return (request, response) => {
     const answer = (): void => handler(request, response);
     const refuse = (error: Error): void => {
       refused.set(request, error);
       routes(request, response);
     };
-    front.handle({ request, response, closing: closing(), isBehindProxy, answer, refuse });
+    front.handle({ request, response, closing, isBehindProxy, answer, refuse });
   };
-  const server =
-    tls === undefined ? createServer(listener) : createHttp2Server(tlsOptions(tls), listener);
-  acceptUpgrades(server, ownOrigin, listener);
-  return server;
 }
+
+/** No request arrives before the server is ready: Fastify listens then. */
+const notReady: Handler = (_request, response) => void response.writeHead(503).end();
 
 /** True for routes that speak another protocol: they decide about access in its words. */
 function hasOwnAccess(config: object): boolean {

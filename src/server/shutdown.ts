@@ -3,7 +3,7 @@
  * remaining connections after a time limit.
  */
 import { setMaxListeners } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,17 +17,20 @@ const FIRST_REQUEST_MS = 2000;
 const GRACE_MS = 5000;
 const SWEEP_MS = 10;
 
-/**
- * Call once, before the server listens. The signal is aborted when the server begins to close, and
- * ends streams such as watches.
- */
-export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSignal {
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal);
+/** Connections of a server, from its first one on. */
+export interface Connections {
+  readonly sockets: ReadonlySet<Socket>;
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
+  /** Connections without a request so far, with their times, by remote address and port: a TLS request
+   * has another socket object. */
+  readonly silent: ReadonlyMap<string, number>;
+}
+
+/** Call once, before the server listens. */
+export function trackConnections(server: Server): Connections {
   const sockets = new Set<Socket>();
-  /** Connections without a request so far, by remote address and port: a TLS request has another socket object. */
   const silent = new Map<string, number>();
-  app.server.on('connection', (socket: Socket) => {
+  server.on('connection', (socket: Socket) => {
     const end = otherEnd(socket);
     sockets.add(socket);
     silent.set(end, performance.now());
@@ -37,16 +40,27 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
     });
   });
   const sessions = new Set<ServerHttp2Session>();
-  app.server.on('session', (session: ServerHttp2Session) => {
+  server.on('session', (session: ServerHttp2Session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
   const heard = new WeakSet<Socket>();
-  app.server.on('request', ({ socket }: IncomingMessage) => {
+  server.on('request', ({ socket }: IncomingMessage) => {
     if (heard.has(socket)) return;
     heard.add(socket);
     silent.delete(otherEnd(socket));
   });
+  return { sockets, sessions, silent };
+}
+
+/** The signal is aborted when the server begins to close, and ends streams such as watches. */
+export function closingSignal(
+  app: FastifyInstance,
+  { sockets, sessions, silent }: Connections,
+  graceMs = GRACE_MS,
+): AbortSignal {
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
   /** Only connections from before the close count: new ones could delay it without end. */
   const isAwaited = (last: number): boolean =>
     [...silent.values()].some(

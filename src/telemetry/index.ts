@@ -2,7 +2,15 @@
 export { createAuditMetrics } from './audit-metrics.ts';
 export { type ConfigMetrics, createConfigMetrics } from './config-metrics.ts';
 export { createFairnessMetrics } from './fairness-metrics.ts';
-export { createLogger, LOG_LEVELS, type Logger } from './logger.ts';
+export {
+  createLogger,
+  LOG_FORMATS,
+  LOG_LEVELS,
+  type Logger,
+  type LogOptions,
+  type LogStream,
+  openLogger,
+} from './logger.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { createRemoteMetrics, type RemoteMetrics } from './remote-metrics.ts';
 export { createReplicaMetrics } from './replica-metrics.ts';

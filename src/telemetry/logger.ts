@@ -37,3 +37,39 @@ export function createLogger(level: string, destination?: { write(line: string):
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
+
+export const LOG_FORMATS = ['auto', 'text', 'json'] as const;
+
+export interface LogOptions {
+  readonly logLevel: string;
+  /** `auto`: text on a terminal, JSON elsewhere. */
+  readonly logFormat: (typeof LOG_FORMATS)[number];
+}
+
+/** Standard error, or another sink of log lines. */
+export interface LogStream {
+  write(line: string): unknown;
+  readonly isTTY?: boolean;
+  /** False where the environment forbids colours. */
+  hasColors?(): boolean;
+}
+
+/** Log lines for people on a terminal, and JSON for programs. */
+export async function openLogger(options: LogOptions, stream: LogStream): Promise<Logger> {
+  const { logLevel, logFormat } = options;
+  const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY === true);
+  const format = isText ? await textFormat(stream) : (line: string): string => line;
+  return createLogger(logLevel, { write: (line) => void stream.write(format(line)) });
+}
+
+/** One line each: time, level, message, fields. Stacks are in JSON alone. */
+async function textFormat(stream: LogStream): Promise<(line: string) => string> {
+  const { prettyFactory } = await import('pino-pretty');
+  return prettyFactory({
+    colorize: stream.hasColors?.() ?? false,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss.l',
+    errorLikeObjectKeys: [],
+    ignore: 'err.stack',
+  });
+}

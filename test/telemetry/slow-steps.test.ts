@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Counter } from '../../src/concurrency/progress.ts';
 import { SlowSteps } from '../../src/telemetry/slow-steps.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -19,4 +20,19 @@ test('a step that goes on for long is told again and again, and no other', () =>
   steps.end();
   vi.advanceTimersByTime(60_000);
   expect(told).toHaveLength(2);
+});
+
+test('counted steps are logged with count and rate', () => {
+  const told: unknown[] = [];
+  const steps = new SlowSteps({ warn: (...of: unknown[]) => void told.push(of) }, 'The start');
+  const counter = new Counter();
+  counter.expect(9_000);
+  counter.advance(1_000);
+  steps.begin('reading the branch', { unit: 'files', counter });
+  vi.advanceTimersByTime(5_000);
+  steps.end();
+  const counts = { unit: 'files', done: 1_000, total: 9_000, perSecond: 200 };
+  expect(told).toEqual([
+    [{ step: 'reading the branch', seconds: 5, ...counts }, 'The start takes long'],
+  ]);
 });

@@ -3,7 +3,7 @@
  * failed files again and reports the error.
  */
 import { availableParallelism } from 'node:os';
-import { WorkerChannel } from '../../concurrency/index.ts';
+import { type Counter, WorkerChannel } from '../../concurrency/index.ts';
 import { type GitContext, gitMemoryMib } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
@@ -36,6 +36,8 @@ export interface ReaderPoolOptions extends Pick<ReaderSetup, 'apiGroup' | 'under
   readonly filesPerWorker?: number;
   readonly minFiles?: number;
   readonly minFilesAhead?: number;
+  /** Counts the files that are read. */
+  readonly counter?: Counter;
 }
 
 type Take = Parameters<Readers['read']>[2];
@@ -114,6 +116,7 @@ export class ReaderPool implements Readers {
       const files = await prefetchListing(context, ref, under);
       if (files.length < minFilesAhead) return ahead;
       ahead = new PrefetchedFiles(files);
+      this.#options.counter?.expect(files.length);
       await this.#readAll(context, files, (_file, entry, at) => ahead.add(entry, at));
     } catch {
       // The later read of the repository reports the error.
@@ -203,6 +206,7 @@ export class ReaderPool implements Readers {
       settle(files);
       return;
     }
+    this.#options.counter?.advance(files.length);
     const manifests = this.#slabs.place(packed.manifests);
     for (const [i, entry] of unpackFiles(files, { ...packed, manifests }).entries()) {
       const file = files[i];

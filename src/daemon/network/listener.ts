@@ -1,14 +1,17 @@
 /** Certificate and addresses of the listeners, with messages for what prevents listening. */
 import { X509Certificate } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { Server } from 'node:net';
-import { createSecureContext, type Server as TlsServer } from 'node:tls';
+import { createServer, type Server } from 'node:net';
+import { createSecureContext, Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../apimachinery/index.ts';
 import { type DataDirectory, errnoOf, StartError } from '../../bootstrap/index.ts';
+import { describeProgress, type Progress } from '../../concurrency/index.ts';
 import { type WatchTimes, watchFiles } from '../../files/index.ts';
 import type { Address } from '../../options/index.ts';
-import { tlsOptions } from '../../server/index.ts';
+import { createListener, type Listener, startingHandler, tlsOptions } from '../../server/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { ensureServerCertificate } from '../../tls/index.ts';
 import type { DaemonOptions } from '../options.ts';
@@ -105,15 +108,96 @@ const LISTEN_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is unknown; choose another with --listen',
 };
 
-/** Returns the port, which differs from the requested one only if that is 0. */
-export async function listenOn(app: FastifyInstance, { host, port }: Address): Promise<number> {
+/** A listener that answers from now on, and takes a server when there is one. */
+export interface OpenListener {
+  readonly port: number;
+  /** Answers requests with this server. The function closes both, requests in flight first. */
+  serve(app: (listener: Listener) => FastifyInstance): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export interface ListenerSource extends TlsSource {
+  readonly options: TlsSource['options'] & Pick<DaemonOptions, 'proxyPrefix'>;
+  readonly logger: Logger;
+  readonly tls: Tls;
+  readonly progress: Progress;
+}
+
+/** Until a server is there, requests are answered with the progress of the start. */
+export async function openListener(
+  of: ListenerSource,
+  address: Address,
+  { secure }: { readonly secure: boolean },
+): Promise<OpenListener> {
+  const { options, tls, progress } = of;
+  const first = startingHandler({
+    root: `/${options.proxyPrefix}/management`,
+    progress: () => (progress.state === undefined ? 'starting' : describeProgress(progress.state)),
+  });
+  const listener = createListener(secure ? { cert: tls.cert, key: tls.key } : undefined, first);
+  const { server } = listener;
+  const servers = await listenOn(server, address);
+  const stopFollowing = server instanceof TlsServer ? followCertificate(of, server) : undefined;
+  const close = async (): Promise<void> => {
+    stopFollowing?.();
+    await Promise.all(servers.map(closeServer));
+  };
+  return {
+    port: portOf(server),
+    serve: async (build) => {
+      const app = build(listener);
+      await app.ready();
+      return async () => {
+        await app.close();
+        await close();
+      };
+    },
+    close,
+  };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  server.close();
+  await once(server, 'close');
+}
+
+/** Returns the server and, for the name `localhost`, those of its other addresses. */
+async function listenOn(server: Server, { host, port }: Address): Promise<readonly Server[]> {
   try {
-    await app.listen({ host, port });
+    const [first = host, ...others] = await addressesOf(host);
+    await listen(server, { host: first, port });
+    const more = others.map((other) => listenBeside(server, other));
+    return [server, ...(await Promise.all(more)).filter((one) => one !== undefined)];
   } catch (error) {
     const why = LISTEN_REASONS[errnoOf(error) ?? ''] ?? String(error);
     throw new StartError(`Cannot listen on ${host}:${port}: ${why}`, { cause: error });
   }
-  return portOf(app.server);
+}
+
+/** Clients of `localhost` try IPv4 or IPv6 first. */
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (host !== 'localhost') return [host];
+  const found = await lookup(host, { all: true });
+  return [...new Set(found.map(({ address }) => address))];
+}
+
+/** Undefined: the machine does not have this address. */
+async function listenBeside(server: Server, host: string): Promise<Server | undefined> {
+  const beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    server.emit('connection', socket);
+  });
+  try {
+    await listen(beside, { host, port: portOf(server) });
+    return beside;
+  } catch {
+    return undefined;
+  }
+}
+
+async function listen(server: Server, address: Address): Promise<void> {
+  server.listen(address);
+  await once(server, 'listening');
 }
 
 /** Port of a server that listens on TCP. */

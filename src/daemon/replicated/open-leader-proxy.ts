@@ -72,7 +72,10 @@ export interface ReplicaProxy {
   readonly config: ConfigService;
   readonly metrics: Metrics;
   /** Builds a server for clients that does not listen yet. */
-  server(audit: ServerDependencies['audit'], options: Pick<ServerOptions, 'tls'>): FastifyInstance;
+  server(
+    audit: ServerDependencies['audit'],
+    options: Pick<ServerOptions, 'listener'>,
+  ): FastifyInstance;
   close(): Promise<void>;
 }
 
@@ -139,11 +142,8 @@ export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
     kinds,
     config,
     metrics,
-    server: (audit, { tls }) =>
-      buildServer(
-        { ...readingDependencies(reading), failedLogins, audit },
-        { front, ...(tls === undefined ? {} : { tls }) },
-      ),
+    server: (audit, options) =>
+      buildServer({ ...readingDependencies(reading), failedLogins, audit }, { ...options, front }),
     close: async () => {
       await access.close().catch(() => undefined);
       await config.close();

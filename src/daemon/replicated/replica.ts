@@ -7,11 +7,11 @@ import { existsSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../../apimachinery/index.ts';
 import type { Auditor } from '../../audit/index.ts';
 import { readAdminToken, replaceFile } from '../../auth/index.ts';
 import { type DataDirectory, openDataDirectory, StartError } from '../../bootstrap/index.ts';
+import { Progress } from '../../concurrency/index.ts';
 import { openEtcd } from '../../etcd/index.ts';
 import {
   keysBelow,
@@ -22,11 +22,11 @@ import {
   ReadIndex,
 } from '../../replication/index.ts';
 import { loadStateKey, openEtcdFeed, strictCodec, type Writer } from '../../state/index.ts';
-import { createLogger, createRoleMetrics } from '../../telemetry/index.ts';
+import { createRoleMetrics, type LogStream, openLogger } from '../../telemetry/index.ts';
 import { formatKubeconfig } from '../../tls/index.ts';
 import { VERSION } from '../../version.ts';
 import { runDiskJobs } from '../background/scheduled-jobs.ts';
-import { followCertificate, listenOn, openTls, type Tls, urlHost } from '../network/listener.ts';
+import { openListener, openTls, type Tls, urlHost } from '../network/listener.ts';
 import { openPushReception } from '../network/push-reception.ts';
 import { openAudit } from '../observability/open-audit.ts';
 import type { DaemonOptions } from '../options.ts';
@@ -54,13 +54,13 @@ interface ReplicaStart {
   readonly replica: ReplicaOptions;
   readonly clock?: Clock;
   /** Sink of log lines; standard error when absent. */
-  readonly log?: { write(line: string): void };
+  readonly log?: LogStream;
 }
 
 /** Throws an error whose one line names the place and the remedy when a part cannot be started. */
 export async function startReplica(start: ReplicaStart): Promise<RunningReplica> {
   const { options, replica, clock = systemClock } = start;
-  const logger = createLogger(options.logLevel, start.log ?? process.stderr);
+  const logger = await openLogger(options, start.log ?? process.stderr);
   if (!existsSync(replica.stateKey)) {
     throw new StartError(`Cannot read --state-key ${replica.stateKey}: it does not exist`);
   }
@@ -97,6 +97,10 @@ async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   const membership = await joinPlatform(ground, { repository, url: options.publicUrl ?? base });
   const { peer } = membership;
   const tls = await openTls({ options, data, clock });
+  const progress = new Progress();
+  progress.begin('joining the other replicas');
+  const listeners = await openListeners(ground, { tls, progress });
+  base = listeners.url;
   const { host } = addressOf(peer);
   const identity = await openPeerIdentity({ root: data.root, host, clock });
   const drain = { isDraining: false };
@@ -111,8 +115,9 @@ async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   await openPeers(ground, { membership, identity });
   const { jobs } = front.metrics;
   membership.open({ identity, audit, jobs, pushes, base: () => base });
+  progress.begin('reading the state in etcd');
   await membership.current();
-  base = await listen(ground, { front, audit, tls });
+  await listeners.serve(front, audit);
   const root = `/${options.proxyPrefix}/management`;
   await membership.settled();
   const token = await readAdminToken(data.adminToken);
@@ -210,27 +215,35 @@ async function openPeers(
   undo.push(() => peers.close());
 }
 
-/** Returns the base URL of the listener. */
-async function listen(
+interface ReplicaListeners {
+  /** Base URL. */
+  readonly url: string;
+  /** Answers requests with the leader proxy from now on. */
+  serve(front: ReplicaProxy, audit: Auditor): Promise<void>;
+}
+
+/** Until the leader proxy is there, requests are answered with the progress of the start. */
+async function openListeners(
   ground: ReplicaContext,
-  of: { front: ReplicaProxy; audit: Auditor; tls: Tls },
-): Promise<string> {
+  of: { readonly tls: Tls; readonly progress: Progress },
+): Promise<ReplicaListeners> {
   const { options, undo } = ground;
-  const { front, audit, tls } = of;
-  const app = front.server(audit, { tls: { cert: tls.cert, key: tls.key } });
-  undo.push(() => app.close());
-  const { server: listener } = app;
-  if (listener instanceof TlsServer) {
-    const stop = followCertificate({ ...ground, tls }, listener);
-    undo.push(async () => stop());
-  }
-  const port = await listenOn(app, options.listen);
+  const https = await openListener({ ...ground, ...of }, options.listen, { secure: true });
+  undo.push(() => https.close());
+  const listeners = [https];
   if (options.listenHttp !== undefined) {
-    const plain = front.server(audit, {});
-    undo.push(() => plain.close());
-    await listenOn(plain, options.listenHttp);
+    const http = await openListener({ ...ground, ...of }, options.listenHttp, { secure: false });
+    undo.push(() => http.close());
+    listeners.push(http);
   }
-  return `https://${urlHost(options.listen)}:${port}`;
+  return {
+    url: `https://${urlHost(options.listen)}:${https.port}`,
+    serve: async (front, audit) => {
+      for (const one of listeners) {
+        undo.push(await one.serve((listener) => front.server(audit, { listener })));
+      }
+    },
+  };
 }
 
 /** The leader writes problems of the audit log of its replica into the status. */

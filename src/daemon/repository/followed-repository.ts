@@ -1,5 +1,6 @@
 /** A followed remote repository: its mirror on disk, and the fetches and pushes. */
 import { StartError } from '../../bootstrap/index.ts';
+import type { Counter } from '../../concurrency/index.ts';
 import {
   type BareRepository,
   Following,
@@ -33,8 +34,10 @@ export async function openFollowed(of: {
   /** Undefined: no replica, so pushes need no fencing. */
   term: Term | undefined;
   maxPaths: number;
+  /** Counts the objects of the first fetch. */
+  counter: Counter;
 }): Promise<FollowedRepository> {
-  const { source, gitDir, branch, observation, signatures, logger, term, maxPaths } = of;
+  const { source, gitDir, branch, observation, signatures, logger, term, maxPaths, counter } = of;
   const { address, access, writeBranch } = source;
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
@@ -47,6 +50,7 @@ export async function openFollowed(of: {
     gitDir,
     ref,
     logger,
+    counter,
     observer: observation.observer,
     ...(judge === undefined
       ? {}

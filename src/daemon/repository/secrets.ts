@@ -9,6 +9,7 @@ import {
   openIdentities,
 } from '../../bootstrap/index.ts';
 import { type FileReader, fileReader, ReaderPool } from '../../catalog/index.ts';
+import { Counter } from '../../concurrency/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import { type Branch, Sealer } from '../../registry/index.ts';
 import { Keyring, SOPS } from '../../sealing/index.ts';
@@ -23,6 +24,8 @@ interface SecretsObservation {
 
 export interface Secrets {
   readonly reader: FileReader;
+  /** Counts the files that are read. */
+  readonly counter: Counter;
   readonly sealer: Sealer;
   /** Changes with the keys. */
   readonly fingerprint: string;
@@ -72,11 +75,13 @@ export async function openSecrets(of: {
   const pgpHome = join(data.root, 'run', 'gnupg-recipients');
   const pgpKeys = options.pgpKeys && (await openGpgKeyring(options.pgpKeys, pgpHome));
   const { apiGroup, under } = options;
-  const pool = new ReaderPool({ apiGroup, under, secrets: { identities, mindsClear } });
+  const counter = new Counter();
+  const pool = new ReaderPool({ apiGroup, under, secrets: { identities, mindsClear }, counter });
   // A new state reads the whole branch, so the workers begin while other parts are opened.
   if (isNewState(data.state)) pool.expect({ gitDir: data.repository }, ref);
   return {
-    reader: { ...fileReader(kinds, under, { keyring, mindsClear }), pool },
+    reader: { ...fileReader(kinds, under, { keyring, mindsClear }), pool, counter },
+    counter,
     fingerprint: createHash('sha256').update(identities.toSorted().join()).digest('hex'),
     sealer: new Sealer({ keyring, kinds, clock, ...(pgpKeys && { pgpKeys }) }),
     report: async (branch, observation) => {

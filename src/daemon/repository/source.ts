@@ -1,5 +1,6 @@
 /** The repository with the manifests: hosted here, or the mirror of a remote one. */
 import { seedRepository } from '../../bootstrap/index.ts';
+import { Counter } from '../../concurrency/index.ts';
 import {
   type BareRepository,
   type Following,
@@ -28,12 +29,14 @@ interface SourceContext extends PlatformContext {
 
 export async function openSource(context: SourceContext): Promise<Source> {
   const { options, data, logger, remote, signatures, steps } = context;
-  steps.begin('the repository');
   if (options.remote === undefined || remote === undefined) {
+    steps.begin('opening the repository');
     stopFollowing(data.repository);
     const repository = await openHosted(context);
     return { repository, following: undefined, close: () => repository.close() };
   }
+  const counter = new Counter();
+  steps.begin('fetching the repository', { unit: 'objects of git', counter });
   const { repository, following } = await openFollowed({
     source: options.remote,
     gitDir: data.repository,
@@ -43,6 +46,7 @@ export async function openSource(context: SourceContext): Promise<Source> {
     logger,
     term: context.replicated?.term,
     maxPaths: options.maxPaths,
+    counter,
   });
   const close = async (): Promise<void> => {
     await following.close().finally(() => repository.close());
@@ -78,7 +82,7 @@ export async function makeFirstCommit(context: FirstCommitContext): Promise<void
   const { repository, following } = source;
   if (following !== undefined || (await repository.head()) !== undefined) return;
   const { reader, sealer } = secrets;
-  steps.begin('the first commit');
+  steps.begin('making the first commit');
   await seedRepository({
     repository,
     reader,

@@ -1,6 +1,7 @@
 /** `gitplane state migrate`: finds both locations, and checks that no daemon or replica uses them. */
 import { existsSync } from 'node:fs';
 import { type DataDirectory, openDataDirectory, StartError } from '../../bootstrap/index.ts';
+import { Progress, showProgress } from '../../concurrency/index.ts';
 import { type Etcd, openEtcd } from '../../etcd/index.ts';
 import { readRef } from '../../git/index.ts';
 import { buildKindTable, CLUSTER_KINDS, type Kind } from '../../kinds/index.ts';
@@ -72,11 +73,13 @@ async function migrate(migration: Migration): Promise<{ part: Part; records: num
   await assertNoReplica(migration);
   if (!migration.toEtcd) await assertSameBranch(migration);
   const done: { part: Part; records: number }[] = [];
+  const progress = new Progress();
   for (const part of ['clusters', 'platform'] as const) {
     if (!(await isThere(migration, part))) continue;
     const sides = [embedded(migration, part), inEtcd(migration, part)] as const;
     const [from, to] = migration.toEtcd ? sides : [sides[1], sides[0]];
-    done.push({ part, records: await migrateState(from, to) });
+    const copied = (): Promise<number> => migrateState(from, to, progress);
+    done.push({ part, records: await showProgress(progress, process.stderr, copied) });
   }
   if (done.length === 0) throw new StartError('There is no state: nothing was copied');
   return done;

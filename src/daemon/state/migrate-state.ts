@@ -2,7 +2,7 @@
  * Copies a state from one engine to another: same records and versions, encrypted with the key of the
  * target. The target is valid only after every record was read back from it.
  */
-
+import { Counter, Progress } from '../../concurrency/index.ts';
 import {
   type EngineEntry,
   type EngineWrite,
@@ -29,14 +29,22 @@ const BATCH_BYTES = 256 * 1024;
  * Returns the number of records copied. On failure throws StateError; the target is then unchanged or
  * marked as incomplete.
  */
-export async function migrateState(from: StateLocation, to: StateLocation): Promise<number> {
+export async function migrateState(
+  from: StateLocation,
+  to: StateLocation,
+  progress: Pick<Progress, 'begin'> = new Progress(),
+): Promise<number> {
   const target = await to.open();
   try {
     await clearRemains(target);
     await completeLastRun(from);
     const source = await from.open();
     try {
-      return await copy({ engine: source, codec: from.codec }, { engine: target, codec: to.codec });
+      const [one, other] = [
+        { engine: source, codec: from.codec },
+        { engine: target, codec: to.codec },
+      ];
+      return await copy(one, other, progress);
     } finally {
       await source.close();
     }
@@ -74,12 +82,17 @@ interface Side {
   readonly codec: RecordCodec;
 }
 
-async function copy(source: Side, target: Side): Promise<number> {
+async function copy(
+  source: Side,
+  target: Side,
+  progress: Pick<Progress, 'begin'>,
+): Promise<number> {
   const { engine, codec } = target;
   engine.write([{ key: MIGRATION_KEY, value: Buffer.from('{}') }]);
   let batch: EngineWrite[] = [];
   let bytes = 0;
-  let count = 0;
+  const copied = new Counter();
+  progress.begin('copying', { unit: 'records', counter: copied });
   let meta: Buffer | undefined;
   const write = async (): Promise<void> => {
     engine.write(batch);
@@ -88,7 +101,7 @@ async function copy(source: Side, target: Side): Promise<number> {
     await engine.flush();
   };
   for await (const [key, plain] of plainRecords(source)) {
-    count++;
+    copied.advance();
     const value = codec.encode(key, plain, true);
     if (key === META_KEY) {
       meta = value;
@@ -99,13 +112,16 @@ async function copy(source: Side, target: Side): Promise<number> {
     if (batch.length >= BATCH_RECORDS || bytes >= BATCH_BYTES) await write();
   }
   await write();
-  await verify(source, target);
+  const verified = new Counter();
+  verified.expect(copied.done);
+  progress.begin('reading back', { unit: 'records', counter: verified });
+  await verify(source, target, verified);
   engine.write([
     { key: MIGRATION_KEY, value: undefined },
     ...(meta === undefined ? [] : [{ key: META_KEY, value: meta }]),
   ]);
   await engine.flush();
-  return count;
+  return copied.done;
 }
 
 /** Records without the event history of followers, which is meaningless in another engine. */
@@ -116,9 +132,10 @@ async function* plainRecords({ engine, codec }: Side): AsyncGenerator<EngineEntr
   }
 }
 
-async function verify(source: Side, target: Side): Promise<void> {
+async function verify(source: Side, target: Side, counter: Counter): Promise<void> {
   const copied = plainRecords(target);
   for await (const [key, plain] of plainRecords(source)) {
+    counter.advance();
     if (key === META_KEY) continue;
     const { value } = await copied.next();
     if (value?.[0] === key && plain.equals(value[1])) continue;

@@ -30,7 +30,7 @@ export async function openState(context: StateContext): Promise<OpenedState> {
   const { data, replicated, steps, logger, kinds, onError } = context;
   const onRecovered = (): void => logger.info('The state can be persisted again');
   const listener = { onError, onRecovered };
-  steps.begin('the state');
+  steps.begin('opening the state');
   // A former start makes the key before the state is filled, and the other files after that.
   const { stateKey: keyFile, adminToken, hookSecret, kubeconfig } = data;
   const isKnown = existsSync(keyFile) && [adminToken, hookSecret, kubeconfig].some(existsSync);

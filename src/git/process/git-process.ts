@@ -83,6 +83,11 @@ export class GitProcess {
     return this.#child.stdout;
   }
 
+  /** Calls back with each part of stderr. */
+  onMessage(listener: (text: string) => void): void {
+    this.#child.stderr.on('data', (chunk: Buffer) => listener(chunk.toString('utf8')));
+  }
+
   /** Last part of stderr. */
   get stderr(): string {
     return this.#stderr.toString('utf8').trim();

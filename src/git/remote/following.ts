@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Mutex } from '../../concurrency/index.ts';
+import { type Counter, Mutex } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { removeAbandonedObjectDirectories } from '../packs/temporary-object-directory.ts';
@@ -37,6 +37,8 @@ export interface FollowingOptions {
     from: string | undefined;
     to: string;
   }) => Promise<readonly string[]>;
+  /** Counts the objects of the first fetch. */
+  readonly counter?: Counter;
   /** Time until the outcome of a push counts as unknown. Default: 20 s. */
   readonly outcomeTimeoutMs?: number;
   /** Time for which writes fail at once after the remote did not answer. Default: 5 s. */
@@ -182,7 +184,8 @@ export class Following {
       // A killed fetch left it; no other process takes this lock.
       await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
       const isKnown = asksFirst && known !== undefined && (await remote.tip()) === known;
-      if (!isKnown) await remote.fetch(known === undefined);
+      const isFirst = known === undefined;
+      if (!isKnown) await remote.fetch(isFirst, isFirst ? this.#options.counter : undefined);
       const tip = await readRef(gitDir, remote.trackingRef);
       if (tip === undefined) throw new RemoteError('no-branch');
       this.#quietUntil = 0;

@@ -2,13 +2,14 @@
  * A branch of a remote repository: query, fetch, push. Each operation is one git process in a process
  * group of its own, so that a deadline ends its helpers too. Callers decide about retries.
  */
-
+import type { Counter } from '../../concurrency/index.ts';
 import { isObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { type Ending, GitProcess, processError } from '../process/git-process.ts';
 import { type RemoteAccess, remoteSettings } from './access.ts';
 import type { RemoteAddress } from './address.ts';
 import { ExchangeTrace, TRACE_ENVIRONMENT } from './exchange-trace.ts';
+import { countReceived, withoutProgress } from './fetch-progress.ts';
 import { problemOf, RemoteError, sanitize } from './remote-error.ts';
 
 /** Parser for the output of `git push --porcelain` about one ref. */
@@ -146,10 +147,14 @@ export class Remote {
     return [...stdout.matchAll(/\trefs\/heads\/(.+)$/gm)].map(([, name = '']) => name);
   }
 
-  /** Fetches the branch to the tracking ref; its objects are durable. Throws RemoteError. */
-  async fetch(isFirst: boolean): Promise<void> {
-    const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
-    const args = ['fetch', ...quiet, '--no-recurse-submodules', NAME];
+  /**
+   * Fetches the branch to the tracking ref; its objects are durable. `counter` counts the objects that
+   * arrive. Throws RemoteError.
+   */
+  async fetch(isFirst: boolean, counter?: Counter): Promise<void> {
+    const alone = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    const said = counter === undefined ? '--quiet' : '--progress';
+    const args = ['fetch', said, ...alone, '--no-recurse-submodules', NAME];
     const timeoutMs = isFirst ? this.#timeouts.firstFetchMs : this.#timeouts.fetchMs;
     // A connection without data for this long is dead.
     const config = [
@@ -157,7 +162,7 @@ export class Remote {
       ['http.lowSpeedLimit', '1'],
       ['http.lowSpeedTime', '30'],
     ] as const;
-    await this.#run(args, { timeoutMs, config });
+    await this.#run(args, { timeoutMs, config, counter });
   }
 
   /**
@@ -266,6 +271,8 @@ export class Remote {
     options.signal?.addEventListener('abort', kill);
     this.#processes.add(git);
     git.stdin.end();
+    const { counter } = options;
+    if (counter !== undefined) git.onMessage((text) => countReceived(counter, text));
     const chunks: Buffer[] = [];
     git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     const end = await git.ended;
@@ -274,7 +281,7 @@ export class Remote {
     const limit = git.limitOf(end);
     const timedOut = limit === 'time';
     const aborted = options.signal?.aborted === true;
-    const { stderr } = git;
+    const stderr = counter === undefined ? git.stderr : withoutProgress(git.stderr);
     const message = limit === undefined || timedOut ? stderr : git.error(end).message;
     return {
       ...end,
@@ -309,6 +316,8 @@ interface RunOptions {
   readonly config?: readonly (readonly [string, string])[];
   readonly check?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Counts objects that arrive. */
+  readonly counter?: Counter | undefined;
 }
 
 /** Message for a push that was aborted because the remote did not answer a query either. */

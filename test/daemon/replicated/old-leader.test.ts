@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { stringify } from 'yaml';
 import { EventRing } from '../../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
+import { Counter } from '../../../src/concurrency/progress.ts';
 import { secretStoreBlocks } from '../../../src/config/secret-stores.ts';
 import { openSecretStoreSync } from '../../../src/daemon/background/secret-store-sync.ts';
 import { openFollowed } from '../../../src/daemon/repository/followed-repository.ts';
@@ -194,6 +195,7 @@ test('a followed remote gets no push of an old leader, also of one that waited f
     logger,
     term,
     maxPaths: 1000,
+    counter: new Counter(),
   });
   onTestFinished(() => repository.close());
   onTestFinished(() => following.close());

@@ -1,0 +1,39 @@
+/**
+ * The TCP side of the server: it can listen before there is a platform to answer, since the handler of
+ * its requests can be replaced while it listens.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { TlsOptions } from 'node:tls';
+import { limitConnections, tlsOptions } from './filters/hardening.ts';
+import { createHttp2Server } from './http2.ts';
+import { type Connections, trackConnections } from './shutdown.ts';
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface Listener {
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly isTls: boolean;
+  /** Requests from now on go to this handler. */
+  handle(handler: Handler): void;
+}
+
+export const KEEP_ALIVE_MS = 75_000;
+
+/** `tls` absent: plain HTTP. `first` answers until `handle` is called. */
+export function createListener(tls: TlsOptions | undefined, first: Handler): Listener {
+  let current = first;
+  const dispatch: Handler = (request, response) => current(request, response);
+  const server =
+    tls === undefined ? createServer(dispatch) : createHttp2Server(tlsOptions(tls), dispatch);
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  limitConnections(server);
+  return {
+    server,
+    connections: trackConnections(server),
+    isTls: tls !== undefined,
+    handle: (handler) => {
+      current = handler;
+    },
+  };
+}
