@@ -73,6 +73,7 @@ const APART = [
   'pg',
   'pino-pretty',
   'sanitize-html',
+  'tar',
   'undici',
 ];
 const fileOf = (library) => `library-${library.replace(/^@/, '').replaceAll('/', '-')}.cjs`;

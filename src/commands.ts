@@ -20,6 +20,10 @@ function streams(): { stdin: typeof process.stdin; out: typeof process.stdout } 
 export const RUNNERS: Readonly<Record<CommandName, Run>> = {
   serve: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
   doctor: async (options) => (await import('./daemon/doctor.ts')).doctor(options, process.stdout),
+  backup: async (options) =>
+    (await import('./daemon/backup/backup.ts')).backup(options, process.stdout),
+  restore: async (options) =>
+    (await import('./daemon/backup/restore.ts')).restore(options, process.stdout),
   state: async (options) =>
     (await import('./daemon/state/migrate-command.ts')).state(options, process.stdout),
   validate: async (options) =>

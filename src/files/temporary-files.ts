@@ -43,7 +43,7 @@ function remove(folder: string, matches: (name: string) => boolean): void {
       const [, owner] = found;
       const isAbandonedFile =
         owner === undefined ? age > FOREIGN_GRACE_MS : isAbandoned(owner, age);
-      if (isAbandonedFile) rmSync(file);
+      if (isAbandonedFile) rmSync(file, { recursive: true });
     } catch {}
   }
 }

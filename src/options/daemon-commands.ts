@@ -1,6 +1,11 @@
 /** Commands for operators of a daemon. */
 import type { CommandSpec } from './command-spec.ts';
-import { DOCTOR_OPTIONS, STATE_OPTIONS } from './operator-options.ts';
+import {
+  BACKUP_OPTIONS,
+  DOCTOR_OPTIONS,
+  RESTORE_OPTIONS,
+  STATE_OPTIONS,
+} from './operator-options.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
 
 export const DAEMON_COMMANDS = {
@@ -32,6 +37,41 @@ export const DAEMON_COMMANDS = {
       {
         purpose: 'Print the problems alone.',
         command: "gitplane doctor -o json | jq '.checks[] | select(.problem)'",
+      },
+    ],
+  },
+  backup: {
+    group: 'Daemon',
+    summary: 'write the repository, keys and state of a data directory to one encrypted file',
+    operands: 'FILE',
+    options: BACKUP_OPTIONS,
+    examples: [
+      {
+        purpose: 'Back up a data directory, while the daemon runs.',
+        command:
+          'gitplane backup --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p platform.backup',
+      },
+      {
+        purpose: 'Look into a backup with the tools of age and tar.',
+        command:
+          'gitplane backup --recipient "$RECIPIENT" x.backup && age -d -i key x.backup | tar tz',
+      },
+    ],
+  },
+  restore: {
+    group: 'Daemon',
+    summary: 'create a data directory from a backup',
+    operands: 'FILE',
+    options: RESTORE_OPTIONS,
+    examples: [
+      {
+        purpose: 'Restore into an empty or new directory.',
+        command: 'gitplane restore --age-key-file backup.key --data-dir data platform.backup',
+      },
+      {
+        purpose: 'Drill: restore elsewhere, and start it on another port.',
+        command:
+          'gitplane restore --age-key-file backup.key --data-dir drill platform.backup && gitplane serve --data-dir drill --listen 127.0.0.1:9443',
       },
     ],
   },

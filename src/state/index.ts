@@ -6,7 +6,7 @@ export { openEtcdFeed } from './engines/etcd/feed.ts';
 export { Layout } from './engines/etcd/layout.ts';
 export { openLmdbEngine } from './engines/lmdb-engine.ts';
 export { isNewState } from './engines/lmdb-files.ts';
-export { lmdbIsReadable } from './engines/lmdb-probe.ts';
+export { copyLmdb, lmdbIsReadable } from './engines/lmdb-probe.ts';
 export { MemoryEngine } from './engines/memory-engine.ts';
 export { type FollowingStore, openFollowingStore } from './following/following-store.ts';
 export type { Writer } from './following/freshness.ts';

@@ -28,7 +28,7 @@ const PLACES = Object.entries(COMMAND_TABLE).flatMap(
 
 /** Words of an example between pipes and redirections that begin with `gitplane`. */
 function wordsOf(example: string): string[] {
-  const [, command = ''] = /gitplane ([^|<>)]*)/.exec(example) ?? [];
+  const [, command = ''] = /gitplane ([^|<>)&]*)/.exec(example) ?? [];
   return [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, single, double, plain]) => single ?? double ?? plain ?? '',
   );
