@@ -6,10 +6,15 @@
 import { isRecord, type KubeObject, listAt, valueAt } from '../apimachinery/index.ts';
 import { accessGrants, type Kind, RBAC_GROUP, subjectsOf } from '../kinds/index.ts';
 
+interface Subject {
+  readonly kind: string;
+  readonly name: string;
+}
+
 export interface AccessChange {
   readonly effect: 'opens' | 'closes';
   /** User or group that gains or loses; absent: everyone with the changed role. */
-  readonly subject?: { readonly kind: string; readonly name: string };
+  readonly subject?: Subject;
   /** Verbs on the object itself, or on what a rule of a role names. */
   readonly rule?: {
     readonly verbs: readonly string[];
@@ -58,24 +63,24 @@ function rightsIn(kind: Kind, object: KubeObject | undefined): Right[] {
       })),
     ),
     ...kind.memberships(object).flatMap(({ member, rightsOf: { users, groups } }) => {
-      const subject = memberOf(member);
-      const others = [...users, ...groups].filter((name) => !isOneself(subject.name, name));
+      const subject = memberOf(member, object);
+      const others = [...users, ...groups].filter((name) => !isOneself(subject, name));
       return others.map((rightsOf) => ({ subject, rightsOf }));
     }),
     ...(kind.group === RBAC_GROUP ? [...rulesIn(object), ...bindingIn(object)] : []),
   ];
 }
 
-/** Every user has its own rights. */
-function isOneself(name: string, rightsOf: string): boolean {
-  return rightsOf === name || rightsOf === `gitplane:user:${name}`;
+/** A user has its own rights, and so have the managers of a team. */
+function isOneself({ kind, name }: Subject, rightsOf: string): boolean {
+  return rightsOf === name || rightsOf === `gitplane:${kind.toLowerCase()}:${name}`;
 }
 
-/** `user ada`, as kinds describe members. */
-function memberOf(member: string): { kind: string; name: string } {
-  const [, kind = '', name = ''] = /^(user|group) (.*)$/s.exec(member) ?? [];
-  if (kind === '') return { kind: 'Member', name: member };
-  return { kind: kind === 'user' ? 'User' : 'Group', name };
+/** `user ada` or `group ops`, as kinds describe members; otherwise the object itself. */
+function memberOf(member: string, { kind, metadata }: KubeObject): Subject {
+  const [, of, name = ''] = /^(user|group) (.*)$/s.exec(member) ?? [];
+  if (of === undefined) return { kind, name: metadata.name ?? '' };
+  return { kind: of === 'user' ? 'User' : 'Group', name };
 }
 
 function rulesIn(object: KubeObject): Right[] {
