@@ -84,7 +84,7 @@ describe('the way there and back', () => {
   test('a server without TLS is told of', () => {
     connectorOf({ baseURL: gitlab.origin });
 
-    expect(context.warnings[0]).toContain('without TLS');
+    expect(context.warnings[0]).toContain('has no TLS');
   });
 
   test('an account comes back as its number, with everything that is known of it', async () => {
