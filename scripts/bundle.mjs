@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { buildBench } from './build-bench.mjs';
+import { bundleConsole } from './bundle-console.mjs';
 import { linkFolder } from './link-doors.mjs';
 import { bundleScript, cacheOf, runBundle } from './load-bundle.mjs';
 import { schemaFunctions } from './schema-functions.mjs';
@@ -174,6 +175,7 @@ loadBundle(fileURLToPath(new URL(${to(bundle)}, import.meta.url)));
 
 linkFolder(dist);
 await buildBench(root);
+await bundleConsole(root);
 const dataDir = mkdtempSync(join(tmpdir(), 'gitplane-build-'));
 try {
   await Promise.all([

@@ -93,7 +93,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'state',
     'telemetry',
   ],
+  console: [],
   server: [
+    'console',
     'concurrency',
     'apimachinery',
     'kinds',
@@ -149,7 +151,7 @@ const ROOT_FILES = ['version.ts'];
 
 const src = join(import.meta.dirname, '../src');
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) =>
-  file.endsWith('.ts'),
+  /\.tsx?$/.test(file),
 );
 
 function importsOf(file: string): string[] {

@@ -23,6 +23,8 @@ export interface Daemon {
   readonly platform: Platform;
   /** CA certificate for clients; undefined: the operator provides the certificate. */
   readonly caFile: string | undefined;
+  /** Link that signs the first administrator in once; undefined: other computers reach the listener. */
+  readonly signInLink: string | undefined;
   /** Answers requests in flight, flushes, and closes everything. */
   stop(): Promise<void>;
 }
@@ -51,7 +53,20 @@ export async function startDaemon(start: StartOptions): Promise<Daemon> {
   const { revision } = platform.branch.state;
   logger.info({ url: address.url, revision, version: VERSION }, 'Serving');
   const { root } = dependencies;
-  return { url: address.url, root, data, platform, caFile: parts.tls.caFile, stop };
+  const signInLink = isLoopback(host) ? linkOf(parts.service, address.url) : undefined;
+  return { url: address.url, root, data, platform, caFile: parts.tls.caFile, signInLink, stop };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+/** Undefined: this daemon has no key of the first administrator. */
+function linkOf({ token, dependencies }: Service, url: string): string | undefined {
+  const holder = token === undefined ? undefined : dependencies.authenticate(token);
+  if (holder === undefined || !('user' in holder)) return undefined;
+  const code = dependencies.signIn.links.issue(holder.user.name);
+  return `${url}/auth/link?code=${code}`;
 }
 
 /** Base URL of the HTTPS listener; the port is known once it listens. */

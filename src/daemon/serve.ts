@@ -71,13 +71,14 @@ function signalled(): Promise<void> {
 
 /** Facts about a started daemon for the banner. */
 type Serving = Pick<Daemon, 'url' | 'root' | 'data' | 'caFile' | 'stop'> & {
+  readonly signInLink?: string | undefined;
   readonly objects: number;
   /** Location of the manifests: a folder or a URL. */
   readonly source: string;
 };
 
 function banner(serving: Serving, { apiGroup }: DaemonOptions): string {
-  const { url, root, data, caFile, objects } = serving;
+  const { url, root, data, caFile, objects, signInLink } = serving;
   const file = (path: string): string => {
     const shown = relative(process.cwd(), path);
     return shown.startsWith('..') ? path : shown;
@@ -89,8 +90,12 @@ function banner(serving: Serving, { apiGroup }: DaemonOptions): string {
     caFile === undefined ? ['', ''] : [`GIT_SSL_CAINFO=${caFile} `, ` -c http.sslCAInfo=${caFile}`];
   const isFolder = serving.source === data.repository;
   const source = isFolder ? file(serving.source) : serving.source;
+  const opened =
+    signInLink === undefined
+      ? ''
+      : `\nOpen in a browser (signs in once, within ten minutes):\n  ${signInLink}\n`;
   return `gitplane ${VERSION}: ${objects} objects at ${url} from ${source}
-
+${opened}
 Try next, in another shell:
   kubectl --kubeconfig ${file(data.kubeconfig)} get teams,sharedsecrets -A
   ${variable}git clone${setting} ${url.replace('://', `://admin:${token}@`)}/git/platform.git

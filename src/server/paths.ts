@@ -14,3 +14,5 @@ export const AUTH_INFO_PATH = '/auth/info';
 export const PLATFORM_SETTINGS_PATH = '/platform/settings';
 /** The built-in OpenID provider. */
 export const OIDC_PATH = '/oidc';
+/** The pages for browsers. */
+export const CONSOLE_PATH = '/console';

@@ -32,6 +32,7 @@ import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
 import { sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
+import { redirectBrowsers, registerConsole } from './routes/console.ts';
 import { registerGit } from './routes/git.ts';
 import { registerOidc } from './routes/oidc.ts';
 import { registerObjects, type Serve } from './routes/resources.ts';
@@ -89,6 +90,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   });
 
   app.decorateRequest(EXCHANGE, undefined);
+  redirectBrowsers(app);
   app.addHook('onRequest', (request, reply, done) => {
     if (closing.aborted) {
       void reply.header('connection', 'close');
@@ -117,6 +119,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   registerGit(app, deps);
   registerHooks(app, deps);
   registerSignIn(app, deps);
+  registerConsole(app, deps);
   registerOidc(app, deps);
   registerObjects(app, deps, serve);
   app.setNotFoundHandler((request, reply) =>

@@ -19,6 +19,7 @@ import type { PasswordLogin } from './password-login.ts';
 import { Programs } from './programs.ts';
 import { safeReturnTo } from './return-to.ts';
 import { SignInError } from './sign-in-error.ts';
+import { SignInLinks } from './sign-in-links.ts';
 import { type LoginRoute, LoginTransactions, type PendingLogin } from './transactions.ts';
 
 export interface SignInOptions {
@@ -42,6 +43,8 @@ export interface SignedIn {
 export class SignIn {
   /** Sign-ins of programs without a browser. */
   readonly programs: Programs;
+  /** Links that sign a user in once. */
+  readonly links: SignInLinks;
   readonly #options: SignInOptions;
   readonly #pending: LoginTransactions;
   #filters: { readonly of: readonly string[]; readonly compiled: readonly LinearRegExp[] };
@@ -50,6 +53,7 @@ export class SignIn {
     this.#options = options;
     const { clock } = options;
     this.programs = new Programs(clock);
+    this.links = new SignInLinks(clock);
     this.#pending = new LoginTransactions(clock);
     this.#filters = { of: [], compiled: [] };
   }

@@ -71,6 +71,7 @@ interface Signed {
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];
+const FOREIGN = ['cross-site', 'same-site'];
 
 /**
  * Key in the session cookie, for requests without an Authorization header. Browsers also send the
@@ -84,7 +85,11 @@ function sessionOf(
   if (scheme !== 'bearer' || headers.cookie === undefined) return undefined;
   if (headers.authorization !== undefined) return undefined;
   const key = sessionKey(deps, headers);
-  if (key === undefined || SAFE_METHODS.includes(method)) return key;
+  if (key === undefined) return undefined;
+  if (SAFE_METHODS.includes(method)) {
+    // Another site can make the browser read with its cookies: by a link, an image, a script.
+    return FOREIGN.includes(String(headers['sec-fetch-site'])) ? undefined : key;
+  }
   if (!isOwnRequest(headers, key, new URL(deps.signIn.baseUrl).origin)) throw forbiddenError(CSRF);
   return key;
 }

@@ -9,7 +9,11 @@ import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 
 export const SAFE_METHODS = ['GET', 'HEAD'];
 const READS = ['get', 'list', 'watch'];
-const OWN_DOCUMENTS = [/^\/(healthz|livez|readyz)(\/|$)/, /^\/(metrics|version|schemas)(\/|$)/];
+const OWN_DOCUMENTS = [
+  /^\/(healthz|livez|readyz)(\/|$)/,
+  /^\/(metrics|version|schemas|console)(\/|$)/,
+  /^\/$/,
+];
 /** Of the API, below its root. */
 const DISCOVERY = [
   /^\/openapi\/v[23](\/|$)/,

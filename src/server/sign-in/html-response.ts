@@ -9,7 +9,8 @@ const NO_SETTINGS: UISettingsConfig = {};
 /** Computed once per configuration, which is immutable. */
 const themes = new WeakMap<UISettingsConfig, Promise<UiTheme>>();
 
-function currentTheme({ config }: Pick<ServerDependencies, 'config'>): Promise<UiTheme> {
+/** Theme of the configuration in force. */
+export function currentTheme({ config }: Pick<ServerDependencies, 'config'>): Promise<UiTheme> {
   const settings = config.current.uiSettings ?? NO_SETTINGS;
   const look = themes.get(settings) ?? uiThemeOf(settings);
   themes.set(settings, look);

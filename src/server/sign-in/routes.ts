@@ -20,6 +20,7 @@ import { registerCli } from './cli-routes.ts';
 import { registerDevice } from './device-routes.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readForm } from './forms.ts';
+import { registerLink } from './link-route.ts';
 import { LOGIN_PAGE, registerLogin } from './login-route.ts';
 import { POSTING_CSP, postingPage, sendPage } from './pages.ts';
 import { registerPassword } from './password.ts';
@@ -96,6 +97,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
     }),
   );
   registerLogin(app, deps);
+  registerLink(app, deps);
   registerCli(app, deps);
   registerDevice(app, deps);
   registerPassword(app, deps);

@@ -11,12 +11,17 @@ export interface Colors {
   readonly logoBackground: string | undefined;
 }
 
-/** CSS values, checked by the caller. */
-export function stylesheet(colors: Colors): string {
+/** Colors as custom properties, for light and dark pages. CSS values, checked by the caller. */
+export function palette(colors: Colors): string {
   const own = Object.entries(colors)
     .flatMap(([name, value]) => (value === undefined ? [] : [`--${name}:${value};`]))
     .join('');
-  return `${PROPERTIES}:root{${own}}${SHEET}`;
+  return `${PROPERTIES}:root{${own}}${TOKENS}`;
+}
+
+/** Style of the sign-in pages. */
+export function stylesheet(colors: Colors): string {
+  return `${palette(colors)}${SHEET}`;
 }
 
 const DEFAULTS: Readonly<Record<keyof Colors, string>> = {
@@ -32,37 +37,23 @@ const PROPERTIES = Object.entries(DEFAULTS)
   )
   .join('');
 
-const SHEET = `
+const TOKENS = `
 :root {
   color-scheme: light dark;
-  --page: #f5f7fa;
-  --card: #ffffff;
-  --ink: #111827;
-  --muted: #4b5563;
-  --line: #d5dae1;
-  --field: #6b7280;
-  --alert: #b42318;
-  --alert-page: #fef3f2;
-  --good: #05603a;
-  --good-page: #ecfdf3;
+  --page: light-dark(#f5f7fa, #0d1117);
+  --card: light-dark(#ffffff, #161b22);
+  --ink: light-dark(#111827, #f0f3f6);
+  --muted: light-dark(#4b5563, #b1bac4);
+  --line: light-dark(#d5dae1, #3a424c);
+  --field: light-dark(#6b7280, #8b949e);
+  --alert: light-dark(#b42318, #ffb4ab);
+  --alert-page: light-dark(#fef3f2, #3b1613);
+  --good: light-dark(#05603a, #7ee2a8);
+  --good-page: light-dark(#ecfdf3, #0f2d1c);
   --on-primary: #fff;
   --on-sidebar: #fff;
   --solid: var(--primary);
   --panel: var(--sidebar);
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #0d1117;
-    --card: #161b22;
-    --ink: #f0f3f6;
-    --muted: #b1bac4;
-    --line: #3a424c;
-    --field: #8b949e;
-    --alert: #ffb4ab;
-    --alert-page: #3b1613;
-    --good: #7ee2a8;
-    --good-page: #0f2d1c;
-  }
 }
 @supports (color: lch(from red l c h)) {
   :root {
@@ -72,6 +63,9 @@ const SHEET = `
     --on-sidebar: lch(from var(--sidebar) calc((49.44 - l) * infinity) 0 0 / 1);
   }
 }
+`;
+
+const SHEET = `
 *, *::before, *::after { box-sizing: border-box; }
 body {
   margin: 0;

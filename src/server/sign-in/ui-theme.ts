@@ -9,7 +9,7 @@ import { isColor, isImage, isPageUrl } from '../../kinds/index.ts';
 import { externalUrls, isOwn, sourceOf } from './external-urls.ts';
 import type { Html } from './html.ts';
 import { legalText } from './legal-text.ts';
-import { stylesheet } from './stylesheet.ts';
+import { palette, stylesheet } from './stylesheet.ts';
 
 export interface UiTheme {
   /** Absent: the gitplane logo. */
@@ -20,15 +20,29 @@ export interface UiTheme {
   readonly favicon: string;
   readonly legal: Html | undefined;
   readonly style: string;
+  /** The colors alone, as a style sheet. */
+  readonly palette: string;
+  /** Buttons with links and icons that the pages may have. */
+  readonly buttons: readonly NavBarButton[];
   readonly customCss: readonly string[];
   readonly customJavaScript: readonly string[];
   /** Value of Content-Security-Policy. */
   policy(of: PolicyNeeds): string;
 }
 
+/** `uiSettings.navBarButtons`. */
+export interface NavBarButton {
+  readonly position: 'TopStart' | 'TopEnd' | 'BottomStart' | 'BottomEnd';
+  readonly text: string;
+  readonly link: string;
+  readonly icon: string | undefined;
+}
+
 export interface PolicyNeeds {
   /** True if the page loads `customJavaScript`. */
   readonly scripts: boolean;
+  /** True for the console, whose scripts and styles are files of this host. */
+  readonly console?: boolean;
   /** Form targets beside this host, redirects included. */
   readonly formTargets?: readonly string[];
 }
@@ -45,11 +59,17 @@ export async function uiThemeOf(settings: UISettingsConfig = {}): Promise<UiThem
     urls.flatMap((url) => shown(url, isPageUrl) ?? []);
   const color = (text: string | undefined): string | undefined =>
     text && isColor(text) === undefined ? text : undefined;
-  const style = stylesheet({
+  const colors = {
     primary: color(settings.primaryColor),
     accent: color(settings.accentColor),
     sidebar: color(settings.sidebarColor),
     logoBackground: color(settings.logoBackgroundColor),
+  };
+  const style = stylesheet(colors);
+  const buttons = (settings.navBarButtons ?? []).flatMap(({ position, text, link, icon }) => {
+    const target = link && isPageUrl(link) === undefined ? link : undefined;
+    if (target === undefined) return [];
+    return [{ position, text: text || target, link: target, icon: shown(icon, isImage) }];
   });
   const [logo, smallLogo] = [
     shown(settings.logoURL, isImage),
@@ -60,7 +80,8 @@ export async function uiThemeOf(settings: UISettingsConfig = {}): Promise<UiThem
     loaded(settings.customCss),
     loaded(settings.customJavaScript),
   ];
-  const images = [logo, smallLogo, favicon].flatMap((url) => url ?? []);
+  const icons = buttons.map(({ icon }) => icon);
+  const images = [logo, smallLogo, favicon, ...icons].flatMap((url) => url ?? []);
   return {
     logo: logo ?? smallLogo,
     smallLogo,
@@ -68,6 +89,8 @@ export async function uiThemeOf(settings: UISettingsConfig = {}): Promise<UiThem
     favicon,
     legal: settings.legalTemplate ? await legalText(settings.legalTemplate) : undefined,
     style,
+    palette: palette(colors),
+    buttons,
     customCss,
     customJavaScript,
     policy: policyOf({ style, images, customCss, customJavaScript, others: external.sources }),
@@ -90,19 +113,17 @@ function policyOf(parts: PolicyParts): UiTheme['policy'] {
   const hash = createHash('sha256').update(style).digest('base64');
   const any = ["'self'", ...others];
   const named = images.filter((url) => !isOwn(url)).map(sourceOf);
-  return ({ scripts, formTargets = [] }) => {
+  return ({ scripts, console: isConsole = false, formTargets = [] }) => {
     const hasScripts = scripts && customJavaScript.length > 0;
+    const own = isConsole ? ["'self'"] : [];
+    const hasOthers = customCss.length > 0 || hasScripts;
     const directives: [string, readonly string[]][] = [
       ['default-src', ["'none'"]],
-      ['style-src', [`'sha256-${hash}'`, ...customCss.map(sourceOf)]],
-      ['img-src', ['data:', ...any, ...named]],
-      ...(customCss.length > 0 ? [['font-src', any] as [string, string[]]] : []),
-      ...(hasScripts
-        ? ([
-            ['script-src', customJavaScript.map(sourceOf)],
-            ['connect-src', any],
-          ] as [string, string[]][])
-        : []),
+      ['style-src', [...(isConsole ? own : [`'sha256-${hash}'`]), ...customCss.map(sourceOf)]],
+      ['img-src', ['data:', ...(isConsole && !hasOthers ? own : any), ...named]],
+      ...directive('font-src', customCss.length > 0 ? any : []),
+      ...directive('script-src', [...own, ...(hasScripts ? customJavaScript.map(sourceOf) : [])]),
+      ...directive('connect-src', hasScripts ? any : own),
       ['form-action', ["'self'", ...formTargets]],
       ['base-uri', ["'none'"]],
       ['frame-ancestors', ["'none'"]],
@@ -111,4 +132,9 @@ function policyOf(parts: PolicyParts): UiTheme['policy'] {
       .map(([name, sources]) => `${name} ${[...new Set(sources)].join(' ')}`)
       .join('; ');
   };
+}
+
+/** Absent directives fall back to `default-src`. */
+function directive(name: string, sources: readonly string[]): [string, readonly string[]][] {
+  return sources.length === 0 ? [] : [[name, sources]];
 }

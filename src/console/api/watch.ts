@@ -1,0 +1,256 @@
+/**
+ * A list that stays current: one list by pages, then one watch, resumed after its last event. It begins
+ * again by itself after a restart of the server (410), and tells whether it is connected.
+ */
+import { ApiError, type Client, type ListOptions } from './client.ts';
+import type { Column, ObjectMeta, Resource, Table, TableRow } from './objects.ts';
+
+export type Connection = 'loading' | 'connected' | 'disconnected' | 'refused';
+
+export interface LiveListOptions extends Pick<ListOptions, 'namespace' | 'labelSelector'> {
+  readonly client: Client;
+  readonly resource: Resource;
+  readonly signal: AbortSignal;
+  /** Called with the changes since the last call, at most once per frame. */
+  readonly onChange: (list: LiveList) => void;
+}
+
+/** The state of the list. Rows are replaced, never changed. */
+export interface LiveList {
+  readonly columns: readonly Column[];
+  readonly rows: ReadonlyMap<string, LiveRow>;
+  /** Objects that are not loaded yet. */
+  readonly remaining: number;
+  readonly connection: Connection;
+  /** Reason of a refusal. */
+  readonly error: Error | undefined;
+}
+
+export interface LiveRow {
+  readonly key: string;
+  readonly cells: readonly unknown[];
+  readonly metadata: RowMeta;
+}
+
+/** The part of the metadata that lists show. */
+export type RowMeta = Pick<
+  ObjectMeta,
+  'name' | 'namespace' | 'labels' | 'creationTimestamp' | 'deletionTimestamp' | 'generation'
+>;
+
+/** The first page is small, so that it is there soon. */
+const FIRST_PAGE_SIZE = 200;
+const PAGE_SIZE = 2000;
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 10_000;
+/** A watch that ends earlier than this counts as a failure. */
+const SHORTEST_WATCH_MS = 1000;
+
+export function keyOf({ namespace = '', name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`;
+}
+
+/** Runs until the signal is aborted. Never rejects. */
+export async function followList(options: LiveListOptions): Promise<void> {
+  const follower = new Follower(options);
+  await follower.run();
+}
+
+class Follower {
+  readonly #options: LiveListOptions;
+  #columns: readonly Column[] = [];
+  #rows = new Map<string, LiveRow>();
+  #remaining = 0;
+  #connection: Connection = 'loading';
+  #error: Error | undefined;
+  #resourceVersion = '';
+
+  constructor(options: LiveListOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    let delay = FIRST_DELAY_MS;
+    while (!signal.aborted) {
+      const began = performance.now();
+      try {
+        if (this.#resourceVersion === '') await this.#list();
+        await this.#watch();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#isFinal(error)) return;
+      }
+      const isHealthy = performance.now() - began > SHORTEST_WATCH_MS;
+      delay = isHealthy ? FIRST_DELAY_MS : Math.min(2 * delay, LONGEST_DELAY_MS);
+      await sleep(delay, signal);
+    }
+  }
+
+  /** True: asking again has no use. */
+  #isFinal(error: unknown): boolean {
+    if (error instanceof ApiError && error.code === 410) {
+      this.#resourceVersion = '';
+      return false;
+    }
+    if (error instanceof ApiError && [400, 401, 403, 404, 405].includes(error.code)) {
+      this.#error = error;
+      this.#tell('refused');
+      return true;
+    }
+    this.#tell('disconnected');
+    return false;
+  }
+
+  async #list(): Promise<void> {
+    const { client, resource, namespace, labelSelector, signal } = this.#options;
+    const rows = new Map<string, LiveRow>();
+    // The rows of before stay until the new ones are there.
+    const isFirst = this.#rows.size === 0;
+    let token: string | undefined;
+    do {
+      const limit = token === undefined ? FIRST_PAGE_SIZE : PAGE_SIZE;
+      const asked = { namespace, labelSelector, limit, signal, continue: token };
+      const { metadata, columnDefinitions, rows: page } = await client.table(resource, asked);
+      if (columnDefinitions.length > 0) this.#columns = columnDefinitions;
+      for (const row of page) addRow(rows, row);
+      token = metadata.continue || undefined;
+      this.#remaining = token === undefined ? 0 : (metadata.remainingItemCount ?? 0);
+      this.#resourceVersion = metadata.resourceVersion ?? '';
+      if (isFirst || token === undefined) this.#rows = rows;
+      if (isFirst) this.#tell('loading');
+    } while (token !== undefined);
+    this.#tell('connected');
+  }
+
+  async #watch(): Promise<void> {
+    const { client, resource, namespace, labelSelector, signal } = this.#options;
+    const response = await client.send(client.pathOf(resource, namespace), {
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      query: {
+        watch: true,
+        allowWatchBookmarks: true,
+        resourceVersion: this.#resourceVersion,
+        labelSelector,
+      },
+      signal,
+    });
+    this.#tell('connected');
+    for await (const line of linesOf(response)) {
+      const { type, object }: WatchEvent = JSON.parse(line);
+      if (type === 'ERROR') throw new ApiError(object.code ?? 500, object);
+      this.#apply(type, object);
+    }
+  }
+
+  #apply(
+    type: WatchEvent['type'],
+    { metadata, columnDefinitions, rows }: WatchEvent['object'],
+  ): void {
+    if ((columnDefinitions?.length ?? 0) > 0) this.#columns = columnDefinitions ?? [];
+    for (const row of rows ?? []) {
+      this.#resourceVersion = row.object.metadata.resourceVersion ?? this.#resourceVersion;
+      if (type === 'BOOKMARK') continue;
+      if (type === 'DELETED') this.#rows.delete(keyOf(row.object.metadata));
+      else addRow(this.#rows, row);
+    }
+    if (metadata?.resourceVersion) this.#resourceVersion = metadata.resourceVersion;
+    if (type !== 'BOOKMARK') this.#tell('connected');
+  }
+
+  #tell(connection: Connection): void {
+    this.#connection = connection;
+    this.#options.onChange({
+      columns: this.#columns,
+      rows: this.#rows,
+      remaining: this.#remaining,
+      connection: this.#connection,
+      error: this.#error,
+    });
+  }
+}
+
+/**
+ * Calls back when an object of a kind changes, without reading the objects: from now on, and by a new
+ * watch whenever one ends. Never rejects.
+ */
+export async function followChanges(of: {
+  readonly client: Client;
+  readonly resource: Resource;
+  readonly signal: AbortSignal;
+  readonly onChange: () => void;
+  readonly onConnection: (connection: Connection) => void;
+}): Promise<void> {
+  const { client, resource, signal, onChange, onConnection } = of;
+  let delay = FIRST_DELAY_MS;
+  while (!signal.aborted) {
+    const began = performance.now();
+    try {
+      const { metadata } = await client.list(resource, { limit: 1, signal });
+      const query = { watch: true, resourceVersion: metadata.resourceVersion };
+      const response = await client.send(client.pathOf(resource), { query, signal });
+      onConnection('connected');
+      // Changes between two watches count, too.
+      onChange();
+      for await (const _line of linesOf(response)) onChange();
+    } catch (error) {
+      if (signal.aborted) return;
+      const isRefused = error instanceof ApiError && [401, 403, 404, 405].includes(error.code);
+      onConnection(isRefused ? 'refused' : 'disconnected');
+      if (isRefused) return;
+    }
+    const isHealthy = performance.now() - began > SHORTEST_WATCH_MS;
+    delay = isHealthy ? FIRST_DELAY_MS : Math.min(2 * delay, LONGEST_DELAY_MS);
+    await sleep(delay, signal);
+  }
+}
+
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: Partial<Table> & { readonly code?: number; readonly message?: string };
+}
+
+function addRow(rows: Map<string, LiveRow>, { cells, object }: TableRow): void {
+  const { name, namespace, labels, creationTimestamp, deletionTimestamp, generation } =
+    object.metadata;
+  const key = keyOf(object.metadata);
+  const metadata: RowMeta = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(generation === undefined ? {} : { generation }),
+  };
+  rows.set(key, { key, cells, metadata });
+}
+
+/** Lines of a stream of JSON documents. */
+export async function* linesOf(response: Response): AsyncGenerator<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines.filter((line) => line !== '');
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener('abort', end);
+  });
+}

@@ -1,0 +1,246 @@
+/** Frame of every page: navigation, top bar, the page, and the search. */
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isConnected } from '../live.ts';
+import { href, segments } from '../location.ts';
+import { type ColorScheme, colorScheme, setColorScheme } from '../memory.ts';
+import { type Page, ROUTES } from '../routes.tsx';
+import { type NavBarButton, session } from '../session.ts';
+import { Icon, type IconName, Mark } from './icons.tsx';
+import { ErrorNotice, Loading } from './parts.tsx';
+import { openSearch, Search } from './search.tsx';
+
+/** On narrow windows the navigation is closed at first. */
+const isMenuOpen = signal(false);
+
+export function Shell(): JSX.Element {
+  return (
+    <div class={isMenuOpen.value ? 'shell menu-open' : 'shell'}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Sidebar />
+      <TopBar />
+      <main id="main" tabIndex={-1}>
+        <CurrentPage />
+      </main>
+      <Legal />
+      <Search />
+    </div>
+  );
+}
+
+function CurrentPage(): JSX.Element {
+  const [first = '', ...rest] = segments.value;
+  const route = ROUTES.find(({ segment }) => segment === first);
+  const [loaded, setLoaded] = useState<{ of: string; page?: Page; error?: Error }>();
+  useEffect(() => {
+    isMenuOpen.value = false;
+    const found = route?.load();
+    if (found === undefined) return;
+    if (!(found instanceof Promise)) {
+      setLoaded({ of: first, page: found });
+      return;
+    }
+    found.then(
+      (page) => setLoaded({ of: first, page }),
+      (error: Error) => setLoaded({ of: first, error }),
+    );
+  }, [first]);
+  if (route === undefined) return <NotFound />;
+  if (loaded?.of !== first) return <Loading />;
+  if (loaded.error !== undefined) {
+    return <ErrorNotice title="This page cannot be loaded" error={loaded.error} />;
+  }
+  const Shown = loaded.page;
+  return Shown === undefined ? <Loading /> : <Shown path={rest} />;
+}
+
+function NotFound(): JSX.Element {
+  return (
+    <div class="empty-page">
+      <h1>No page has this address</h1>
+      <p>
+        <a href={href([])}>Back to the overview</a>
+      </p>
+    </div>
+  );
+}
+
+function Sidebar(): JSX.Element {
+  const [first = ''] = segments.value;
+  const shown = ROUTES.filter(({ isShown }) => isShown !== false);
+  return (
+    <nav class="sidebar" aria-label="Pages">
+      <a class="brand" href={href([])} aria-label={`${session.platform}, overview`}>
+        <Brand />
+      </a>
+      <div class="nav-top">
+        <CustomButtons position="TopStart" />
+        <ul>
+          {shown.map(({ segment, label, icon }) => (
+            <li key={segment}>
+              <a
+                class="nav-link"
+                href={href(segment === '' ? [] : [segment])}
+                aria-current={first === segment ? 'page' : undefined}
+              >
+                <Icon name={icon} />
+                {label}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <CustomButtons position="TopEnd" />
+      </div>
+      <div class="nav-bottom">
+        <CustomButtons position="BottomStart" />
+        <CustomButtons position="BottomEnd" />
+        <p class="version">gitplane {session.version}</p>
+      </div>
+    </nav>
+  );
+}
+
+function Brand(): JSX.Element {
+  const { logo, smallLogo, hasLogoBackground } = session.theme;
+  if (logo === undefined) {
+    return (
+      <span class="mark">
+        <Mark />
+        <span class="mark-name">{session.platform}</span>
+      </span>
+    );
+  }
+  return (
+    <picture>
+      {smallLogo === undefined ? undefined : (
+        <source media="(max-width: 59.99rem)" srcset={smallLogo} />
+      )}
+      <img class={hasLogoBackground ? 'logo backed' : 'logo'} src={logo} alt="" />
+    </picture>
+  );
+}
+
+function CustomButtons({ position }: Pick<NavBarButton, 'position'>): JSX.Element | null {
+  const buttons = session.theme.buttons.filter((button) => button.position === position);
+  if (buttons.length === 0) return null;
+  return (
+    <ul data-position={position}>
+      {buttons.map(({ text, link, icon }) => (
+        <li key={`${text}${link}`}>
+          <a class="nav-link" href={link} rel="noreferrer">
+            {icon === undefined ? <Icon name="external" /> : <img class="icon" src={icon} alt="" />}
+            {text}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function TopBar(): JSX.Element {
+  return (
+    <header class="topbar">
+      <button
+        type="button"
+        class="icon-button menu-button"
+        aria-label="Menu"
+        aria-expanded={isMenuOpen.value}
+        onClick={() => {
+          isMenuOpen.value = !isMenuOpen.value;
+        }}
+      >
+        <Icon name={isMenuOpen.value ? 'close' : 'menu'} />
+      </button>
+      <button type="button" class="search-button" onClick={openSearch}>
+        <Icon name="search" />
+        <span>Search</span>
+        <kbd>/</kbd>
+      </button>
+      <ConnectionState />
+      <UserMenu />
+    </header>
+  );
+}
+
+/** Screen readers are told when the connection is lost and when it is back. */
+function ConnectionState(): JSX.Element {
+  const isUp = isConnected.value;
+  return (
+    <p class={isUp ? 'connection' : 'connection lost'} role="status">
+      {isUp ? '' : 'Not connected. Trying again'}
+    </p>
+  );
+}
+
+const SCHEMES: readonly (readonly [ColorScheme, string, IconName])[] = [
+  ['system', 'As the system', 'display'],
+  ['light', 'Light', 'sun'],
+  ['dark', 'Dark', 'moon'],
+];
+
+function UserMenu(): JSX.Element {
+  const box = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: Event): void => {
+      const { current } = box;
+      if (current === null || !current.open) return;
+      if (event instanceof KeyboardEvent) {
+        if (event.key !== 'Escape') return;
+        current.querySelector('summary')?.focus();
+      } else if (current.contains(event.target as Node)) return;
+      current.open = false;
+    };
+    addEventListener('click', close);
+    addEventListener('keydown', close);
+    return () => {
+      removeEventListener('click', close);
+      removeEventListener('keydown', close);
+    };
+  }, []);
+  return (
+    <details class="menu" ref={box}>
+      <summary>
+        <Icon name="user" />
+        <span class="user-name">{session.user}</span>
+      </summary>
+      <div class="menu-box">
+        <p class="menu-note">
+          Signed in as <strong>{session.user}</strong>
+        </p>
+        <fieldset>
+          <legend>Colors</legend>
+          {SCHEMES.map(([scheme, label, icon]) => (
+            <label key={scheme}>
+              <input
+                type="radio"
+                name="color-scheme"
+                checked={colorScheme.value === scheme}
+                onChange={() => setColorScheme(scheme)}
+              />
+              <Icon name={icon} />
+              {label}
+            </label>
+          ))}
+        </fieldset>
+        <a href="/auth/logout">Sign out</a>
+      </div>
+    </details>
+  );
+}
+
+/** The legal text, which the server has sanitised, is taken from a template of the page. */
+function Legal(): JSX.Element | null {
+  const place = useRef<HTMLDivElement>(null);
+  const template = document.querySelector<HTMLTemplateElement>('#legal');
+  useEffect(() => {
+    if (template !== null) place.current?.replaceChildren(template.content.cloneNode(true));
+  }, [template]);
+  return template === null ? null : (
+    <footer class="legal">
+      <div ref={place} />
+    </footer>
+  );
+}

@@ -1,0 +1,2 @@
+/** Style sheets are part of the bundle. */
+declare module '*.css';

@@ -1,0 +1,73 @@
+/** The address of the page: path and query, as signals; links without a reload. */
+import { computed, signal } from '@preact/signals';
+
+export const BASE = '/console';
+
+const current = signal(new URL(location.href));
+
+/** Path below `/console`, decoded, as segments. */
+export const segments = computed(() =>
+  current.value.pathname
+    .slice(BASE.length)
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent),
+);
+
+export const query = computed(() => current.value.searchParams);
+
+/** Address of a page of the console; absent values are left out of the query. */
+export function href(
+  path: readonly string[],
+  search: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries(search).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, value]],
+  );
+  const text = new URLSearchParams(given).toString();
+  const tail = path.map((part) => `/${encodeURIComponent(part)}`).join('');
+  return `${BASE}${tail}${text === '' ? '' : `?${text}`}`;
+}
+
+export function go(target: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(undefined, '', target);
+  else history.pushState(undefined, '', target);
+  const before = current.peek().pathname;
+  current.value = new URL(location.href);
+  if (current.peek().pathname === before) return;
+  window.scrollTo(0, 0);
+  // Screen readers read the new page from its start.
+  document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+}
+
+/** Changes values of the query; undefined removes one. The entry of the browser history is replaced. */
+export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === '') url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+  }
+  go(url.pathname + url.search, { replace: true });
+}
+
+export function startNavigation(): void {
+  addEventListener('popstate', () => {
+    current.value = new URL(location.href);
+  });
+  document.addEventListener('click', (event) => {
+    const link = (event.target as Element).closest?.('a');
+    if (link === null || link === undefined) return;
+    const isPlain =
+      event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    const isOurs =
+      link.origin === location.origin &&
+      (link.pathname === BASE || link.pathname.startsWith(`${BASE}/`)) &&
+      link.target === '' &&
+      !link.hasAttribute('download');
+    if (!isPlain || !isOurs || event.defaultPrevented) return;
+    // A jump within the page belongs to the browser.
+    if (link.hash !== '' && link.pathname === location.pathname) return;
+    event.preventDefault();
+    go(link.pathname + link.search);
+  });
+}

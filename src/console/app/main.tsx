@@ -1,0 +1,16 @@
+/** Starts the console. */
+import './styles.css';
+import { render } from 'preact';
+import { Shell } from './components/shell.tsx';
+import { startNavigation } from './location.ts';
+import { applyColorScheme } from './memory.ts';
+import { loadResources } from './resources.ts';
+
+applyColorScheme();
+startNavigation();
+void loadResources().catch(() => undefined);
+const root = document.querySelector('#console');
+if (root !== null) {
+  root.replaceChildren();
+  render(<Shell />, root);
+}

@@ -1,0 +1,13 @@
+/** Widths of the window that change more than the style. */
+import { signal } from '@preact/signals';
+
+const narrow = matchMedia('(max-width: 40rem)');
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener('change', () => {
+  isNarrow.value = narrow.matches;
+});
+
+/** True on a phone. */
+export function useNarrow(): boolean {
+  return isNarrow.value;
+}

@@ -1,0 +1,68 @@
+/** Recent and favourite objects, and the wish for light or dark: kept in the browser. */
+import { signal } from '@preact/signals';
+
+export interface Remembered {
+  /** Plural with group, as in URLs. */
+  readonly slug: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const MOST_RECENT = 12;
+
+export const recents = signal(read<Remembered[]>('recents', []));
+export const favourites = signal(read<Remembered[]>('favourites', []));
+
+const isSame = (a: Remembered) => (b: Remembered) =>
+  a.slug === b.slug && a.namespace === b.namespace && a.name === b.name;
+
+export function visited(object: Remembered): void {
+  const others = recents.peek().filter((one) => !isSame(object)(one));
+  recents.value = [object, ...others].slice(0, MOST_RECENT);
+  write('recents', recents.value);
+}
+
+export function isFavourite(object: Remembered): boolean {
+  return favourites.value.some(isSame(object));
+}
+
+export function toggleFavourite(object: Remembered): void {
+  const others = favourites.peek().filter((one) => !isSame(object)(one));
+  const isKnown = others.length < favourites.peek().length;
+  favourites.value = isKnown ? others : [object, ...others];
+  write('favourites', favourites.value);
+}
+
+export type ColorScheme = 'system' | 'light' | 'dark';
+
+export const colorScheme = signal(read<ColorScheme>('color-scheme', 'system'));
+
+export function setColorScheme(scheme: ColorScheme): void {
+  colorScheme.value = scheme;
+  write('color-scheme', scheme);
+  applyColorScheme();
+}
+
+export function applyColorScheme(): void {
+  const scheme = colorScheme.peek();
+  document.documentElement.style.colorScheme = scheme === 'system' ? '' : scheme;
+}
+
+/** Storage may be disabled, full or of a former version: the console works without it. */
+function read<T>(name: string, fallback: T): T {
+  try {
+    const value = JSON.parse(localStorage.getItem(`gitplane.${name}`) ?? 'null') as T | null;
+    return value === null || Array.isArray(value) !== Array.isArray(fallback) ? fallback : value;
+  } catch {
+    return fallback;
+  }
+}
+
+function write(name: string, value: unknown): void {
+  try {
+    localStorage.setItem(`gitplane.${name}`, JSON.stringify(value));
+  } catch {
+    // The wish holds until the page is closed.
+  }
+}

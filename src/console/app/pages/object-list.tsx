@@ -1,0 +1,246 @@
+/** Objects of a kind: columns of the kind, filters, any number of rows. */
+import type { ComponentChildren, JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { Column, Resource } from '../../api/objects.ts';
+import type { LiveList, LiveRow } from '../../api/watch.ts';
+import { Badge, Empty, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
+import { type VirtualColumn, VirtualTable } from '../components/virtual-table.tsx';
+import { ageOf, count } from '../format.ts';
+import { useLiveList } from '../live.ts';
+import { go, query, setQuery } from '../location.ts';
+import { useNarrow } from '../media.ts';
+import { bySlug, listed, listHref, objectHref, resources, slugOf, titleOf } from '../resources.ts';
+
+export function ObjectListPage({ path: [slug] }: { path: readonly string[] }): JSX.Element {
+  const all = listed(resources.value);
+  const resource = slug === undefined ? all[0] : bySlug(all, slug);
+  if (all.length === 0) return <Loading />;
+  return (
+    <div class="fill">
+      <PageHead title={resource === undefined ? 'Objects' : titleOf(resource)} />
+      <KindTabs all={all} current={resource} />
+      {resource === undefined ? (
+        <Empty>No kind has this name.</Empty>
+      ) : (
+        <Objects resource={resource} key={slugOf(resource)} />
+      )}
+    </div>
+  );
+}
+
+function KindTabs({
+  all,
+  current,
+}: {
+  all: readonly Resource[];
+  current: Resource | undefined;
+}): JSX.Element {
+  return (
+    <nav class="tabs" aria-label="Kinds">
+      {all.map((resource) => (
+        <a
+          key={slugOf(resource)}
+          href={listHref(resource)}
+          aria-current={resource === current ? 'page' : undefined}
+        >
+          {titleOf(resource)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Objects({ resource }: { resource: Resource }): JSX.Element {
+  const namespace = query.value.get('namespace') ?? undefined;
+  const labelSelector = query.value.get('labels') ?? undefined;
+  const list = useLiveList(resource, { namespace, labelSelector });
+  const rows = useShownRows(list);
+  const isNarrow = useNarrow();
+  const columns = useMemo(
+    () => columnsOf(resource, list.columns, isNarrow),
+    [resource, list.columns, isNarrow],
+  );
+  const sort = query.value.get('sort') ?? '';
+  const sortedBy =
+    sort === ''
+      ? undefined
+      : { column: sort.replace(/^-/, ''), isDescending: sort.startsWith('-') };
+  return (
+    <>
+      <Filters resource={resource} list={list} shown={rows.length} />
+      {list.error !== undefined ? (
+        <ErrorNotice error={list.error} />
+      ) : (
+        <VirtualTable
+          label={titleOf(resource)}
+          columns={columns}
+          rows={rows}
+          keyOf={({ key }) => key}
+          onOpen={({ metadata }) =>
+            go(objectHref(resource, { namespace: metadata.namespace ?? '', name: metadata.name }))
+          }
+          {...(sortedBy === undefined ? {} : { sortedBy })}
+          onSort={(column) => setQuery({ sort: nextSort(sort, column) })}
+        />
+      )}
+    </>
+  );
+}
+
+/** Ascending, descending, the order of the API. */
+function nextSort(sort: string, column: string): string | undefined {
+  if (sort === column) return `-${column}`;
+  return sort === `-${column}` ? undefined : column;
+}
+
+function Filters(props: { resource: Resource; list: LiveList; shown: number }): JSX.Element {
+  const { resource, list, shown } = props;
+  const total = list.rows.size + list.remaining;
+  const isFiltered = shown !== list.rows.size;
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        <span class="visually-hidden">Filter by text</span>
+        <input
+          type="search"
+          placeholder="Filter"
+          value={query.value.get('filter') ?? ''}
+          onInput={(event) => setQuery({ filter: event.currentTarget.value })}
+        />
+      </label>
+      {resource.namespaced ? (
+        <label>
+          <span class="visually-hidden">Namespace</span>
+          <input
+            placeholder="Namespace"
+            value={query.value.get('namespace') ?? ''}
+            onChange={(event) => setQuery({ namespace: event.currentTarget.value.trim() })}
+          />
+        </label>
+      ) : undefined}
+      <label>
+        <span class="visually-hidden">Label selector</span>
+        <input
+          placeholder="Labels: tier=one"
+          value={query.value.get('labels') ?? ''}
+          onChange={(event) => setQuery({ labels: event.currentTarget.value.trim() })}
+        />
+      </label>
+      <label>
+        <span class="visually-hidden">State</span>
+        <select
+          value={query.value.get('state') ?? ''}
+          onChange={(event) => setQuery({ state: event.currentTarget.value })}
+        >
+          <option value="">Any state</option>
+          <option value="degraded">Degraded</option>
+          <option value="deleting">Being deleted</option>
+        </select>
+      </label>
+      <p class="filter-count" role="status">
+        {list.connection === 'loading' && total === 0
+          ? 'Loading…'
+          : isFiltered
+            ? `${shown.toLocaleString('en')} of ${count(total, 'object')}`
+            : count(total, 'object')}
+      </p>
+    </form>
+  );
+}
+
+const HEALTH = 'Health';
+
+function useShownRows(list: LiveList): readonly LiveRow[] {
+  const filter = (query.value.get('filter') ?? '').trim().toLowerCase();
+  const state = query.value.get('state') ?? '';
+  const sort = query.value.get('sort') ?? '';
+  return useMemo(() => {
+    const health = list.columns.findIndex(({ name }) => name === HEALTH);
+    const rows = [...list.rows.values()].filter(
+      (row) => matchesText(row, filter) && matchesState(row, state, health),
+    );
+    rows.sort((a, b) => (a.key < b.key ? -1 : 1));
+    const at = list.columns.findIndex(({ name }) => name === sort.replace(/^-/, ''));
+    if (at >= 0) {
+      const sign = sort.startsWith('-') ? -1 : 1;
+      const isDate = list.columns[at]?.type === 'date';
+      rows.sort((a, b) => sign * compare(sortValue(a, at, isDate), sortValue(b, at, isDate)));
+    }
+    return rows;
+  }, [list, filter, state, sort]);
+}
+
+function matchesText({ key, cells }: LiveRow, filter: string): boolean {
+  if (filter === '' || key.toLowerCase().includes(filter)) return true;
+  return cells.some((cell) => typeof cell === 'string' && cell.toLowerCase().includes(filter));
+}
+
+function matchesState({ cells, metadata }: LiveRow, state: string, health: number): boolean {
+  if (state === 'degraded') return health >= 0 && cells[health] !== 'Healthy';
+  return state !== 'deleting' || metadata.deletionTimestamp !== undefined;
+}
+
+/** Ages sort by the time: the youngest first. */
+function sortValue({ cells, metadata }: LiveRow, at: number, isDate: boolean): unknown {
+  return isDate ? -Date.parse(metadata.creationTimestamp ?? '') : cells[at];
+}
+
+function compare(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  const [left, right] = [String(a ?? ''), String(b ?? '')];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function columnsOf(
+  resource: Resource,
+  columns: readonly Column[],
+  isNarrow: boolean,
+): readonly VirtualColumn<LiveRow>[] {
+  const shown = columns
+    .map((column, at) => ({ column, at }))
+    .filter(({ column, at }) => at === 0 || column.name === HEALTH || column.priority === 0);
+  const fitting = isNarrow
+    ? shown.filter(({ column, at }) => at === 0 || column.type === 'date')
+    : shown;
+  return fitting.flatMap(({ column, at }): VirtualColumn<LiveRow>[] => {
+    const own: VirtualColumn<LiveRow> = {
+      name: column.name,
+      description: column.description,
+      width: widthOf(column, at, isNarrow),
+      isNumber: column.type === 'integer' || column.type === 'number',
+      cell: (row) => cellOf(resource, column, { row, at }),
+    };
+    if (at !== 0 || !resource.namespaced) return [own];
+    const namespace: VirtualColumn<LiveRow> = {
+      name: 'Namespace',
+      width: isNarrow ? 'minmax(0, 2fr)' : 'minmax(8rem, 1fr)',
+      cell: ({ metadata }) => metadata.namespace,
+    };
+    return [own, namespace];
+  });
+}
+
+function widthOf({ name, type }: Column, at: number, isNarrow: boolean): string {
+  if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(10rem, 2fr)';
+  if (type === 'date' && isNarrow) return '4rem';
+  if (type === 'date' || name === HEALTH || type === 'integer') return '7rem';
+  return 'minmax(8rem, 1.5fr)';
+}
+
+function cellOf(
+  resource: Resource,
+  column: Column,
+  { row, at }: { readonly row: LiveRow; readonly at: number },
+): ComponentChildren {
+  const value = row.cells[at];
+  const { metadata } = row;
+  if (at === 0) {
+    const { name, namespace = '' } = metadata;
+    return <a href={objectHref(resource, { namespace, name })}>{name}</a>;
+  }
+  if (column.name === HEALTH) {
+    return value === 'Healthy' ? undefined : <Badge tone="alert">{String(value)}</Badge>;
+  }
+  if (column.type === 'date') return ageOf(metadata.creationTimestamp, value);
+  return value === null || value === undefined ? '' : String(value);
+}

@@ -1,0 +1,2 @@
+/** Public names of `console/`: other folders import this file alone. */
+export { type ConsoleAssets, type Encoding, readConsoleAssets } from './assets.ts';
