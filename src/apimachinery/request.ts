@@ -53,7 +53,7 @@ export function rightOnObject(subresource: string, verb: string): string | undef
   return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
 }
 
-const READ_LIKE_THE_OBJECT = ['history', 'blame', 'status'];
+const READ_LIKE_THE_OBJECT = ['history', 'blame', 'source', 'status'];
 
 /** Authorization resource of files such as `.sops.yaml`: they belong to no object and affect all. */
 export const CONTROL_FILES = { resource: 'repository', subresource: 'controlfiles' } as const;

@@ -9,12 +9,14 @@ import type { CatalogObject, FileReader } from '../catalog/index.ts';
 import { Mutex } from '../concurrency/index.ts';
 import type { Repository } from '../git/index.ts';
 import type { Kind, KindTable } from '../kinds/index.ts';
+import { splitStream } from '../manifests/index.ts';
 import type { Branch } from '../registry/index.ts';
 import type { Collection } from '../state/index.ts';
 import { compareKeys } from '../state/index.ts';
 import { type Blame, blameOf } from './blame.ts';
 import type { PathHistory } from './commit-index.ts';
 import { CommitIndex } from './commit-index.ts';
+import { type BranchCommit, commitsFrom } from './commits.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
 import { extendIndex, type IndexContext, ignorePath, rulePaths } from './index-reader.ts';
 import { PastObject } from './past-object.ts';
@@ -114,6 +116,43 @@ export class History {
     const { index, head } = among;
     const timeline = await this.#timeline(among, key, index.root(index.ordinal(head) ?? 0));
     return historyEntries(index, kind, timeline);
+  }
+
+  /** Commit that readers see; undefined: the branch has none. */
+  get shown(): string | undefined {
+    return this.#options.branch.state.shown;
+  }
+
+  /** A page of the commits of the branch, newest first. Undefined: `after` is not among them. */
+  async commits(of: {
+    readonly limit: number;
+    /** Last commit of the page before. */
+    readonly after?: string | undefined;
+    /** The newest commit to show; absent: the present one. */
+    readonly past?: Past | undefined;
+  }): Promise<{ commits: readonly BranchCommit[]; hasMore: boolean } | undefined> {
+    const among = await this.#follow();
+    if (among === undefined) return { commits: [], hasMore: false };
+    const { index, head } = among;
+    const newest = index.ordinal(head) ?? 0;
+    const { limit, after, past } = of;
+    const last = after === undefined ? undefined : index.ordinal(after);
+    if (after !== undefined && last === undefined) return undefined;
+    const first = past === undefined ? newest : findCommit(index, newest, past);
+    const start = last === undefined ? first : index.firstParent(last);
+    const { commits, next } = commitsFrom(index, start, limit);
+    return { commits, hasMore: next >= 0 };
+  }
+
+  /** The document of a past object in its file, comments included, and its first line. */
+  async manifestText({ source }: PastObject): Promise<{ text: string; line: number }> {
+    const { blob } = source.source;
+    const [content = Buffer.alloc(0)] = await this.#options.repository.readBlobs([blob]);
+    const text = content.toString('utf8');
+    const slice = splitStream(text)[source.place.index];
+    if (slice === undefined) return { text, line: 1 };
+    const line = text.slice(0, slice.start).split('\n').length;
+    return { text: text.slice(slice.start, slice.end), line };
   }
 
   /** The commit that set each field, from the newest `most` commits of the object; undefined: it is not in git. */

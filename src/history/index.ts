@@ -1,4 +1,5 @@
 /** Door of `history/`: other folders import this file alone. */
+export type { BranchCommit } from './commits.ts';
 export type { HistoryEntry } from './entries.ts';
 export type { FieldChange } from './field-changes.ts';
 export { History, type PastPoint } from './history.ts';

@@ -4,6 +4,7 @@
  * Readers never wait.
  */
 
+import { LRUCache } from 'lru-cache';
 import { unavailable } from '../apimachinery/index.ts';
 import { Mutex } from '../concurrency/index.ts';
 import type { Problem } from '../manifests/index.ts';
@@ -18,8 +19,10 @@ import {
   type PushDryRun,
   type PushedRange,
 } from './pushes/push-dry-run.ts';
+import { type EditContext, editFile } from './writes/file-edits.ts';
 import type { Sealer } from './writes/sealer.ts';
 import type { Write, Written } from './writes/write.ts';
+import type { FilePreview } from './writes/write-context.ts';
 import { WriteQueue } from './writes/write-queue.ts';
 
 /** Writes resume after an operator acts or a disk recovers; neither is quick. */
@@ -140,9 +143,31 @@ export class Branch {
     return await leaksOf({ source, reader: this.#options.reader, view }, tips);
   }
 
+  /** The file that a write would leave, without writing it. Undefined: the write changes no file. */
+  async preview(write: Write): Promise<FilePreview | undefined> {
+    return await this.runExclusive(async (state) => {
+      const prepared = write.prepare();
+      if (prepared.do !== 'commit') return undefined;
+      const { catalog, view } = state;
+      const texts = new LRUCache<string, string>({ max: 2 });
+      const context = { ...this.#options, catalog, view, texts };
+      const { path, content } = await editFile(context, prepared.edit);
+      const [former] = await readFormer(context, path);
+      return { path, before: former?.toString('utf8'), after: content?.toString('utf8') };
+    });
+  }
+
   /** Refuses new writes and resolves when those in flight are answered. */
   async close(): Promise<void> {
     await this.#queue.close();
     await this.#mutex.idle();
   }
+}
+
+async function readFormer(
+  { catalog, repository }: Pick<EditContext, 'catalog' | 'repository'>,
+  path: string,
+): Promise<readonly Buffer[]> {
+  const file = catalog.file(path);
+  return file === undefined ? [] : await repository.readBlobs([file.blob]);
 }

@@ -27,8 +27,10 @@ import {
   prepareDelete,
 } from './writes/delete.ts';
 import { prepareUpdate, type UpdateRequest } from './writes/update.ts';
+import type { Write } from './writes/write.ts';
 import type {
   DeleteResult,
+  FilePreview,
   Target,
   WriteOptions,
   WriteParts,
@@ -78,8 +80,8 @@ export class Registry implements ObjectRegistry {
     const create = prepareCreate(this.#parts, request);
     const { warnings } = create;
     if (request.options.dryRun) {
-      await this.#parts.branch.runExclusive(async () => create.prepare());
-      return { object: this.#shown(request.kind, create.preview()), warnings };
+      const file = await this.#dryRun(create, request.options);
+      return { object: this.#shown(request.kind, create.preview()), warnings, file };
     }
     const { stored, commit } = await this.#parts.branch.submit(create);
     if (stored === undefined) throw notFound(request.kind, create.key.name);
@@ -90,9 +92,9 @@ export class Registry implements ObjectRegistry {
   async update(request: UpdateRequest): Promise<WriteResult> {
     const update = prepareUpdate(this.#parts, request);
     if (request.options.dryRun) {
-      await this.#parts.branch.runExclusive(async () => update.prepare());
+      const file = await this.#dryRun(update, request.options);
       const object = update.preview() ?? this.get(request).object;
-      return { object: this.#shown(request.kind, object), warnings: update.warnings() };
+      return { object: this.#shown(request.kind, object), warnings: update.warnings(), file };
     }
     const { stored, commit } = await this.#parts.branch.submit(update);
     const warnings = update.warnings();
@@ -142,6 +144,13 @@ export class Registry implements ObjectRegistry {
     await branch.runExclusive(async () => deletion.prepare());
     const owner = deletion.found()?.object;
     if (owner !== undefined) await release(owner);
+  }
+
+  async #dryRun(write: Write, { previewsFile }: WriteOptions): Promise<FilePreview | undefined> {
+    const { branch } = this.#parts;
+    if (previewsFile === true) return await branch.preview(write);
+    await branch.runExclusive(async () => write.prepare());
+    return undefined;
   }
 
   /** Answer to a dry run. */

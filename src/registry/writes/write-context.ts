@@ -10,6 +10,8 @@ import type { FieldValidation } from './decode.ts';
 export interface WriteOptions extends WriteOrigin {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
+  /** A dry run also returns the file that the write would leave. */
+  readonly previewsFile?: boolean | undefined;
   /** Continues from the last good version of an object whose manifest in git is not valid. */
   readonly force?: boolean | undefined;
   /** Differs between requests with the same idempotency key and different contents. */
@@ -71,6 +73,13 @@ export interface WriteParts extends DecisionParts {
   readonly store: Store;
 }
 
+/** The bytes of a file before and after a write, as text. Absent: there is no such file. */
+export interface FilePreview {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
 export interface WriteResult {
   readonly object: KubeObject;
   /** Set if `object` is exactly the stored one, so that its encoded form can be used. */
@@ -82,6 +91,8 @@ export interface WriteResult {
   readonly isReplayed?: true | undefined;
   /** The commit of the write; absent for dry runs and writes that changed nothing. */
   readonly commit?: string | undefined;
+  /** Of a dry run that asks for it. */
+  readonly file?: FilePreview | undefined;
 }
 
 export interface DeleteResult extends WriteResult {

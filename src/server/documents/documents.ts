@@ -12,6 +12,7 @@ import { searchRoute } from '../overview/search.ts';
 import { summaryRoute } from '../overview/summary-route.ts';
 import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
+import { commitsRoute } from '../routes/commits.ts';
 import { planRoute } from '../routes/plan.ts';
 import { secretStoreRoutes } from '../routes/secret-store.ts';
 import { syncRoutes } from '../routes/sync.ts';
@@ -49,6 +50,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     syncRoutes(deps),
     secretStoreRoutes(deps),
     planRoute(deps),
+    commitsRoute(deps),
     summaryRoute(deps),
     searchRoute(deps),
     accessRoutes(deps),

@@ -83,6 +83,13 @@ export const SUBRESOURCES: readonly Subresource[] = [
     schemas: (meta) => ({ ObjectBlame: blameSchema(meta) }),
   },
   {
+    name: 'source',
+    kind: 'ObjectSource',
+    verb: 'get',
+    words: (kind) => `read the manifest of the specified ${kind} as it stands in git`,
+    schemas: (meta) => ({ ObjectSource: sourceSchema(meta) }),
+  },
+  {
     name: 'rollback',
     kind: 'Rollback',
     verb: 'create',
@@ -153,3 +160,27 @@ const ROLLBACK: JsonObject = {
     resourceVersion: text('The version that is to be replaced; any when absent.'),
   },
 };
+
+function sourceSchema(meta: JsonObject): JsonObject {
+  return {
+    type: 'object',
+    description: 'The manifest of an object in git, and its place.',
+    required: ['path', 'line', 'revision'],
+    properties: {
+      ...HEAD,
+      metadata: meta,
+      revision: { type: 'string', description: 'Commit that the manifest is read from.' },
+      path: { type: 'string', description: 'Path of the file.' },
+      line: { type: 'integer', description: 'First line of the document in its file.' },
+      text: {
+        type: 'string',
+        description: 'The document with its comments. Absent without the right to clone.',
+      },
+      withheld: {
+        type: 'object',
+        description: 'The right that shows the text, where it is absent.',
+        additionalProperties: { type: 'string' },
+      },
+    },
+  };
+}

@@ -6,6 +6,7 @@ import { decodeTypedBody } from '../input/typed-body.ts';
 import { fieldManagerOf } from '../input/write-options.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
+import { reasonOf } from './shared.ts';
 
 /** Throws 400, 415 and 422. */
 export function deleteOptions(request: ResourceRequest): DeleteOptions {
@@ -26,6 +27,6 @@ export function deletionOptions(request: ResourceRequest, asked: DeleteOptions):
     fieldManager: fieldManagerOf({ ...named, fieldManager }, header(request, 'user-agent')),
     requestId: request.id,
     ...idempotencyOf(request),
-    reason: header(request, 'gitplane-reason'),
+    reason: reasonOf(request),
   };
 }

@@ -1,6 +1,6 @@
 /** Shared steps of the handlers. */
 import type { KubeObject } from '../../apimachinery/index.ts';
-import { masked } from '../../kinds/index.ts';
+import { apiVersionOf, masked } from '../../kinds/index.ts';
 import {
   shownObject,
   type Target,
@@ -14,12 +14,14 @@ import type { Answer } from '../output/answer.ts';
 import { negotiate, type Shape } from '../output/negotiation.ts';
 import {
   type AnswerForm,
+  encodeDocument,
   encodeObject,
   type ReadyObject,
   readyObject,
 } from '../output/representation.ts';
 import { parseIncludeObject } from '../output/table.ts';
 import { pastFilter } from '../past-filter.ts';
+import { GIT_PATH } from '../paths.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
 
@@ -55,8 +57,25 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
     fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
     requestId: request.id,
     ...idempotencyOf(request),
-    reason: header(request, 'gitplane-reason'),
+    previewsFile: previewsFile(request),
+    reason: reasonOf(request),
   };
+}
+
+/** `show=file` of a dry run. The right to clone shows the same. */
+function previewsFile({ info }: ResourceRequest): boolean {
+  return info.query.get('show') === 'file' && info.query.get('dryRun') === 'All';
+}
+
+/** Header with the reason of a write: as UTF-8, or in the Latin-1 of HTTP. */
+export function reasonOf(request: ResourceRequest): string | undefined {
+  const text = header(request, 'gitplane-reason');
+  if (text === undefined) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'));
+  } catch {
+    return text;
+  }
 }
 
 /** True if the user of a write may read its object. */
@@ -135,10 +154,31 @@ function answerWith(
 ): Answer {
   const { result, ready, code } = of;
   const form = answerForm(deps, request, 'object');
+  if (previewsFile(request)) return fileAnswer(deps, request, { result, ready, form, code });
   const headers = result.commit === undefined ? {} : { 'gitplane-commit': result.commit };
   const { warnings, object } = result;
   const written = object.metadata;
   return { code, warnings, headers, written, ...encodeObject(request.kind, ready, form) };
+}
+
+/** The answer to a dry run with `show=file`. Throws 403 without the right to clone. */
+function fileAnswer(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  of: { result: WriteResult; ready: ReadyObject; form: AnswerForm; code: number },
+): Answer {
+  const { result, ready, form, code } = of;
+  authorizeRequest(deps, request.user, { verb: 'get', path: GIT_PATH });
+  const { file, warnings } = result;
+  const document = {
+    kind: 'FilePreview',
+    apiVersion: apiVersionOf(request.kind),
+    path: file?.path ?? null,
+    before: file?.before ?? null,
+    after: file?.after ?? null,
+    object: shownObject(request.kind, ready),
+  };
+  return { code, warnings, ...encodeDocument(document, form) };
 }
 
 /** Observes the time of a write from its arrival until it is durable and visible. */

@@ -27,6 +27,7 @@ import { handleList } from '../handlers/list.ts';
 import { handlePatch } from '../handlers/patch.ts';
 import { handlePatchesPreview } from '../handlers/patches-preview.ts';
 import { handleRollback } from '../handlers/rollback.ts';
+import { handleSource } from '../handlers/source.ts';
 import { handleTenantSync } from '../handlers/tenant-sync.ts';
 import { handleUpdate } from '../handlers/update.ts';
 import { handleWatch } from '../handlers/watch.ts';
@@ -56,10 +57,14 @@ const SUBRESOURCES: Readonly<Record<string, Handler>> = {
   status: handleGet,
   history: handleHistory,
   blame: handleBlame,
+  source: handleSource,
   rollback: handleRollback,
   sync: handleTenantSync,
   'patches:preview': handlePatchesPreview,
 };
+
+/** Subresources that `atTime` and `atRevision` apply to; the object itself first. */
+const READS_OF_THE_PAST = ['', 'source'];
 
 /** Kinds of an API root that share their dependencies. */
 export interface KindSource {
@@ -249,7 +254,7 @@ function handle(deps: ServerDependencies, { request, info, kind, handler }: Rout
   if (user === undefined) throw noSuchRoute();
   if (isReview(kind)) return handleReview(deps, resourceRequest(request, { info, user, kind }));
   const hasPast = PAST_READS.includes(info.verb) && kind.storedIn !== 'cluster';
-  if (!hasPast || info.subresource !== '') refusePast(info.query, info.verb);
+  if (!hasPast || !READS_OF_THE_PAST.includes(info.subresource)) refusePast(info.query, info.verb);
   refuseLocked(deps, kind, info.verb);
   return handler(deps, resourceRequest(request, { info: withoutOwnNamespace(info), user, kind }));
 }

@@ -1,0 +1,137 @@
+/** Manifests as they stand in git, files that a write would leave, and the commits of the branch. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+
+let daemon: Daemon;
+let reader: string;
+const TEAM = `${API}/teams/storefront`;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+  const user = await daemon.call('POST', `${API}/users`, { body: { metadata: { name: 'rita' } } });
+  expect(user.code, user.text).toBe(201);
+  const rules = [{ apiGroups: ['*'], resources: ['teams'], verbs: ['get', 'update'] }];
+  await daemon.call('POST', `${RBAC}/clusterroles`, {
+    body: { metadata: { name: 'rita' }, rules },
+  });
+  const subjects = [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }];
+  const roleRef = { kind: 'ClusterRole', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' };
+  await daemon.call('POST', `${RBAC}/clusterrolebindings`, {
+    body: { metadata: { name: 'rita' }, subjects, roleRef },
+  });
+  const key = await daemon.call('POST', `${API}/ownedaccesskeys`, {
+    body: { metadata: { name: 'rita' }, spec: { user: 'rita', displayName: 'Rita' } },
+  });
+  reader = key.json().spec.key;
+});
+afterAll(async () => {
+  await daemon?.stop();
+});
+
+const get = (path: string, token = daemon.token): Promise<Answer> =>
+  daemon.call('GET', path, { token });
+
+test('the source has the document with its comments, and its place', async () => {
+  const clone = await daemon.clone();
+  const { stdout } = await daemon.git(['show', 'HEAD:teams/storefront.yaml'], clone);
+  const source = (await get(`${TEAM}/source`)).json();
+
+  expect(source).toMatchObject({ kind: 'ObjectSource', path: 'teams/storefront.yaml', line: 1 });
+  expect(source.text).toBe(stdout);
+  expect(source.revision).toMatch(/^[0-9a-f]{40}$/);
+});
+
+test('the source of the past is that of the commit', async () => {
+  const before = (await get(`${TEAM}/source`)).json();
+  const patch = { spec: { displayName: 'Shop window' } };
+  const type = 'application/merge-patch+json';
+  expect((await daemon.call('PATCH', TEAM, { body: patch, type })).code).toBe(200);
+
+  expect((await get(`${TEAM}/source`)).json().text).toContain('Shop window');
+  const past = (await get(`${TEAM}/source?atRevision=${before.revision}`)).json();
+  expect(past.text).toBe(before.text);
+});
+
+test('a reader without the right to clone gets the place and no text', async () => {
+  const { text, ...source } = (await get(`${TEAM}/source`, reader)).json();
+
+  expect(text).toBeUndefined();
+  expect(source).toMatchObject({
+    path: 'teams/storefront.yaml',
+    withheld: { verb: 'get', path: '/git/platform.git' },
+  });
+  expect((await get(`${API}/users/ada/source`, reader)).code).toBe(403);
+  expect((await get('/commits', reader)).code).toBe(403);
+});
+
+test('a dry run shows the bytes of the file, and changes nothing', async () => {
+  const { metadata, ...team } = (await get(TEAM)).json();
+  const body = { metadata, ...team, spec: { ...team.spec, displayName: 'Fenêtre' } };
+  const { text } = (await get(`${TEAM}/source`)).json();
+  const put = (token: string): Promise<Answer> =>
+    daemon.call('PUT', `${TEAM}?dryRun=All&show=file`, { body, token });
+  const preview = (await put(daemon.token)).json();
+
+  expect(preview).toMatchObject({
+    kind: 'FilePreview',
+    path: 'teams/storefront.yaml',
+    before: text,
+  });
+  expect(preview.after).toContain('displayName: Fenêtre');
+  expect(preview.object.spec.displayName).toBe('Fenêtre');
+  expect((await get(`${TEAM}/source`)).json().text).toBe(text);
+  expect((await put(reader)).code).toBe(403);
+});
+
+test('a dry run of a create shows the new file', async () => {
+  const body = { metadata: { name: 'bakers' }, spec: { displayName: 'Bakers' } };
+  const preview = (await daemon.call('POST', `${API}/teams?dryRun=All&show=file`, { body })).json();
+
+  expect(preview).toMatchObject({ path: 'teams/bakers.yaml', before: null });
+  expect(preview.after).toContain('name: bakers');
+  expect((await get(`${API}/teams/bakers`)).code).toBe(404);
+});
+
+test('a reason may have letters beyond ASCII', async () => {
+  const patch = { spec: { description: 'Sells' } };
+  const reason = Buffer.from('Grüße an 店').toString('latin1');
+  const answer = await daemon.call('PATCH', TEAM, {
+    // Node writes headers as UTF-8 when a text follows them at once.
+    body: Buffer.from(JSON.stringify(patch)),
+    type: 'application/merge-patch+json',
+    headers: { 'gitplane-reason': reason },
+  });
+  expect(answer.code).toBe(200);
+  const [newest] = (await get('/commits?limit=1')).json().items;
+  expect(newest.message).toContain('Grüße an 店');
+});
+
+test('commits come newest first, by pages, with what they changed', async () => {
+  const first = (await get('/commits?limit=2')).json();
+  const [newest] = first.items;
+  expect(newest).toMatchObject({
+    subject: 'patch Team "storefront"',
+    author: { name: 'admin' },
+    fileCount: 1,
+    files: [
+      {
+        path: 'teams/storefront.yaml',
+        change: 'modified',
+        objects: [{ kind: 'Team', plural: 'teams', name: 'storefront' }],
+      },
+    ],
+  });
+  const seen: string[] = [];
+  for (let token: string | undefined = ''; token !== undefined; ) {
+    const page = (await get(`/commits?limit=2&continue=${token}`)).json();
+    seen.push(...page.items.map(({ revision }: { revision: string }) => revision));
+    token = page.metadata.continue;
+  }
+  expect(new Set(seen).size).toBe(seen.length);
+  const clone = await daemon.clone();
+  const { stdout } = await daemon.git(['rev-list', '--first-parent', 'HEAD'], clone);
+  expect(seen).toEqual(stdout.trim().split('\n'));
+  const { items } = (await get(`/commits?atRevision=${seen[3]}&limit=1`)).json();
+  expect(items[0].revision).toBe(seen[3]);
+  expect((await get('/commits?continue=x')).code).toBe(400);
+});
