@@ -1,10 +1,14 @@
 /** Client of the API for browsers and Node, over `fetch`. It knows no page and no DOM. */
 import type {
+  Blame,
+  CommitPage,
+  FilePreview,
   HistoryPage,
   KubeObject,
   Moment,
   ObjectList,
   ObjectRef,
+  ObjectSource,
   Resource,
   Status,
   SyncStatus,
@@ -177,12 +181,51 @@ export class Client {
     return await this.json(`${this.objectPath(resource, ref)}/history`, { query });
   }
 
+  async source(resource: Resource, ref: ObjectRef, at: Moment = {}): Promise<ObjectSource> {
+    return await this.json(`${this.objectPath(resource, ref)}/source`, { query: { ...at } });
+  }
+
+  async blame(resource: Resource, ref: ObjectRef): Promise<Blame> {
+    return await this.json(`${this.objectPath(resource, ref)}/blame`);
+  }
+
+  /** Makes an object what it was at a commit. */
+  async rollback(
+    resource: Resource,
+    ref: ObjectRef,
+    of: { readonly revision: string; readonly reason?: string | undefined },
+  ): Promise<KubeObject> {
+    const path = `${this.objectPath(resource, ref)}/rollback`;
+    return await this.json(path, { method: 'POST', body: of });
+  }
+
+  /** The file that a rollback would leave. */
+  async previewRollback(
+    resource: Resource,
+    ref: ObjectRef,
+    revision: string,
+  ): Promise<FilePreview> {
+    const path = `${this.objectPath(resource, ref)}/rollback`;
+    return await this.json(path, { method: 'POST', body: { revision }, query: PREVIEW });
+  }
+
+  async commits(
+    query: Moment & { readonly limit?: number; readonly continue?: string | undefined } = {},
+  ): Promise<CommitPage> {
+    return await this.json('/commits', { query: { ...query } });
+  }
+
   async sync(signal?: AbortSignal): Promise<SyncStatus> {
     return await this.json('/sync', { signal });
   }
 
-  async summary(signal?: AbortSignal): Promise<Summary> {
-    return await this.json('/summary', { signal });
+  /** `since`: waits until the summary differs from the one with this version. */
+  async summary(
+    of: { readonly since?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Summary> {
+    const { since, signal } = of;
+    const query = since === undefined ? {} : { since, timeout: '30s' };
+    return await this.json('/summary', { query, signal });
   }
 
   async search(text: string, limit: number, signal?: AbortSignal): Promise<SearchResult> {
@@ -210,6 +253,9 @@ export interface WriteOptions {
   /** Goes into the commit. */
   readonly reason?: string | undefined;
 }
+
+/** A dry run that shows the file. */
+const PREVIEW = { dryRun: 'All', show: 'file' };
 
 /** Query and headers of a write. */
 export function writing({

@@ -117,6 +117,59 @@ export interface HistoryPage {
   readonly items: readonly HistoryEntry[];
 }
 
+/** The manifest of an object as it stands in git. */
+export interface ObjectSource {
+  readonly revision: string;
+  readonly path: string;
+  readonly line: number;
+  /** Absent without the right to clone. */
+  readonly text?: string;
+}
+
+/** The commit that set each field. */
+export interface Blame {
+  readonly commits: Readonly<
+    Record<string, { readonly time: string; readonly author: Author; readonly message: string }>
+  >;
+  readonly fields: readonly { readonly path: string; readonly revision?: string }[];
+}
+
+/** The file that a write would leave. */
+export interface FilePreview {
+  readonly path: string | null;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly object: KubeObject;
+}
+
+export interface CommitPage {
+  readonly metadata: ListMeta;
+  readonly items: readonly Commit[];
+}
+
+export interface Commit {
+  readonly revision: string;
+  readonly parents: readonly string[];
+  readonly time: string;
+  readonly author: Author;
+  readonly subject: string;
+  readonly message: string;
+  readonly files: readonly CommitFile[];
+  readonly fileCount: number;
+}
+
+export interface CommitFile {
+  readonly path: string;
+  readonly change: 'added' | 'modified' | 'removed';
+  readonly objects: readonly {
+    readonly group: string;
+    readonly kind: string;
+    readonly plural?: string;
+    readonly namespace?: string;
+    readonly name: string;
+  }[];
+}
+
 /** `GET /sync`. */
 export interface SyncStatus {
   readonly head: string | null;

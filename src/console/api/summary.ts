@@ -1,8 +1,9 @@
 /** `GET /summary` and `GET /search`. */
-import type { Author, ObjectKey } from './objects.ts';
+import type { Author, Condition, ObjectKey } from './objects.ts';
 
 export interface Summary {
-  readonly time: string;
+  /** `version`: digest of the document, for a request that waits for a change. */
+  readonly metadata: { readonly version: string; readonly time: string };
   readonly version: string;
   readonly health: { readonly ok: boolean; readonly checks: readonly HealthCheck[] };
   readonly branch?: BranchSummary;
@@ -12,10 +13,10 @@ export interface Summary {
   readonly degraded: { readonly count: number; readonly items: readonly DegradedObject[] };
   readonly problems?: { readonly count: number; readonly items: readonly FileProblem[] };
   readonly secretStore?: SecretStoreSummary;
-  readonly tenants?: { readonly count: number; readonly items: readonly TenantSummary[] };
+  /** Objects with conditions of severity `Error` or `Warning`. */
+  readonly conditions: { readonly count: number; readonly items: readonly BadConditions[] };
   readonly replicas?: {
-    readonly self: string;
-    readonly leader: string | null;
+    readonly leader?: string | null;
     readonly items: readonly ReplicaSummary[];
   };
   /** Sections that the user has no right to, with the right. */
@@ -75,12 +76,16 @@ export interface KindSummary {
   readonly degraded: number;
 }
 
-export interface DegradedObject {
-  readonly group: string;
+/** An object with a link. */
+export interface NamedObject {
+  readonly apiVersion: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespace?: string;
   readonly name: string;
+}
+
+export interface DegradedObject extends NamedObject {
   readonly path?: string;
   readonly line?: number;
   readonly col?: number;
@@ -95,6 +100,7 @@ export interface FileProblem {
 }
 
 export interface SecretStoreSummary {
+  readonly name: string;
   readonly state: string;
   readonly message?: string;
   readonly counts?: Readonly<Record<string, number>>;
@@ -105,29 +111,17 @@ export interface SecretStoreSummary {
   }[];
 }
 
-export interface TenantSummary {
-  readonly name: string;
-  readonly problems: readonly {
-    readonly type: string;
-    readonly reason?: string;
-    readonly message?: string;
-  }[];
+export interface BadConditions extends NamedObject {
+  readonly conditions: readonly Condition[];
 }
 
 export interface ReplicaSummary {
   readonly id: string;
   readonly url?: string;
   readonly version?: string;
-  readonly isLeader: boolean;
 }
 
-export interface SearchHit {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly namespace?: string;
-  readonly name: string;
+export interface SearchHit extends NamedObject {
   readonly displayName?: string;
   readonly owner?: string;
 }

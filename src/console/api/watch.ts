@@ -3,7 +3,16 @@
  * again by itself after a restart of the server (410), and tells whether it is connected.
  */
 import { ApiError, type Client, type ListOptions } from './client.ts';
-import type { Column, ObjectMeta, Resource, Table, TableRow } from './objects.ts';
+import type {
+  Column,
+  KubeObject,
+  Moment,
+  ObjectMeta,
+  ObjectRef,
+  Resource,
+  Table,
+  TableRow,
+} from './objects.ts';
 
 export type Connection = 'loading' | 'connected' | 'disconnected' | 'refused';
 
@@ -11,6 +20,8 @@ export interface LiveListOptions extends Pick<ListOptions, 'namespace' | 'labelS
   readonly client: Client;
   readonly resource: Resource;
   readonly signal: AbortSignal;
+  /** A moment of the past, which is listed and not watched. */
+  readonly moment?: Moment;
   /** Called with the changes since the last call, at most once per frame. */
   readonly onChange: (list: LiveList) => void;
 }
@@ -76,6 +87,8 @@ class Follower {
       const began = performance.now();
       try {
         if (this.#resourceVersion === '') await this.#list();
+        // The past does not change.
+        if (this.#resourceVersion === '') return;
         await this.#watch();
       } catch (error) {
         if (signal.aborted) return;
@@ -103,17 +116,15 @@ class Follower {
   }
 
   async #list(): Promise<void> {
-    const { client, resource, namespace, labelSelector, signal } = this.#options;
     const rows = new Map<string, LiveRow>();
     // The rows of before stay until the new ones are there.
     const isFirst = this.#rows.size === 0;
     let token: string | undefined;
     do {
-      const limit = token === undefined ? FIRST_PAGE_SIZE : PAGE_SIZE;
-      const asked = { namespace, labelSelector, limit, signal, continue: token };
-      const { metadata, columnDefinitions, rows: page } = await client.table(resource, asked);
-      if (columnDefinitions.length > 0) this.#columns = columnDefinitions;
-      for (const row of page) addRow(rows, row);
+      const page = await this.#page(token);
+      if (page.columnDefinitions.length > 0) this.#columns = page.columnDefinitions;
+      for (const row of page.rows) addRow(rows, row);
+      const { metadata } = page;
       token = metadata.continue || undefined;
       this.#remaining = token === undefined ? 0 : (metadata.remainingItemCount ?? 0);
       this.#resourceVersion = metadata.resourceVersion ?? '';
@@ -121,6 +132,14 @@ class Follower {
       if (isFirst) this.#tell('loading');
     } while (token !== undefined);
     this.#tell('connected');
+  }
+
+  async #page(token: string | undefined): Promise<Table> {
+    const { client, resource, namespace, labelSelector, moment, signal } = this.#options;
+    const isFirst = token === undefined;
+    const limit = isFirst ? FIRST_PAGE_SIZE : PAGE_SIZE;
+    const asked = { namespace, labelSelector, limit, signal, continue: token };
+    return await client.table(resource, isFirst ? { ...moment, ...asked } : asked);
   }
 
   async #watch(): Promise<void> {
@@ -170,39 +189,61 @@ class Follower {
   }
 }
 
-/**
- * Calls back when an object of a kind changes, without reading the objects: from now on, and by a new
- * watch whenever one ends. Never rejects.
- */
-export async function followChanges(of: {
+export interface LiveObjectOptions {
   readonly client: Client;
   readonly resource: Resource;
+  readonly ref: ObjectRef;
   readonly signal: AbortSignal;
-  readonly onChange: () => void;
+  readonly onChange: (object: KubeObject | undefined, error: Error | undefined) => void;
   readonly onConnection: (connection: Connection) => void;
-}): Promise<void> {
-  const { client, resource, signal, onChange, onConnection } = of;
+}
+
+/** One object, read and then watched by its name. Runs until the signal is aborted. Never rejects. */
+export async function followObject(options: LiveObjectOptions): Promise<void> {
+  const { resource, signal } = options;
   let delay = FIRST_DELAY_MS;
   while (!signal.aborted) {
     const began = performance.now();
     try {
-      const { metadata } = await client.list(resource, { limit: 1, signal });
-      const query = { watch: true, resourceVersion: metadata.resourceVersion };
-      const response = await client.send(client.pathOf(resource), { query, signal });
-      onConnection('connected');
-      // Changes between two watches count, too.
-      onChange();
-      for await (const _line of linesOf(response)) onChange();
+      await readAndWatch(options);
+      if (!resource.verbs.includes('watch')) return;
     } catch (error) {
-      if (signal.aborted) return;
-      const isRefused = error instanceof ApiError && [401, 403, 404, 405].includes(error.code);
-      onConnection(isRefused ? 'refused' : 'disconnected');
-      if (isRefused) return;
+      if (signal.aborted || isOver(options, error)) return;
     }
     const isHealthy = performance.now() - began > SHORTEST_WATCH_MS;
     delay = isHealthy ? FIRST_DELAY_MS : Math.min(2 * delay, LONGEST_DELAY_MS);
     await sleep(delay, signal);
   }
+}
+
+/** Ends with the watch. */
+async function readAndWatch(options: LiveObjectOptions): Promise<void> {
+  const { client, resource, ref, signal, onChange, onConnection } = options;
+  const object = await client.get(resource, ref, { signal });
+  onConnection('connected');
+  onChange(object, undefined);
+  if (!resource.verbs.includes('watch')) return;
+  const { resourceVersion } = object.metadata;
+  const query = { watch: true, fieldSelector: `metadata.name=${ref.name}`, resourceVersion };
+  const path = client.pathOf(resource, ref.namespace);
+  const response = await client.send(path, { query, signal });
+  for await (const line of linesOf(response)) {
+    const event: { type: WatchEvent['type']; object: KubeObject } = JSON.parse(line);
+    if (event.type === 'ERROR') return;
+    if (event.type === 'DELETED') onChange(undefined, new Error('The object was deleted'));
+    else if (event.type !== 'BOOKMARK') onChange(event.object, undefined);
+  }
+}
+
+/** True: asking again has no use. An object that is gone may come back. */
+function isOver({ onChange, onConnection }: LiveObjectOptions, error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.code >= 500) {
+    onConnection('disconnected');
+    return false;
+  }
+  onConnection('refused');
+  onChange(undefined, error);
+  return error.code !== 404 && error.code !== 410;
 }
 
 interface WatchEvent {

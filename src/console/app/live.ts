@@ -1,8 +1,10 @@
 /** Lists that stay current, as hooks; and whether the page is connected to the server. */
 import { computed, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import type { Resource } from '../api/objects.ts';
-import { type Connection, followList, type LiveList } from '../api/watch.ts';
+import type { KubeObject, ObjectRef, Resource } from '../api/objects.ts';
+import { type Connection, followList, followObject, type LiveList } from '../api/watch.ts';
+import { errorOf } from './load.ts';
+import { momentOf } from './location.ts';
 import { client } from './session.ts';
 
 /** Connections of the lists that the page follows. */
@@ -31,10 +33,15 @@ const NOTHING: LiveList = {
 /** A list of a kind that follows the server; undefined resource: nothing. Rendered at most once per frame. */
 export function useLiveList(
   resource: Resource | undefined,
-  of: { readonly namespace?: string | undefined; readonly labelSelector?: string | undefined } = {},
+  of: {
+    readonly namespace?: string | undefined;
+    readonly labelSelector?: string | undefined;
+    /** A moment of the past; empty: the present. */
+    readonly moment?: string;
+  } = {},
 ): LiveList {
   const [list, setList] = useState(NOTHING);
-  const { namespace, labelSelector } = of;
+  const { namespace, labelSelector, moment = '' } = of;
   useEffect(() => {
     if (resource === undefined) return;
     const gone = new AbortController();
@@ -47,6 +54,7 @@ export function useLiveList(
       resource,
       namespace,
       labelSelector,
+      moment: momentOf(moment),
       signal: gone.signal,
       onChange: (next) => {
         if (gone.signal.aborted) return;
@@ -63,6 +71,41 @@ export function useLiveList(
       if (frame !== undefined) cancelAnimationFrame(frame);
       setConnection(id, undefined);
     };
-  }, [resource, namespace, labelSelector]);
+  }, [resource, namespace, labelSelector, moment]);
   return list;
+}
+
+interface LiveObject {
+  readonly object: KubeObject | undefined;
+  readonly error: Error | undefined;
+}
+
+/** One object that follows the server; of the past where `moment` is not empty. */
+export function useLiveObject(resource: Resource, ref: ObjectRef, moment: string): LiveObject {
+  const [state, setState] = useState<LiveObject>({ object: undefined, error: undefined });
+  useEffect(() => {
+    const gone = new AbortController();
+    const { signal } = gone;
+    const id = {};
+    setState({ object: undefined, error: undefined });
+    if (moment === '') {
+      void followObject({
+        ...{ client, resource, ref, signal },
+        onChange: (object, error) => setState({ object, error }),
+        onConnection: (connection) => setConnection(id, connection),
+      });
+    } else {
+      client.get(resource, ref, { ...momentOf(moment), signal }).then(
+        (object) => setState({ object, error: undefined }),
+        (error: unknown) => {
+          if (!signal.aborted) setState({ object: undefined, error: errorOf(error) });
+        },
+      );
+    }
+    return () => {
+      gone.abort();
+      setConnection(id, undefined);
+    };
+  }, [resource, moment]);
+  return state;
 }

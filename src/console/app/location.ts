@@ -1,5 +1,6 @@
 /** The address of the page: path and query, as signals; links without a reload. */
 import { computed, signal } from '@preact/signals';
+import type { Moment } from '../api/objects.ts';
 
 export const BASE = '/console';
 
@@ -16,12 +17,23 @@ export const segments = computed(() =>
 
 export const query = computed(() => current.value.searchParams);
 
+/**
+ * The moment that the pages show, from the query: a commit or a time. Empty: the present. It goes on from
+ * page to page, since `href` keeps it.
+ */
+export const at = computed(() => query.value.get('at') ?? '');
+
+export function momentOf(text: string): Moment {
+  if (text === '') return {};
+  return /^[0-9a-f]{4,40}$/.test(text) ? { atRevision: text } : { atTime: text };
+}
+
 /** Address of a page of the console; absent values are left out of the query. */
 export function href(
   path: readonly string[],
   search: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const given = Object.entries(search).flatMap(([name, value]) =>
+  const given = Object.entries({ at: at.value, ...search }).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, value]],
   );
   const text = new URLSearchParams(given).toString();

@@ -30,6 +30,15 @@ export function slugOf({ group, name }: Pick<Resource, 'group' | 'name'>): strin
   return group === '' ? `${name}.core` : `${name}.${group}`;
 }
 
+/** The resource of an object that a document names. */
+export function named(of: {
+  readonly apiVersion: string;
+  readonly plural: string;
+}): Pick<Resource, 'group' | 'name'> {
+  const [group = '', version] = of.apiVersion.split('/');
+  return { group: version === undefined ? '' : group, name: of.plural };
+}
+
 export function bySlug(all: readonly Resource[], slug: string): Resource | undefined {
   return all.find((resource) => slugOf(resource) === slug);
 }
@@ -54,7 +63,7 @@ export function titleOf({ kind, name }: Pick<Resource, 'kind' | 'name'>): string
   const plural = isSame
     ? words
     : words
-        .replace(/y$/, 'ie')
+        .replace(/([^aeiou])y$/, '$1ie')
         .replace(/(s|x)$/, '$1e')
         .concat('s');
   const text = /ndpointses$/.test(plural) ? words : plural;

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../location.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
-import { objectHref } from '../resources.ts';
+import { named, objectHref } from '../resources.ts';
 import { client, session } from '../session.ts';
 import { Icon, type IconName } from './icons.tsx';
 
@@ -156,13 +156,13 @@ function useHits(text: string): {
           setFound({
             of: wanted,
             hits: items.map(
-              ({ plural, group, kind, namespace = '', name, displayName, owner }) => ({
-                id: `${group}/${plural}/${namespace}/${name}`,
+              ({ plural, apiVersion, kind, namespace = '', name, displayName, owner }) => ({
+                id: `${apiVersion}/${plural}/${namespace}/${name}`,
                 icon: 'objects',
                 kind,
                 name,
                 note: [namespace, displayName, owner].filter(Boolean).join(' · '),
-                href: objectHref({ group, name: plural }, { namespace, name }),
+                href: objectHref(named({ apiVersion, plural }), { namespace, name }),
               }),
             ),
           }),

@@ -1,15 +1,15 @@
 /** Frame of every page: navigation, top bar, the page, and the search. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { isConnected } from '../live.ts';
 import { href, segments } from '../location.ts';
 import { type ColorScheme, colorScheme, setColorScheme } from '../memory.ts';
-import { type Page, ROUTES } from '../routes.tsx';
+import { ROUTES } from '../routes.tsx';
 import { type NavBarButton, session } from '../session.ts';
 import { Icon, type IconName, Mark } from './icons.tsx';
-import { ErrorNotice, Loading } from './parts.tsx';
 import { openSearch, Search } from './search.tsx';
+import { PastBar, TimeButton } from './time-bar.tsx';
 
 /** On narrow windows the navigation is closed at first. */
 const isMenuOpen = signal(false);
@@ -23,6 +23,7 @@ export function Shell(): JSX.Element {
       <Sidebar />
       <TopBar />
       <main id="main" tabIndex={-1}>
+        <PastBar />
         <CurrentPage />
       </main>
       <Legal />
@@ -34,27 +35,12 @@ export function Shell(): JSX.Element {
 function CurrentPage(): JSX.Element {
   const [first = '', ...rest] = segments.value;
   const route = ROUTES.find(({ segment }) => segment === first);
-  const [loaded, setLoaded] = useState<{ of: string; page?: Page; error?: Error }>();
   useEffect(() => {
     isMenuOpen.value = false;
-    const found = route?.load();
-    if (found === undefined) return;
-    if (!(found instanceof Promise)) {
-      setLoaded({ of: first, page: found });
-      return;
-    }
-    found.then(
-      (page) => setLoaded({ of: first, page }),
-      (error: Error) => setLoaded({ of: first, error }),
-    );
-  }, [first]);
+  }, [first, rest.join('/')]);
   if (route === undefined) return <NotFound />;
-  if (loaded?.of !== first) return <Loading />;
-  if (loaded.error !== undefined) {
-    return <ErrorNotice title="This page cannot be loaded" error={loaded.error} />;
-  }
-  const Shown = loaded.page;
-  return Shown === undefined ? <Loading /> : <Shown path={rest} />;
+  const { Page } = route;
+  return <Page key={first} path={rest} />;
 }
 
 function NotFound(): JSX.Element {
@@ -160,6 +146,7 @@ function TopBar(): JSX.Element {
         <kbd>/</kbd>
       </button>
       <ConnectionState />
+      <TimeButton />
       <UserMenu />
     </header>
   );

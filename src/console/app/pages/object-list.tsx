@@ -3,11 +3,13 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Column, Resource } from '../../api/objects.ts';
 import type { LiveList, LiveRow } from '../../api/watch.ts';
+import { Icon } from '../components/icons.tsx';
+import { lazy } from '../components/lazy.tsx';
 import { Badge, Empty, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
 import { type VirtualColumn, VirtualTable } from '../components/virtual-table.tsx';
 import { ageOf, count } from '../format.ts';
 import { useLiveList } from '../live.ts';
-import { go, query, setQuery } from '../location.ts';
+import { at, go, href, query, setQuery } from '../location.ts';
 import { useNarrow } from '../media.ts';
 import { bySlug, listed, listHref, objectHref, resources, slugOf, titleOf } from '../resources.ts';
 
@@ -15,9 +17,13 @@ export function ObjectListPage({ path: [slug] }: { path: readonly string[] }): J
   const all = listed(resources.value);
   const resource = slug === undefined ? all[0] : bySlug(all, slug);
   if (all.length === 0) return <Loading />;
+  if (resource !== undefined && query.value.has('new')) return <NewObject resource={resource} />;
   return (
     <div class="fill">
-      <PageHead title={resource === undefined ? 'Objects' : titleOf(resource)} />
+      <PageHead
+        title={resource === undefined ? 'Objects' : titleOf(resource)}
+        actions={resource === undefined ? undefined : <NewButton resource={resource} />}
+      />
       <KindTabs all={all} current={resource} />
       {resource === undefined ? (
         <Empty>No kind has this name.</Empty>
@@ -25,6 +31,36 @@ export function ObjectListPage({ path: [slug] }: { path: readonly string[] }): J
         <Objects resource={resource} key={slugOf(resource)} />
       )}
     </div>
+  );
+}
+
+const Create = lazy(async () => (await import('./object-edit.tsx')).ObjectCreate);
+
+function NewObject({ resource }: { resource: Resource }): JSX.Element {
+  return (
+    <>
+      <PageHead
+        title={`New ${resource.kind}`}
+        above={
+          <nav class="crumbs" aria-label="Path">
+            <a href={listHref(resource)}>{titleOf(resource)}</a>
+          </nav>
+        }
+      />
+      <Create resource={resource} namespace={query.value.get('namespace') ?? undefined} />
+    </>
+  );
+}
+
+/** Only kinds whose objects are in git, and only in the present. */
+function NewButton({ resource }: { resource: Resource }): JSX.Element | null {
+  const isInGit = resource.verbs.includes('create') && resource.subresources.includes('rollback');
+  if (!isInGit || at.value !== '') return null;
+  const namespace = query.value.get('namespace') ?? undefined;
+  return (
+    <a class="button" href={href(['objects', slugOf(resource)], { new: '1', namespace })}>
+      <Icon name="plus" /> New
+    </a>
   );
 }
 
@@ -53,7 +89,7 @@ function KindTabs({
 function Objects({ resource }: { resource: Resource }): JSX.Element {
   const namespace = query.value.get('namespace') ?? undefined;
   const labelSelector = query.value.get('labels') ?? undefined;
-  const list = useLiveList(resource, { namespace, labelSelector });
+  const list = useLiveList(resource, { namespace, labelSelector, moment: at.value });
   const rows = useShownRows(list);
   const isNarrow = useNarrow();
   const columns = useMemo(

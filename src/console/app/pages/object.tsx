@@ -1,13 +1,21 @@
-/** One object: its fields, its manifest, its history. */
-import type { JSX } from 'preact';
+/** One object: fields, manifest, history, events, and the editor, as tabs. */
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
+import type { KubeObject, Resource } from '../../api/objects.ts';
 import { Icon } from '../components/icons.tsx';
-import { Badge, ErrorNotice, Facts, Loading, PageHead, Panel, Time } from '../components/parts.tsx';
-import { useLoad } from '../load.ts';
+import { lazy } from '../components/lazy.tsx';
+import { Badge, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
+import { useLiveObject } from '../live.ts';
+import { at, href, query, segments } from '../location.ts';
 import { isFavourite, type Remembered, toggleFavourite, visited } from '../memory.ts';
 import { bySlug, listHref, resources, titleOf } from '../resources.ts';
-import { client } from '../session.ts';
+import { ObjectFields } from './object-fields.tsx';
+import type { ObjectTabProps } from './object-tab.ts';
+
+const Editor = lazy(async () => (await import('./object-edit.tsx')).ObjectEdit);
+const History = lazy(async () => (await import('./object-history.tsx')).ObjectHistory);
+const Events = lazy(async () => (await import('./object-events.tsx')).ObjectEvents);
+const Source = lazy(async () => (await import('./object-source.tsx')).ObjectSourceView);
 
 export function ObjectPage({ path }: { path: readonly string[] }): JSX.Element {
   const [slug = '', place = '-', name = ''] = path;
@@ -25,84 +33,102 @@ export function ObjectPage({ path }: { path: readonly string[] }): JSX.Element {
 }
 
 function OneObject({ resource, of }: { resource: Resource; of: Remembered }): JSX.Element {
-  const { namespace, name } = of;
-  const { value, error } = useLoad((signal) => client.get(resource, of, { signal }), []);
-  const isFound = value !== undefined;
+  const { object, error } = useLiveObject(resource, of, at.value);
+  const isFound = object !== undefined;
   useEffect(() => {
     if (isFound) visited(of);
   }, [isFound]);
-  const isStarred = isFavourite(of);
   return (
     <>
-      <PageHead
-        title={name}
-        above={
-          <nav class="crumbs" aria-label="Path">
-            <a href={listHref(resource)}>{titleOf(resource)}</a>
-            {namespace === '' ? undefined : <a href={listHref(resource, namespace)}>{namespace}</a>}
-          </nav>
-        }
-        actions={
-          <button
-            type="button"
-            class="icon-button"
-            aria-pressed={isStarred}
-            aria-label="Favourite"
-            onClick={() => toggleFavourite(of)}
-          >
-            <Icon name="star" filled={isStarred} />
-          </button>
-        }
-      />
-      {error !== undefined ? <ErrorNotice error={error} /> : undefined}
-      {value === undefined ? error === undefined && <Loading /> : <Details object={value} />}
+      <Head resource={resource} of={of} object={object} />
+      <Tabs resource={resource} />
+      {error === undefined ? undefined : <ErrorNotice error={error} />}
+      <Tab resource={resource} of={of} object={object} isMissing={error !== undefined} />
     </>
   );
 }
 
-function Details({ object }: { object: KubeObject }): JSX.Element {
-  const { metadata, status } = object;
+function Head({ resource, of, object }: ObjectTabProps): JSX.Element {
+  const { namespace, name } = of;
+  const isStarred = isFavourite(of);
+  const displayName = object?.spec?.['displayName'];
   return (
-    <div class="columns">
-      <div class="column wide">
-        <Panel title="Specification">
-          <pre>{JSON.stringify(object.spec ?? {}, null, 2)}</pre>
-        </Panel>
-      </div>
-      <div class="column">
-        <Panel title="Metadata">
-          <Facts
-            rows={[
-              [
-                'Created',
-                metadata.creationTimestamp && <Time value={metadata.creationTimestamp} />,
-              ],
-              ['Generation', metadata.generation],
-            ]}
-          />
-        </Panel>
-        {(status?.conditions?.length ?? 0) > 0 ? (
-          <Conditions conditions={status?.conditions ?? []} />
-        ) : undefined}
-      </div>
-    </div>
+    <PageHead
+      title={name}
+      documentTitle={`${name}, ${resource.kind}`}
+      above={
+        <nav class="crumbs" aria-label="Path">
+          <a href={listHref(resource)}>{titleOf(resource)}</a>
+          {namespace === '' ? undefined : <a href={listHref(resource, namespace)}>{namespace}</a>}
+        </nav>
+      }
+      below={
+        <div class="row-line subtitle">
+          {typeof displayName === 'string' ? <span class="muted">{displayName}</span> : undefined}
+          <State object={object} />
+        </div>
+      }
+      actions={
+        <button
+          type="button"
+          class="icon-button"
+          aria-pressed={isStarred}
+          aria-label="Favourite"
+          onClick={() => toggleFavourite(of)}
+        >
+          <Icon name="star" filled={isStarred} />
+        </button>
+      }
+    />
   );
 }
 
-function Conditions({ conditions }: { conditions: readonly Condition[] }): JSX.Element {
-  return (
-    <Panel title="Conditions" flush>
-      <ul class="rows">
-        {conditions.map(({ type, status, message }) => (
-          <li key={type}>
-            <div class="row-line">
-              <strong>{type}</strong>
-              <Badge tone={status === 'True' ? 'good' : 'alert'}>{status}</Badge>
-            </div>
-            {message === undefined ? undefined : <p class="message">{message}</p>}
-          </li>
-        ))}
-      </ul>
-    </Panel>
+function State({ object }: { object: KubeObject | undefined }): JSX.Element | null {
+  if (object === undefined) return null;
+  if (object.metadata.deletionTimestamp !== undefined) {
+    return <Badge tone="warn">being deleted</Badge>;
+  }
+  const bad = object.status?.conditions?.find(
+    ({ severity, status }) => severity === 'Error' && status !== 'True',
   );
+  return bad === undefined ? null : <Badge tone="alert">{bad.type}</Badge>;
+}
+
+const TABS = [
+  { id: '', label: 'Overview', needs: undefined },
+  { id: 'yaml', label: 'YAML', needs: undefined },
+  { id: 'history', label: 'History', needs: 'history' },
+  { id: 'events', label: 'Events', needs: undefined },
+  { id: 'edit', label: 'Edit', needs: 'rollback' },
+] as const;
+
+function Tabs({ resource }: { resource: Resource }): JSX.Element {
+  const current = query.value.get('tab') ?? '';
+  const isPast = at.value !== '';
+  return (
+    <nav class="tabs" aria-label="Object">
+      {TABS.filter(({ needs }) => needs === undefined || resource.subresources.includes(needs))
+        .filter(({ id }) => !isPast || !['edit', 'events'].includes(id))
+        .map(({ id, label }) => (
+          <a
+            key={id}
+            href={href(segments.value, { tab: id })}
+            aria-current={current === id ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+    </nav>
+  );
+}
+
+function Tab(props: ObjectTabProps & { readonly isMissing: boolean }): ComponentChildren {
+  const tab = query.value.get('tab') ?? '';
+  // What is gone has a history.
+  if (tab === 'history') return <History {...props} />;
+  if (props.object === undefined) return props.isMissing ? null : <Loading />;
+  if (tab === 'yaml') return <Source {...props} />;
+  if (tab === 'events') return <Events {...props} />;
+  if (tab === 'edit') return <Editor {...props} />;
+  return <ObjectFields {...props} object={props.object} />;
 }

@@ -1,10 +1,13 @@
 /** Start page: whether all is well, and what is not. It follows the platform by one watch per kind. */
-import { useComputed } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Resource } from '../../api/objects.ts';
-import type { DegradedObject, HeldSummary, PushSummary, Summary } from '../../api/summary.ts';
-import { followChanges } from '../../api/watch.ts';
+import type {
+  DegradedObject,
+  HeldSummary,
+  NamedObject,
+  PushSummary,
+  Summary,
+} from '../../api/summary.ts';
 import { Icon } from '../components/icons.tsx';
 import {
   Badge,
@@ -19,9 +22,9 @@ import {
 } from '../components/parts.tsx';
 import { count } from '../format.ts';
 import { setConnection } from '../live.ts';
-import { useLoad } from '../load.ts';
+import { errorOf, type Loaded } from '../load.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
-import { listed, listHref, objectHref, resources, titleOf } from '../resources.ts';
+import { listHref, named, objectHref, titleOf } from '../resources.ts';
 import { client, session } from '../session.ts';
 
 export function StartPage(): JSX.Element {
@@ -34,69 +37,79 @@ export function StartPage(): JSX.Element {
       </>
     );
   }
-  return <Overview summary={summary.value} reload={summary.reload} />;
+  return <Overview summary={summary.value} />;
 }
 
-const PAUSE_MS = 100;
-/** What no object tells: the remote, the secret store, other replicas. */
-const HEARTBEAT_MS = 15_000;
-/** A browser has six connections to a host over HTTP/1.1. */
-const MOST_HTTP1_WATCHES = 3;
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 10_000;
 
-function useSummary() {
-  const summary = useLoad((signal) => client.summary(signal), []);
-  const { reload } = summary;
-  const watched = useComputed(() =>
-    listed(resources.value).filter(
-      ({ group, verbs }) => group === session.group && verbs.includes('watch'),
-    ),
-  ).value;
+/** Asks for the next summary as soon as one is there: the server answers when it differs. */
+function useSummary(): Pick<Loaded<Summary>, 'value' | 'error'> {
+  const [state, setState] = useState<Pick<Loaded<Summary>, 'value' | 'error'>>({
+    value: undefined,
+    error: undefined,
+  });
   useEffect(() => {
     const gone = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const changed = (): void => {
-      clearTimeout(timer);
-      timer = setTimeout(reload, PAUSE_MS);
-    };
-    const followed = watched.slice(0, isHttp1() ? MOST_HTTP1_WATCHES : undefined);
-    for (const resource of followed) follow(resource, gone.signal, changed);
-    const heartbeat = setInterval(changed, HEARTBEAT_MS);
+    const id = {};
+    void followSummary(gone.signal, {
+      onValue: (value) => {
+        setState({ value, error: undefined });
+        setConnection(id, 'connected');
+      },
+      onError: (error) => {
+        setState(({ value }) => ({ value, error }));
+        setConnection(id, 'disconnected');
+      },
+    });
     return () => {
       gone.abort();
-      clearTimeout(timer);
-      clearInterval(heartbeat);
+      setConnection(id, undefined);
     };
-  }, [watched]);
-  return summary;
+  }, []);
+  return state;
 }
 
-function follow(resource: Resource, signal: AbortSignal, onChange: () => void): void {
-  const id = {};
-  signal.addEventListener('abort', () => setConnection(id, undefined));
-  const onConnection: Parameters<typeof followChanges>[0]['onConnection'] = (connection) => {
-    if (!signal.aborted) setConnection(id, connection);
-  };
-  void followChanges({ client, resource, signal, onChange, onConnection });
+async function followSummary(
+  signal: AbortSignal,
+  of: {
+    readonly onValue: (value: Summary) => void;
+    readonly onError: (error: Error) => void;
+  },
+): Promise<void> {
+  let since: string | undefined;
+  let delay = FIRST_DELAY_MS;
+  while (!signal.aborted) {
+    try {
+      const value = await client.summary({ since, signal });
+      since = value.metadata.version;
+      delay = FIRST_DELAY_MS;
+      if (!signal.aborted) of.onValue(value);
+    } catch (error) {
+      if (signal.aborted) return;
+      of.onError(errorOf(error));
+      // The daemon may be another one by then.
+      since = undefined;
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      delay = Math.min(2 * delay, LONGEST_DELAY_MS);
+    }
+  }
 }
 
-function isHttp1(): boolean {
-  const [entry] = performance.getEntriesByType('navigation');
-  return entry instanceof PerformanceNavigationTiming && entry.nextHopProtocol === 'http/1.1';
-}
-
-function Overview({ summary, reload }: { summary: Summary; reload: () => void }): JSX.Element {
-  const { held, degraded, problems, pushes } = summary;
+function Overview({ summary }: { summary: Summary }): JSX.Element {
+  const { held, degraded, problems, pushes, conditions } = summary;
   return (
     <>
       <PageHead title="Overview" />
       <Verdict summary={summary} />
-      {held ? <Held held={held} onDone={reload} /> : undefined}
+      {held ? <Held held={held} /> : undefined}
       <div class="columns">
         <div class="column wide">
           {degraded.count > 0 ? <Degraded degraded={degraded} /> : undefined}
           {problems !== undefined && problems.count > 0 ? (
             <Problems problems={problems} />
           ) : undefined}
+          {conditions.count > 0 ? <Conditions conditions={conditions} /> : undefined}
           {pushes === undefined ? undefined : <Pushes items={pushes.items} />}
           <Kinds summary={summary} />
         </div>
@@ -135,50 +148,33 @@ function Verdict({ summary }: { summary: Summary }): JSX.Element {
   );
 }
 
+/** Reasons before their consequences. */
 function troublesOf(summary: Summary): readonly string[] {
-  const { branch, held, degraded, problems, secretStore, tenants, health } = summary;
-  const known = new Set([
-    'Ready',
-    'ready',
-    'Connected',
-    'connected',
-    'Disabled',
-    'disabled',
-    'synced',
-    'ok',
-    'off',
-    'Synced',
-  ]);
-  return [
+  const { branch, held, degraded, problems, secretStore, conditions, health } = summary;
+  const known = [
     ...(branch?.state === 'failing' ? [branch.message ?? 'The branch cannot be followed'] : []),
     ...(held ? [`A commit is held: ${held.message}`] : []),
-    ...(degraded.count > 0
-      ? [
-          `${count(degraded.count, 'object is', 'objects are')} served in an older version, because the newest manifest is not valid`,
-        ]
-      : []),
+    ...(degraded.count > 0 ? [degradedText(degraded.count)] : []),
     ...(degraded.count === 0 && problems !== undefined && problems.count > 0
       ? [`${count(problems.count, 'problem')} in files of the branch`]
       : []),
-    ...(secretStore !== undefined && !known.has(secretStore.state)
-      ? [`The sync with the secret store: ${secretStore.message ?? secretStore.state}`]
+    ...(secretStore?.message === undefined ? [] : [`Secret store: ${secretStore.message}`]),
+    ...(conditions.count > 0
+      ? [`${count(conditions.count, 'object has', 'objects have')} conditions with a problem`]
       : []),
-    ...(tenants?.items ?? []).map(
-      ({ name, problems: [first] }) =>
-        `Tenant ${name}: ${first?.message ?? first?.reason ?? first?.type}`,
-    ),
-    ...health.checks
-      .filter(
-        ({ level, message }) =>
-          level === 'degraded' && message !== undefined && message !== branch?.message,
-      )
-      .filter(() => !held && degraded.count === 0)
-      .map(({ name, message }) => `${name}: ${message}`),
   ];
+  if (known.length > 0) return known;
+  return health.checks.flatMap(({ name, message }) =>
+    message === undefined ? [] : [`${name}: ${message}`],
+  );
+}
+
+function degradedText(number: number): string {
+  return `${count(number, 'object is', 'objects are')} served in the last good version: the newest manifest is not valid`;
 }
 
 /** A held commit, and its approval for those who may. */
-function Held({ held, onDone }: { held: HeldSummary; onDone: () => void }): JSX.Element {
+function Held({ held }: { held: HeldSummary }): JSX.Element {
   const { revision, message, remedy, prunes, pruneCount, mayApprove } = held;
   return (
     <Panel
@@ -201,14 +197,12 @@ function Held({ held, onDone }: { held: HeldSummary; onDone: () => void }): JSX.
           </ul>
         </details>
       ) : undefined}
-      {mayApprove === true && revision !== null ? (
-        <Approve revision={revision} onDone={onDone} />
-      ) : undefined}
+      {mayApprove === true && revision !== null ? <Approve revision={revision} /> : undefined}
     </Panel>
   );
 }
 
-function Approve({ revision, onDone }: { revision: string; onDone: () => void }): JSX.Element {
+function Approve({ revision }: { revision: string }): JSX.Element {
   const [reason, setReason] = useState('');
   const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
   const approve = async (event: Event): Promise<void> => {
@@ -217,7 +211,6 @@ function Approve({ revision, onDone }: { revision: string; onDone: () => void })
     try {
       await client.approve(revision, reason);
       setState({ isBusy: false });
-      onDone();
     } catch (error) {
       setState({ isBusy: false, error: error as Error });
     }
@@ -252,17 +245,36 @@ function Degraded({ degraded }: { degraded: Summary['degraded'] }): JSX.Element 
       <ul class="rows">
         {degraded.items.map((item) => (
           <li key={`${item.kind}/${item.namespace}/${item.name}`}>
-            <a
-              class="row-title"
-              href={objectHref(
-                { group: item.group, name: item.plural },
-                { namespace: item.namespace ?? '', name: item.name },
-              )}
-            >
+            <a class="row-title" href={linkTo(item)}>
               {item.kind} {[item.namespace, item.name].filter(Boolean).join('/')}
             </a>
             <code class="place">{placeOf(item)}</code>
             <p class="message">{item.message}</p>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function linkTo(item: NamedObject): string {
+  return objectHref(named(item), { namespace: item.namespace ?? '', name: item.name });
+}
+
+function Conditions({ conditions }: { conditions: Summary['conditions'] }): JSX.Element {
+  return (
+    <Panel title="Conditions" flush aside={<Badge tone="warn">{conditions.count}</Badge>}>
+      <ul class="rows">
+        {conditions.items.map((item) => (
+          <li key={`${item.kind}/${item.namespace}/${item.name}`}>
+            <a class="row-title" href={linkTo(item)}>
+              {item.kind} {[item.namespace, item.name].filter(Boolean).join('/')}
+            </a>
+            {item.conditions.map(({ type, reason, message }) => (
+              <p class="message" key={type}>
+                <strong>{type}</strong> {message ?? reason}
+              </p>
+            ))}
           </li>
         ))}
       </ul>
@@ -354,28 +366,31 @@ function Branch({ summary }: { summary: Summary }): JSX.Element | null {
 
 /** Systems beside the daemon. */
 function Parts({ summary }: { summary: Summary }): JSX.Element | null {
-  const { secretStore, tenants, replicas } = summary;
-  if (secretStore === undefined && tenants === undefined && replicas === undefined) return null;
+  const { secretStore, replicas, withheld } = summary;
+  const stores = secretStore === undefined ? [] : [secretStore, ...(secretStore.stores ?? [])];
   return (
     <Panel title="Connected systems">
       <Facts
         rows={[
-          ['Secret store', secretStore?.state],
-          [
-            'Tenants',
-            tenants === undefined
-              ? undefined
-              : `${tenants.count}${tenants.items.length > 0 ? `, ${tenants.items.length} with problems` : ''}`,
-          ],
+          ...stores.map(
+            ({ name, state }) =>
+              [name === 'default' ? 'Secret store' : `Store ${name}`, state] as const,
+          ),
           ...(replicas?.items ?? []).map(
-            ({ id, version, isLeader }) =>
+            ({ id, version }) =>
               [
-                isLeader ? 'Leader' : 'Replica',
+                id === replicas?.leader ? 'Leader' : 'Replica',
                 `${id}${version === undefined ? '' : ` (${version})`}`,
               ] as const,
           ),
+          ['Daemon', `gitplane ${summary.version}`],
         ]}
       />
+      {withheld.length > 0 ? (
+        <p class="muted">
+          You have no right to see: {withheld.map(({ section }) => section).join(', ')}.
+        </p>
+      ) : undefined}
     </Panel>
   );
 }

@@ -1,0 +1,274 @@
+/** The editor of an object: problems while typing, the bytes of the change, the reason, the commit. */
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, writing } from '../../api/client.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { Diff } from '../components/diff.tsx';
+import { createEditor, type Editor } from '../components/editor.ts';
+import { ErrorNotice, Loading, Notice, Panel } from '../components/parts.tsx';
+import { type Check, check, save, type Target } from '../edit/checks.ts';
+import { desired, readDraft, secretPaths, template, textOf, withValue } from '../edit/draft.ts';
+import { type Merged, mergeFields } from '../edit/merge.ts';
+import { errorOf, useLoad } from '../load.ts';
+import { go, href, segments } from '../location.ts';
+import { objectHref } from '../resources.ts';
+import { type Schema, schemaOf } from '../schema.ts';
+import { client } from '../session.ts';
+import { Conflict } from './edit-conflict.tsx';
+import { DeleteObject } from './edit-delete.tsx';
+import { SecretValues } from './edit-secrets.tsx';
+import type { ObjectTabProps } from './object-tab.ts';
+
+interface Basis {
+  readonly text: string;
+  readonly schema: Schema | undefined;
+  /** The object that the edit began from. Undefined: it is new. */
+  readonly object: KubeObject | undefined;
+}
+
+export function ObjectEdit(props: ObjectTabProps): JSX.Element {
+  const { resource, of, object } = props;
+  // Later changes by others become a conflict when this one is saved.
+  const basis = useLoad(async (): Promise<Basis> => {
+    const schema = await schemaOf(resource.kind);
+    const hasSource = resource.subresources.includes('source');
+    const source = hasSource ? (await client.source(resource, of)).text : undefined;
+    const current = await client.get(resource, of);
+    return { text: textOf(current, { source, schema }), schema, object: current };
+  }, []);
+  if (basis.error !== undefined) return <ErrorNotice error={basis.error} />;
+  if (basis.value === undefined) return <Loading />;
+  return (
+    <>
+      <Form target={{ resource, ref: of }} basis={basis.value} />
+      {object === undefined ? undefined : <DeleteObject resource={resource} of={of} />}
+    </>
+  );
+}
+
+/** A new object of a kind. */
+export function ObjectCreate({
+  resource,
+  namespace,
+}: Pick<ObjectTabProps, 'resource'> & { readonly namespace: string | undefined }): JSX.Element {
+  const schema = useLoad(() => schemaOf(resource.kind), [resource]);
+  if (schema.isLoading) return <Loading />;
+  const { group, version, kind } = resource;
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  const own = resource.namespaced ? (namespace ?? 'default') : undefined;
+  const text = template({ apiVersion, kind, namespace: own, schema: schema.value });
+  const basis = { text, schema: schema.value, object: undefined };
+  return <Form target={{ resource, ref: undefined }} basis={basis} />;
+}
+
+const PAUSE_MS = 350;
+
+function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor>(undefined);
+  const [text, setText] = useState(basis.text);
+  const [object, setObject] = useState(basis.object);
+  const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map());
+  const [reason, setReason] = useState('');
+  const [merged, setMerged] = useState<Merged>();
+  const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
+  const result = useCheck(target, { text, object, values });
+  const saveNow = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    if (place.current === null) return;
+    const made = createEditor(place.current, {
+      text: basis.text,
+      label: 'Manifest',
+      onChange: setText,
+      onSave: () => saveNow.current(),
+    });
+    made.setSchema(basis.schema);
+    editor.current = made;
+    return () => made.destroy();
+  }, []);
+  useEffect(() => editor.current?.setMarks(result?.marks ?? []), [result]);
+  const replaceText = (next: string): void => editor.current?.setText(next);
+
+  const submit = async (): Promise<void> => {
+    const draft = readDraft(text, { current: object, values });
+    if (draft.object === undefined || state.isBusy) return;
+    setState({ isBusy: true });
+    try {
+      const { headers = {} } = writing({ reason });
+      await save(target, versioned(draft.object, object), headers);
+      const { name = '', namespace = '' } = draft.object['metadata'] as Partial<
+        KubeObject['metadata']
+      >;
+      go(objectHref(target.resource, target.ref ?? { name, namespace }));
+    } catch (error) {
+      setState({ isBusy: false, error: errorOf(error) });
+      const isConflict = error instanceof ApiError && error.code === 409;
+      if (!isConflict || target.ref === undefined || object === undefined) return;
+      const theirs = await client.get(target.resource, target.ref);
+      const versions = { base: desired(object), mine: draft.object, theirs: desired(theirs) };
+      const found = mergeFields(versions);
+      setMerged(found);
+      setObject(theirs);
+      const next = found.taken.reduce(
+        (merging, { path, value }) => withValue(merging, path, value),
+        text,
+      );
+      if (next !== text) replaceText(next);
+    }
+  };
+  saveNow.current = () => void submit();
+  const isUnchanged = text === basis.text && values.size === 0;
+  return (
+    <div class="columns">
+      <div class="column wide">
+        {merged === undefined ? undefined : (
+          <Conflict
+            merged={merged}
+            onTake={(path, value) => replaceText(withValue(text, path, value))}
+          />
+        )}
+        <Panel title="Manifest" flush aside={<Verdict result={result} />}>
+          <div class="editor" ref={place} />
+        </Panel>
+        <SecretValues
+          paths={secretPaths(readDraft(text, { current: object, values }).object, basis.schema)}
+          text={text}
+          values={values}
+          onSet={(path, value, next) => {
+            setValues(new Map([...values, [path.join('.'), value]]));
+            replaceText(next);
+          }}
+        />
+      </div>
+      <div class="column">
+        <Panel title="Commit">
+          <form
+            class="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void submit();
+            }}
+          >
+            <label class="field">
+              Reason
+              <textarea
+                rows={3}
+                maxLength={1024}
+                value={reason}
+                placeholder="Goes into the commit message"
+                onInput={(event) => setReason(event.currentTarget.value)}
+              />
+            </label>
+            {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
+            <div class="actions">
+              <button type="submit" class="button primary" disabled={state.isBusy || isUnchanged}>
+                {target.ref === undefined ? 'Create' : 'Save'}
+              </button>
+              <a class="button" href={href(segments.value)}>
+                Cancel
+              </a>
+            </div>
+          </form>
+        </Panel>
+        <Change result={result} isUnchanged={isUnchanged} />
+      </div>
+    </div>
+  );
+}
+
+/** Without the version a write would not notice that another one was faster. */
+function versioned(
+  object: Record<string, unknown>,
+  current: KubeObject | undefined,
+): Record<string, unknown> {
+  const { resourceVersion } = current?.metadata ?? {};
+  const metadata = object['metadata'] as object | undefined;
+  return resourceVersion === undefined
+    ? object
+    : { ...object, metadata: { ...metadata, resourceVersion } };
+}
+
+/** Undefined: the check is under way. */
+function useCheck(
+  target: Target,
+  of: {
+    readonly text: string;
+    readonly object: KubeObject | undefined;
+    readonly values: ReadonlyMap<string, string>;
+  },
+): Check | undefined {
+  const { text, object, values } = of;
+  const [result, setResult] = useState<Check>();
+  useEffect(() => {
+    const gone = new AbortController();
+    const timer = setTimeout(() => {
+      const draft = readDraft(text, { current: object, values });
+      const versionless = { ...draft, object: draft.object && versioned(draft.object, object) };
+      check(target, versionless, gone.signal).then(
+        (found) => {
+          if (!gone.signal.aborted) setResult(found);
+        },
+        (error: unknown) => {
+          if (gone.signal.aborted) return;
+          setResult({ marks: [], preview: undefined, error: errorOf(error) });
+        },
+      );
+    }, PAUSE_MS);
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+    };
+  }, [text, object, values]);
+  return result;
+}
+
+function Verdict({ result }: { result: Check | undefined }): JSX.Element {
+  const problems = result?.marks.length ?? 0;
+  const isGood = result !== undefined && problems === 0 && result.error === undefined;
+  return (
+    <span class={isGood ? 'check good' : 'check'} role="status">
+      {result === undefined
+        ? 'Checking…'
+        : isGood
+          ? 'The server accepts it'
+          : `${Math.max(problems, 1)} ${problems > 1 ? 'problems' : 'problem'}`}
+    </span>
+  );
+}
+
+function Change({
+  result,
+  isUnchanged,
+}: {
+  result: Check | undefined;
+  isUnchanged: boolean;
+}): JSX.Element | null {
+  if (result === undefined || isUnchanged) return null;
+  const { preview, error, marks } = result;
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (marks.length > 0) {
+    return (
+      <Panel title="Problems" flush>
+        <ul class="rows">
+          {marks.map(({ message }) => (
+            <li key={message} class="message">
+              {message}
+            </li>
+          ))}
+        </ul>
+      </Panel>
+    );
+  }
+  if (preview === undefined) {
+    return (
+      <Notice tone="info">
+        <p>The change of the file takes the right to clone the repository.</p>
+      </Notice>
+    );
+  }
+  return (
+    <Panel title={preview.path ?? 'No change of a file'} flush>
+      <Diff before={preview.before ?? ''} after={preview.after ?? ''} label="Change of the file" />
+    </Panel>
+  );
+}

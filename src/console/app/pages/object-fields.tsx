@@ -1,0 +1,182 @@
+/** Overview of an object: its fields with their meaning, where it stands in git, and its conditions. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Blame, Condition, KubeObject, Resource } from '../../api/objects.ts';
+import { FieldTree } from '../components/field-tree.tsx';
+import { Badge, Empty, ErrorNotice, Facts, Panel, Revision, Time } from '../components/parts.tsx';
+import { useLoad } from '../load.ts';
+import { at, momentOf } from '../location.ts';
+import type { Remembered } from '../memory.ts';
+import { fieldSchema, type Schema, schemaOf } from '../schema.ts';
+import { client } from '../session.ts';
+
+interface FieldsProps {
+  readonly resource: Resource;
+  readonly of: Remembered;
+  readonly object: KubeObject;
+}
+
+export function ObjectFields({ resource, of, object }: FieldsProps): JSX.Element {
+  const schema = useLoad(() => schemaOf(resource.kind), [resource]).value;
+  const [isBlamed, setBlamed] = useState(false);
+  const hasBlame = resource.subresources.includes('blame') && at.value === '';
+  return (
+    <div class="columns">
+      <div class="column wide">
+        <Specification
+          {...{ object, schema }}
+          blame={
+            hasBlame ? (
+              <label class="toggle">
+                <input type="checkbox" checked={isBlamed} onChange={() => setBlamed(!isBlamed)} />
+                Who set it
+              </label>
+            ) : undefined
+          }
+          blamed={isBlamed ? { resource, of } : undefined}
+        />
+        <Status object={object} schema={schema} />
+      </div>
+      <div class="column">
+        <Metadata {...{ resource, of, object }} />
+        <Conditions conditions={object.status?.conditions ?? []} />
+        <Labels title="Labels" values={object.metadata.labels} />
+        <Labels title="Annotations" values={object.metadata.annotations} />
+      </div>
+    </div>
+  );
+}
+
+/** Fields of kinds without `spec`, such as rules of a role. */
+const HEAD = ['apiVersion', 'kind', 'metadata', 'status'];
+
+function Specification(props: {
+  readonly object: KubeObject;
+  readonly schema: Schema | undefined;
+  readonly blame: JSX.Element | undefined;
+  readonly blamed: Pick<FieldsProps, 'resource' | 'of'> | undefined;
+}): JSX.Element {
+  const { object, schema, blame, blamed } = props;
+  const found = useLoad<Blame | undefined>(
+    async () => (blamed === undefined ? undefined : await client.blame(blamed.resource, blamed.of)),
+    [blamed === undefined, object.metadata.resourceVersion],
+  );
+  const { spec } = object;
+  const others = Object.fromEntries(
+    Object.entries(object).filter(([name]) => !HEAD.includes(name)),
+  );
+  const shown = spec ?? others;
+  return (
+    <Panel title="Specification" aside={blame}>
+      {found.error === undefined ? undefined : <ErrorNotice error={found.error} />}
+      {Object.keys(shown).length === 0 ? (
+        <Empty>It has no fields.</Empty>
+      ) : (
+        <FieldTree
+          value={shown}
+          schema={spec === undefined ? schema : fieldSchema(schema, 'spec')}
+          path={spec === undefined ? '' : 'spec'}
+          blame={blamed === undefined ? undefined : found.value}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Status({
+  object,
+  schema,
+}: {
+  object: KubeObject;
+  schema: Schema | undefined;
+}): JSX.Element | null {
+  const { conditions: _shown, ...rest } = object.status ?? {};
+  if (Object.keys(rest).length === 0) return null;
+  return (
+    <Panel title="Status">
+      <FieldTree
+        value={rest}
+        schema={fieldSchema(schema, 'status')}
+        path="status"
+        blame={undefined}
+      />
+    </Panel>
+  );
+}
+
+function Metadata({ resource, of, object }: FieldsProps): JSX.Element {
+  const { creationTimestamp, deletionTimestamp, generation, uid } = object.metadata;
+  const hasSource = resource.subresources.includes('source');
+  const { value: source } = useLoad(
+    async () => (hasSource ? await client.source(resource, of, momentOf(at.value)) : undefined),
+    [at.value, object.metadata.resourceVersion],
+  );
+  const owner = object.spec?.['owner'] as { user?: string; team?: string } | undefined;
+  return (
+    <Panel title="In git">
+      <Facts
+        rows={[
+          [
+            'File',
+            source === undefined ? undefined : <code>{`${source.path}:${source.line}`}</code>,
+          ],
+          ['Commit', source === undefined ? undefined : <Revision id={source.revision} />],
+          ['Owner', owner?.team === undefined ? owner?.user : `team ${owner.team}`],
+          ['Created', creationTimestamp && <Time value={creationTimestamp} />],
+          ['Deleted', deletionTimestamp && <Time value={deletionTimestamp} />],
+          ['Generation', generation],
+          ['UID', uid && <code>{uid}</code>],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Conditions({ conditions }: { conditions: readonly Condition[] }): JSX.Element | null {
+  if (conditions.length === 0) return null;
+  return (
+    <Panel title="Conditions" flush>
+      <ul class="rows">
+        {conditions.map(({ type, status, severity, reason, message, lastTransitionTime }) => (
+          <li key={type}>
+            <div class="row-line">
+              <strong>{type}</strong>
+              <Badge tone={status === 'True' ? 'good' : severity === 'Error' ? 'alert' : 'plain'}>
+                {reason || status}
+              </Badge>
+              {lastTransitionTime === undefined ? undefined : (
+                <span class="muted end">
+                  <Time value={lastTransitionTime} />
+                </span>
+              )}
+            </div>
+            {message ? <p class="message">{message}</p> : undefined}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Labels({
+  title,
+  values = {},
+}: {
+  title: string;
+  values: Readonly<Record<string, string>> | undefined;
+}): JSX.Element | null {
+  const entries = Object.entries(values);
+  if (entries.length === 0) return null;
+  return (
+    <Panel title={title}>
+      <dl class="labels">
+        {entries.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
