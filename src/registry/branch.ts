@@ -150,7 +150,9 @@ export class Branch {
       if (prepared.do !== 'commit') return undefined;
       const { catalog, view } = state;
       const texts = new LRUCache<string, string>({ max: 2 });
-      const context = { ...this.#options, catalog, view, texts };
+      const batch = this.#options.repository.begin(state.revision);
+      const countEntries = batch.countEntries.bind(batch);
+      const context = { ...this.#options, catalog, view, texts, countEntries };
       const { path, content } = await editFile(context, prepared.edit);
       const [former] = await readFormer(context, path);
       return { path, before: former?.toString('utf8'), after: content?.toString('utf8') };

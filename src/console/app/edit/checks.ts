@@ -1,4 +1,4 @@
-/** What the server says of a draft: problems at their places, and the file that saving would leave. */
+/** Verdict of the server on a draft: problems at their places, and the file that saving would leave. */
 import { ApiError } from '../../api/client.ts';
 import type { FilePreview, ObjectRef, Resource } from '../../api/objects.ts';
 import type { Mark } from '../components/editor.ts';
