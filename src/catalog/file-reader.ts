@@ -20,6 +20,7 @@ import {
   relativeTo,
 } from '../manifests/index.ts';
 import type { Keyring } from '../sealing/index.ts';
+import type { DocumentEncryption } from './encryption.ts';
 import {
   type DocumentEntry,
   type FileEntry,
@@ -49,6 +50,8 @@ export interface Readers {
   ): Promise<readonly WantedFile[]>;
   /** Resolves to the contents of large files, in their order. */
   readLarge(files: readonly LargeFile[]): Promise<readonly FileEntry[]>;
+  /** Reads the encryption of a large file. Rejects when it exceeds a limit. */
+  encryptionIn(content: Buffer): Promise<readonly DocumentEncryption[]>;
 }
 
 export interface LargeFile extends WantedFile {

@@ -2,6 +2,7 @@
 
 export { Catalog } from './catalog.ts';
 export { CatalogObject, compareAhead, type Place, sameSources } from './catalog-object.ts';
+export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
 export { type FileReader, fileReader } from './file-reader.ts';
 export { type CommitPoint, Identity } from './identity.ts';
@@ -9,7 +10,7 @@ export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';
 export { persistedManifest, persistedProvenance, provenanceOf } from './provenance.ts';
 export { ReaderPool } from './reader-pool/reader-pool.ts';
-export { readEach, readPaths, type SeenPath } from './reading.ts';
+export { encryptionOf, readEach, readPaths, type SeenPath } from './reading.ts';
 export {
   catalogDifference,
   extend,

@@ -2,6 +2,8 @@
 import { Yielding } from '../apimachinery/index.ts';
 import { BlobTooLargeError, pathFlaw, type Repository } from '../git/index.ts';
 import { leavesTree } from '../manifests/index.ts';
+import { mayBeSealed } from '../sealing/index.ts';
+import { type DocumentEncryption, encryptionIn } from './encryption.ts';
 import { type FileEntry, unreadableFile } from './file.ts';
 import { type FileReader, LARGEST_FILE, type LargeFile, type WantedFile } from './file-reader.ts';
 
@@ -81,8 +83,18 @@ export async function readEach(
 const LARGE_BYTES = 32 * 1024;
 
 /** True if reading the file would block this thread for too long. */
-function isForThread({ pool }: FileReader, { length }: Buffer): boolean {
+function isForThread({ pool }: Pick<FileReader, 'pool'>, { length }: Buffer): boolean {
   return pool !== undefined && length > LARGE_BYTES && length <= LARGEST_FILE;
+}
+
+/** Encryption of the documents of a file. */
+export async function encryptionOf(
+  reader: Pick<FileReader, 'pool'>,
+  content: Buffer,
+): Promise<readonly DocumentEncryption[]> {
+  if (!mayBeSealed(content)) return [];
+  if (!isForThread(reader, content)) return encryptionIn(content);
+  return (await reader.pool?.encryptionIn(content)) ?? [];
 }
 
 async function readLarge(

@@ -15,6 +15,7 @@ import {
   clearComments,
   isSealed,
   type Keyring,
+  mayBeSealed,
   metadataOf,
   openStream,
   SealingError,
@@ -34,7 +35,7 @@ function isSealedFile({ documents }: ManifestFile): boolean {
 
 /** True if data keys have to be decrypted with the library before the bytes are read. */
 export function needsKeys(content: Buffer, keyring: Keyring | undefined): boolean {
-  return keyring !== undefined && !keyring.isQuick && content.includes(SOPS);
+  return keyring !== undefined && !keyring.isQuick && mayBeSealed(content);
 }
 
 /**

@@ -15,11 +15,11 @@ import {
   creationRuleFor,
   documentsOf,
   formatSopsConfig,
+  mayBeSealed,
   metadataOf,
   parseSopsConfig,
   Reuse,
   SealingError,
-  SOPS,
   type SopsConfig,
   sealedComments,
   sealText,
@@ -261,7 +261,7 @@ interface PgpFile {
 async function pgpFiles(tree: SealedTree): Promise<PgpFile[]> {
   const found: PgpFile[] = [];
   for await (const { path, text } of tree.files()) {
-    if (!text.includes(SOPS)) continue;
+    if (!mayBeSealed(text)) continue;
     const metadata = await inPlace(tree, path, () => metadataOf(documentsOf(text)));
     if (metadata?.pgp === undefined) continue;
     const keys = metadata.pgp.map(({ fp }) => fp);

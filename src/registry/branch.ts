@@ -6,6 +6,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { unavailable } from '../apimachinery/index.ts';
+import type { FileReader } from '../catalog/index.ts';
 import { Mutex } from '../concurrency/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
@@ -59,6 +60,11 @@ export class Branch {
   /** Decrypts and encrypts secrets; undefined: neither is done. */
   get sealer(): Sealer | undefined {
     return this.#options.sealer;
+  }
+
+  /** Reads files of the branch and of pushes. */
+  get reader(): FileReader {
+    return this.#options.reader;
   }
 
   /** The hold that stops readers from following the branch; undefined: readers follow it. */

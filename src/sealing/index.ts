@@ -1,7 +1,7 @@
 /** Public names of `sealing/`: other folders import this file alone. */
 export { clearComments } from './comments.ts';
 export { type FileKey, Keyring, makeIdentity, parseIdentities, wrapDataKey } from './data-keys.ts';
-export { type SealMetadata, SOPS, saysOnly } from './metadata.ts';
+export { mayBeSealed, type SealMetadata, SOPS, saysOnly } from './metadata.ts';
 export { metadataOf, type OpenedFile, openStream } from './open.ts';
 export { missingKey, type PgpKeys, wrapForPgp } from './pgp.ts';
 export { documentsOf, Reuse, sealDocument, sealedComments, sealText, unsealText } from './seal.ts';

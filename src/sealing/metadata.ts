@@ -6,6 +6,11 @@ import { DEFAULT_RULE, RULES, type Rule } from './selection.ts';
 
 export const SOPS = 'sops';
 
+/** False: no document of the text is encrypted. Keys and values of YAML may be written with escapes. */
+export function mayBeSealed(text: string | Buffer): boolean {
+  return text.includes(SOPS) || text.includes('\\');
+}
+
 /** The data key, encrypted for one recipient. */
 export interface WrappedKey {
   readonly recipient: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { FileEntry } from '../../src/catalog/file.ts';
-import { fileReader, type WantedFile } from '../../src/catalog/file-reader.ts';
+import { fileReader, type Readers, type WantedFile } from '../../src/catalog/file-reader.ts';
 import { PrefetchedFiles } from '../../src/catalog/reader-pool/prefetched-files.ts';
 import { packFiles, unpackFiles } from '../../src/catalog/reader-pool/protocol.ts';
 import { ReaderPool } from '../../src/catalog/reader-pool/reader-pool.ts';
@@ -127,7 +127,8 @@ describe('a file read by another thread', () => {
     const head = await headOf(repository);
     let left = 0;
     let taken = 0;
-    const spy: Pick<ReaderPool, 'read' | 'readLarge'> = {
+    const spy: Readers = {
+      encryptionIn: (content) => pool.encryptionIn(content),
       readLarge: (files) => pool.readLarge(files),
       read: async (context, files, take) => {
         const rest = await pool.read(context, files, (file, entry) => {
@@ -153,7 +154,8 @@ describe('a file read by another thread', () => {
     const guessing = new ReaderPool({ ...rules, workers: 2, ...sizes });
     let left = 0;
     let taken = 0;
-    const spy: Pick<ReaderPool, 'read' | 'readLarge'> = {
+    const spy: Readers = {
+      encryptionIn: (content) => guessing.encryptionIn(content),
       readLarge: (files) => guessing.readLarge(files),
       read: async (context, files, take) => {
         const rest = await guessing.read(context, files, (file, entry) => {

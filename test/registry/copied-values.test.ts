@@ -1,6 +1,8 @@
 /** Pushes that give an object the encrypted values of another one, for the daemon to open. */
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { User } from '../../src/apimachinery/request.ts';
+import type { Readers } from '../../src/catalog/file-reader.ts';
+import { ReaderPool } from '../../src/catalog/reader-pool/reader-pool.ts';
 import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
 import { metadataOf } from '../../src/sealing/open.ts';
 import { documentsOf, sealText } from '../../src/sealing/seal.ts';
@@ -64,9 +66,41 @@ function renamed(file: string): string {
   return file.replace(/name: ([ab])$/gm, (_, name) => `name: ${name === 'a' ? 'b' : 'a'}`);
 }
 
+test('a push of a large file with many objects reads its encryption once a version, in the thread', async () => {
+  const pool = new ReaderPool({ apiGroup: 'management.gitplane.dev', under: '' });
+  onTestFinished(() => pool.close());
+  const sizes: number[] = [];
+  const counting: Readers = {
+    read: (...of) => pool.read(...of),
+    readLarge: (files) => pool.readLarge(files),
+    encryptionIn: (content) => {
+      sizes.push(content.length);
+      return pool.encryptionIn(content);
+    },
+  };
+  Object.assign(platform.branch.reader, { pool: counting });
+  const teams = Array.from(
+    { length: 400 },
+    (_, i) =>
+      `apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: t${i}\nspec: {}\n`,
+  );
+  const file = teams.join('---\n');
+  await platform.commit({ 'teams.yaml': file });
+
+  const edited = `${file}# sops\n`;
+  expect(await push(writer, { 'teams.yaml': edited })).toBe('');
+  expect(sizes).toEqual([Buffer.byteLength(edited)]);
+});
+
 describe('values that were encrypted for another object', () => {
   test.each<[string, (file: string) => Record<string, string | null>]>([
     ['a copy', (file) => ({ 'b.yaml': file.replace('name: a', 'name: b') })],
+    [
+      'a copy with an escape in the key of its metadata',
+      (file) => ({
+        'b.yaml': file.replace('name: a', 'name: b').replace(/^sops:/m, '"\\x73ops":'),
+      }),
+    ],
     [
       'a copy without the mark',
       (file) => ({
@@ -109,6 +143,11 @@ describe('values that were encrypted for another object', () => {
   test.each<[string, (file: string) => string]>([
     ['as they are', (file) => file],
     ['of another type', (file) => file.replaceAll('type:str', 'type:bytes')],
+    [
+      'with escapes',
+      (file) =>
+        file.replace(/ENC\[([^\]]*)\]$/gm, '"\\x45NC[$1]"').replace(/^sops:/m, '"\\x73ops":'),
+    ],
     ['without padding', (file) => file.replaceAll(/=+(?=,|\])/g, '')],
   ])('are refused in files that persons encrypted, %s', async (_, spelled) => {
     const own = async (...texts: string[]): Promise<string> => {

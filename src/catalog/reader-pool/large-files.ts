@@ -3,6 +3,7 @@
  * megabytes, during which the main thread could not answer requests.
  */
 import { Mutex, WorkerChannel } from '../../concurrency/index.ts';
+import type { DocumentEncryption } from '../encryption.ts';
 import { type FileEntry, unreadableFile } from '../file.ts';
 import type { LargeFile } from '../file-reader.ts';
 import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
@@ -37,6 +38,19 @@ export class LargeFiles {
     return this.#mutex.run(() => this.#readAll(files));
   }
 
+  /** Rejects when the thread meets a limit. */
+  encryptionIn(content: Buffer): Promise<readonly DocumentEncryption[]> {
+    return this.#mutex.run(async () => {
+      clearTimeout(this.#idle);
+      const { encryption = [] } = await this.#channel.ask(
+        { encryptionOf: content },
+        { deadlineMs: this.#deadlineMs },
+      );
+      this.#endWhenIdle();
+      return encryption;
+    });
+  }
+
   close(): void {
     this.#closed = true;
     this.#end();
@@ -50,15 +64,19 @@ export class LargeFiles {
       if (this.#closed) throw new Error('The reader of large files is closed');
       entries.push(entry ?? refused(file));
     }
-    this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+    this.#endWhenIdle();
     return entries;
+  }
+
+  #endWhenIdle(): void {
+    this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
   }
 
   /** Undefined: the thread met a limit, and another one reads the next file. */
   async #readOne({ content, ...wanted }: LargeFile): Promise<FileEntry | undefined> {
-    const packed = await this.#channel
+    const { packed } = await this.#channel
       .ask({ files: [wanted], contents: [content] }, { deadlineMs: this.#deadlineMs })
-      .catch(() => undefined);
+      .catch((): Delivery => ({}));
     const [entry] = packed === undefined ? [] : unpackFiles([wanted], packed);
     return entry;
   }

@@ -5,6 +5,7 @@
 import { type KubeObject, type ObjectKey, ownText, TextPool } from '../../apimachinery/index.ts';
 import type { GitContext } from '../../git/index.ts';
 import type { Problem } from '../../manifests/index.ts';
+import type { DocumentEncryption } from '../encryption.ts';
 import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
 import type { WantedFile } from '../file-reader.ts';
 
@@ -20,14 +21,19 @@ export interface ReaderSetup {
   readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
 }
 
-export interface Order {
+export type Order = ReadOrder | { readonly encryptionOf: Uint8Array };
+
+export interface ReadOrder {
   readonly files: readonly WantedFile[];
   /** Absent: git has them. */
   readonly contents?: readonly Uint8Array[];
 }
 
-/** Undefined: the files could not be read. The main thread reads them again, and reports why. */
-export type Delivery = PackedFiles | undefined;
+export interface Delivery {
+  /** Undefined: the files could not be read. The main thread reads them again, and reports why. */
+  readonly packed?: PackedFiles | undefined;
+  readonly encryption?: readonly DocumentEncryption[];
+}
 
 export interface PackedFiles {
   /** JSON: a list of files, each a list of documents. */

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { type Counter, WorkerChannel } from '../../concurrency/index.ts';
 import { type GitContext, gitMemoryMib } from '../../git/index.ts';
+import type { DocumentEncryption } from '../encryption.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
 import { LargeFiles } from './large-files.ts';
@@ -75,6 +76,11 @@ export class ReaderPool implements Readers {
    */
   readLarge(files: readonly LargeFile[]): Promise<FileEntry[]> {
     return this.#large.read(files);
+  }
+
+  /** Rejects when the file exceeds a limit. */
+  encryptionIn(content: Buffer): Promise<readonly DocumentEncryption[]> {
+    return this.#large.encryptionIn(content);
   }
 
   /**
@@ -193,14 +199,14 @@ export class ReaderPool implements Readers {
       const job = this.#waiting.shift();
       if (job === undefined) return;
       member.ask({ files: job.files }).then(
-        (packed) => this.#accept(member, job, packed),
+        ({ packed }) => this.#accept(member, job, packed),
         // The main thread reads the files again; an error that counts shows there.
         () => job.settle(job.files),
       );
     }
   }
 
-  #accept(member: Member, { start, files, take, settle }: Job, packed: Delivery): void {
+  #accept(member: Member, { start, files, take, settle }: Job, packed: Delivery['packed']): void {
     if (this.#members.has(member)) this.#occupy(member);
     if (packed === undefined) {
       settle(files);

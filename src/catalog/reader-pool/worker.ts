@@ -4,9 +4,16 @@ import { answerRequests } from '../../concurrency/index.ts';
 import { BlobStream, limitGitMemory } from '../../git/index.ts';
 import { buildKindTable } from '../../kinds/index.ts';
 import { Keyring } from '../../sealing/index.ts';
+import { encryptionIn } from '../encryption.ts';
 import type { FileEntry } from '../file.ts';
 import { fileReader, type WantedFile } from '../file-reader.ts';
-import { type Delivery, type Order, packFiles, type ReaderSetup } from './protocol.ts';
+import {
+  type Delivery,
+  type Order,
+  packFiles,
+  type ReaderSetup,
+  type ReadOrder,
+} from './protocol.ts';
 
 const { context, apiGroup, under, gitMemoryMib, secrets } = workerData as ReaderSetup;
 limitGitMemory(gitMemoryMib);
@@ -17,7 +24,7 @@ const reading = secrets && {
 };
 const reader = fileReader(buildKindTable(apiGroup), under, reading);
 
-async function read({ files, contents }: Order): Promise<FileEntry[]> {
+async function read({ files, contents }: ReadOrder): Promise<FileEntry[]> {
   const entries: (FileEntry | undefined)[] = [];
   const sealed: { readonly at: number; readonly content: Buffer }[] = [];
   const readOne = (content: Buffer, at: number): void => {
@@ -34,22 +41,25 @@ async function read({ files, contents }: Order): Promise<FileEntry[]> {
       take,
     );
   } else {
-    for (const [at, { buffer, byteOffset, byteLength }] of contents.entries()) {
-      take(Buffer.from(buffer, byteOffset, byteLength), at);
-    }
+    for (const [at, content] of contents.entries()) take(bufferOf(content), at);
   }
   await reader.prepare(sealed.map(({ content }) => content));
   for (const { at, content } of sealed) readOne(content, at);
   return entries as FileEntry[];
 }
 
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 answerRequests<Order, Delivery>(
   async (order) => {
+    if ('encryptionOf' in order) return { encryption: encryptionIn(bufferOf(order.encryptionOf)) };
     try {
-      return packFiles(await read(order));
+      return { packed: packFiles(await read(order)) };
     } catch {
-      return undefined;
+      return {};
     }
   },
-  (packed) => (packed === undefined ? [] : [packed.manifests.buffer]),
+  ({ packed }) => (packed === undefined ? [] : [packed.manifests.buffer]),
 );

@@ -5,24 +5,38 @@
 import {
   flatMapYielding,
   isRecord,
-  type JsonObject,
   type JsonValue,
   jsonEqual,
   type ObjectKey,
   sameKey,
 } from '../../apimachinery/index.ts';
-import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
+import {
+  type CatalogObject,
+  type DocumentEncryption,
+  encryptionOf,
+  type FileReader,
+  type ObjectChange,
+} from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
-import { readManifests } from '../../manifests/index.ts';
-import { ciphertextOf, ciphertextsIn, mapLeaves, SOPS } from '../../sealing/index.ts';
+import { ciphertextsIn } from '../../sealing/index.ts';
 import { isAnew, isVisible } from '../writes/change-verbs.ts';
 import type { Sealer } from '../writes/sealer.ts';
 
+/** Encryption of the documents of a file, by their index. */
+type FileEncryption = ReadonlyMap<number, DocumentEncryption>;
+
 interface Versions {
-  readonly before: Buffer | undefined;
-  readonly after: Buffer | undefined;
+  readonly before: FileEncryption;
+  readonly after: FileEncryption;
 }
 
+/** Reads files of a push and of the branch. */
+interface Reading {
+  readonly source: Pick<Repository, 'readBlobs'>;
+  readonly reader: Pick<FileReader, 'pool'>;
+}
+
+const NOTHING: FileEncryption = new Map();
 const NO_VALUES: ReadonlySet<string> = new Set();
 
 /** Bounds the memory of a push of many files. */
@@ -33,21 +47,19 @@ const OBJECTS_PER_BATCH = 64;
  * another rule. They need the right to update the object.
  */
 export async function encryptionChanges(
-  source: Pick<Repository, 'readBlobs'>,
+  reading: Reading,
   changes: readonly ObjectChange[],
 ): Promise<ObjectChange[]> {
   const candidates = await flatMapYielding(changes, (change) => {
     const isMoved = change.before?.source.blob !== change.after?.source.blob;
     return isMoved && !isVisible(change) ? [change] : [];
   });
-  return await filtered(source, candidates, ({ before, after }, contents) => {
-    const [was, is] = [blockOf(contents.before, before), blockOf(contents.after, after)];
-    return Promise.resolve(!jsonEqual(was, is));
+  return await filtered(reading, candidates, async ({ before, after }, files) => {
+    return !jsonEqual(blockOf(files.before, before), blockOf(files.after, after));
   });
 }
 
-interface Copying {
-  readonly source: Pick<Repository, 'readBlobs'>;
+interface Copying extends Reading {
   readonly sealer: Sealer;
   /** Objects of the branch that may hold encrypted values. */
   readonly current: () => Iterable<CatalogObject>;
@@ -60,7 +72,7 @@ interface Copying {
  * would read the original. A holder of a key of the original can encrypt the copy again.
  */
 export async function copiedValues(
-  { source, sealer, current }: Copying,
+  { sealer, current, ...reading }: Copying,
   changes: readonly ObjectChange[],
 ): Promise<ObjectChange[]> {
   /** Values with a data key that a person generated. */
@@ -71,13 +83,13 @@ export async function copiedValues(
       change.after !== undefined &&
       (isAnew(change) || change.before?.source.blob !== change.after.source.blob),
   );
-  const copied = await filtered(source, candidates, async (change, { before: old, after }) => {
-    if (after === undefined) return false;
-    const brought = await sealer.dataKeyOf(after);
+  const copied = await filtered(reading, candidates, async (change, files) => {
+    const { after } = files;
+    const brought = await sealer.dataKeyOf([...after.values()]);
     if (brought === undefined) return false;
-    const before = isAnew(change) ? undefined : old;
-    const own = before && (await sealer.dataKeyOf(before));
-    const isOwnKey = before !== undefined && own?.dataKey.equals(brought.dataKey) === true;
+    const before = isAnew(change) ? NOTHING : files.before;
+    const own = await sealer.dataKeyOf([...before.values()]);
+    const isOwnKey = own?.dataKey.equals(brought.dataKey) === true;
     if (brought.isGenerated && !isOwnKey) return true;
     const values = encryptedValues(after, change.after);
     const had = isOwnKey ? encryptedValues(before, change.before) : NO_VALUES;
@@ -87,12 +99,12 @@ export async function copiedValues(
     if (news.length > 0) foreign.set(change, new Set(news));
     return false;
   });
-  return [...copied, ...(await heldByOthers(source, foreign, current))];
+  return [...copied, ...(await heldByOthers(reading, foreign, current))];
 }
 
 /** Changes with a value that another object of the branch has. */
 async function heldByOthers(
-  source: Pick<Repository, 'readBlobs'>,
+  { source, reader }: Reading,
   foreign: ReadonlyMap<ObjectChange, ReadonlySet<string>>,
   current: () => Iterable<CatalogObject>,
 ): Promise<ObjectChange[]> {
@@ -103,13 +115,9 @@ async function heldByOthers(
   for (let from = 0; from < objects.length; from += OBJECTS_PER_BATCH) {
     const batch = objects.slice(from, from + OBJECTS_PER_BATCH);
     const blobs = [...new Set(batch.map((object) => object.source.blob))];
-    const contents = await source.readBlobs(blobs);
-    // Searching the text is much faster than parsing.
-    const hits = new Set(blobs.filter((_, at) => hasOneOf(contents[at], wanted)));
+    const files = await filesWith(wanted, blobs, { source, reader });
     for (const object of batch) {
-      const content = contents[blobs.indexOf(object.source.blob)];
-      if (content === undefined || !hits.has(object.source.blob)) continue;
-      for (const value of encryptedValues(content, object)) {
+      for (const value of encryptedValues(files.get(object.source.blob) ?? NOTHING, object)) {
         if (wanted.has(value)) holders.set(value, [...(holders.get(value) ?? []), object.key]);
       }
     }
@@ -120,59 +128,81 @@ async function heldByOthers(
   });
 }
 
-function hasOneOf(content: Buffer | undefined, wanted: ReadonlySet<string>): boolean {
-  if (content === undefined) return false;
+/** The files that have one of the values. Searching their text is much faster than parsing it. */
+async function filesWith(
+  wanted: ReadonlySet<string>,
+  blobs: readonly string[],
+  { source, reader }: Reading,
+): Promise<ReadonlyMap<string, FileEncryption>> {
+  const files = new Map<string, FileEncryption>();
+  const contents = await source.readBlobs(blobs);
+  for (const [at, blob] of blobs.entries()) {
+    const content = contents[at];
+    if (content === undefined || !hasOneOf(content, wanted)) continue;
+    files.set(blob, await read(reader, content));
+  }
+  return files;
+}
+
+function hasOneOf(content: Buffer, wanted: ReadonlySet<string>): boolean {
   return [...ciphertextsIn(content.toString('latin1'))].some((value) => wanted.has(value));
 }
 
-/** Encrypted values in a file, or of one object in it. */
-function encryptedValues(content: Buffer, object?: CatalogObject): ReadonlySet<string> {
-  const file = readManifests(content);
-  const documents = 'documents' in file ? file.documents : [];
-  const found = new Set<string>();
-  for (const { index, value } of documents) {
-    if (!isRecord(value) || (object !== undefined && index !== object.place.index)) continue;
-    const { [SOPS]: _block, ...rest } = value as JsonObject;
-    mapLeaves(rest, ({ value: leaf }) => {
-      const ciphertext = ciphertextOf(String(leaf));
-      if (ciphertext !== undefined) found.add(ciphertext);
-      return leaf;
-    });
-  }
-  return found;
+/** Encrypted values of one object in a file. */
+function encryptedValues(
+  file: FileEncryption,
+  object: CatalogObject | undefined,
+): ReadonlySet<string> {
+  return new Set(file.get(object?.place.index ?? -1)?.values);
 }
 
+async function read(reader: Reading['reader'], content: Buffer): Promise<FileEncryption> {
+  const documents = await encryptionOf(reader, content);
+  return new Map(documents.map((document) => [document.index, document]));
+}
+
+/** Reads each file once, however many objects are in it. */
 async function filtered(
-  source: Pick<Repository, 'readBlobs'>,
-  changes: readonly ObjectChange[],
-  isMeant: (change: ObjectChange, contents: Versions) => Promise<boolean>,
+  { source, reader }: Reading,
+  unsorted: readonly ObjectChange[],
+  isMeant: (change: ObjectChange, files: Versions) => Promise<boolean>,
 ): Promise<ObjectChange[]> {
   const found: ObjectChange[] = [];
+  const changes = [...unsorted].sort(byFile);
+  let files = new Map<string, FileEncryption>();
+  const fileOf = (object: CatalogObject | undefined): FileEncryption =>
+    files.get(object?.source.blob ?? '') ?? NOTHING;
   for (let from = 0; from < changes.length; from += OBJECTS_PER_BATCH) {
     const batch = changes.slice(from, from + OBJECTS_PER_BATCH);
-    const blobs = [...new Set(batch.flatMap(({ before, after }) => blobsOf(before, after)))];
-    const contents = await source.readBlobs(blobs);
-    const contentOf = (object: CatalogObject | undefined): Buffer | undefined =>
-      object && contents[blobs.indexOf(object.source.blob)];
+    const blobs = new Set(batch.flatMap(({ before, after }) => blobsOf(before, after)));
+    files = new Map([...files].filter(([blob]) => blobs.has(blob)));
+    const missing = [...blobs].filter((blob) => !files.has(blob));
+    const contents = missing.length === 0 ? [] : await source.readBlobs(missing);
+    for (const [at, blob] of missing.entries()) {
+      const content = contents[at];
+      files.set(blob, content === undefined ? NOTHING : await read(reader, content));
+    }
     for (const change of batch) {
-      const versions = { before: contentOf(change.before), after: contentOf(change.after) };
+      const versions = { before: fileOf(change.before), after: fileOf(change.after) };
       if (await isMeant(change, versions)) found.push(change);
     }
   }
   return found;
 }
 
+/** Objects of one file beside each other. */
+function byFile(one: ObjectChange, other: ObjectChange): number {
+  const [a = '', b = ''] = [one, other].map(({ before, after }) => blobsOf(after, before)[0]);
+  return a < b ? -1 : Number(a > b);
+}
+
 function blobsOf(...objects: readonly (CatalogObject | undefined)[]): string[] {
   return objects.flatMap((object) => object?.source.blob ?? []);
 }
 
-/** SOPS metadata in the document of an object; null: it is not encrypted. */
-function blockOf(content: Buffer | undefined, object: CatalogObject | undefined): JsonValue {
-  if (content?.includes(SOPS) !== true) return null;
-  const file = readManifests(content);
-  const documents = 'documents' in file ? file.documents : [];
-  const value = documents.find(({ index }) => index === object?.place.index)?.value;
-  const block = isRecord(value) ? (value as JsonObject)[SOPS] : undefined;
+/** SOPS metadata of an object; null: it is not encrypted. */
+function blockOf(file: FileEncryption, object: CatalogObject | undefined): JsonValue {
+  const block = file.get(object?.place.index ?? -1)?.metadata;
   if (!isRecord(block)) return block ?? null;
   // These fields follow from the values of every document of the file, and do not affect who reads
   // it.

@@ -289,9 +289,9 @@ export class PushJudge {
     source: PushSource,
     user: User,
   ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
+    const { sealer, reader } = this.#options.branch;
     const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
-    const judged = [...planned, ...(await encryptionChanges(source, changes))];
-    const { sealer } = this.#options.branch;
+    const judged = [...planned, ...(await encryptionChanges({ source, reader }, changes))];
     const secret = await flatMapYielding([...planned, ...passing], (change) => {
       const isWanted = this.#objections.holdsSecrets(change);
       return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
@@ -299,7 +299,10 @@ export class PushJudge {
     const copies =
       sealer === undefined
         ? []
-        : await copiedValues({ source, sealer, current: () => this.#secretObjects() }, secret);
+        : await copiedValues(
+            { source, reader, sealer, current: () => this.#secretObjects() },
+            secret,
+          );
     const objections = await flatMapYielding(judged, (change) => this.#objections.of(change, user));
     return {
       planned,

@@ -24,7 +24,7 @@ import {
   parseDocument,
   removeDocument,
 } from '../../manifests/index.ts';
-import { SealingError, SOPS } from '../../sealing/index.ts';
+import { mayBeSealed, SealingError } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument } from './former-document.ts';
 import { choosePath, type PlacementContext } from './placement.ts';
 import type { OpenFile } from './sealer.ts';
@@ -183,7 +183,7 @@ async function written(
   }
   if (index !== undefined && text !== undefined) return editDocument(text, index, manifest);
   // Comments that were encrypted with the values must not come back in plaintext.
-  const clear = former?.text.includes(SOPS) === true ? undefined : former;
+  const clear = former !== undefined && mayBeSealed(former.text) ? undefined : former;
   if (text !== undefined) return appendDocument(text, manifest, clear);
   return (clear && formatLike(clear, manifest)) ?? formatManifest(manifest);
 }

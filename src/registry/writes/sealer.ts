@@ -4,7 +4,7 @@
  * generated here for those recipients. Otherwise the write re-keys the whole file.
  */
 import { type Clock, formatPath, isRecord, type JsonObject } from '../../apimachinery/index.ts';
-import type { Sealing } from '../../catalog/index.ts';
+import type { DocumentEncryption, Sealing } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
 import { type KindTable, secretKeys, secretPlaces } from '../../kinds/index.ts';
 import {
@@ -14,8 +14,6 @@ import {
   type FormerDocument,
   formatLike,
   formatManifest,
-  type ManifestFile,
-  readManifests,
   relativeTo,
   removeDocument,
 } from '../../manifests/index.ts';
@@ -24,6 +22,7 @@ import {
   documentsOf,
   type FileKey,
   type Keyring,
+  mayBeSealed,
   metadataOf,
   missingKey,
   type OpenedFile,
@@ -131,11 +130,12 @@ export class Sealer {
   }
 
   /** The data key of a file that the daemon can decrypt, and whether this platform generated it. */
-  async dataKeyOf(content: Buffer): Promise<StatedKey | undefined> {
+  async dataKeyOf(documents: readonly DocumentEncryption[]): Promise<StatedKey | undefined> {
     const { keyring } = this.#options;
-    if (!content.includes(SOPS)) return undefined;
-    const file = readManifests(content);
-    const metadata = 'documents' in file ? readableMetadata(file) : undefined;
+    const values = documents.flatMap(({ metadata }) =>
+      metadata === undefined ? [] : [{ value: { [SOPS]: metadata } }],
+    );
+    const metadata = readableMetadata({ documents: values });
     const dataKey = metadata && (await keyring.dataKey(metadata.age));
     return dataKey && { dataKey, isGenerated: keyring.isGenerated(dataKey) };
   }
@@ -159,7 +159,7 @@ export class Sealer {
 
   /** Like `open`, for callers that vouch for the contents of the file. */
   async reopen(text: string): Promise<OpenFile | undefined> {
-    if (!text.includes(SOPS)) return undefined;
+    if (!mayBeSealed(text)) return undefined;
     const documents = documentsOf(text);
     const metadata = metadataOf(documents);
     if (metadata === undefined) return undefined;
@@ -377,7 +377,11 @@ export class Sealer {
 }
 
 /** Undefined if the metadata is broken as well, which is reported where the file is read. */
-function readableMetadata({ documents }: ManifestFile): SealMetadata | undefined {
+function readableMetadata({
+  documents,
+}: {
+  readonly documents: Parameters<typeof metadataOf>[0];
+}): SealMetadata | undefined {
   try {
     return metadataOf(documents);
   } catch (error) {
