@@ -31,6 +31,7 @@ export const RUNNERS: Readonly<Record<CommandName, Run>> = {
   plan: async (options) => (await import('./cli/plan.ts')).plan(options, process.stdout),
   patches: async (options) => (await import('./cli/patches.ts')).patches(options, streams()),
   crds: async (options) => (await import('./cli/crds.ts')).crds(options, process.stdout),
+  repo: async (options) => (await import('./cli/fan-out.ts')).repo(options, process.stdout),
   seal: async (options) => (await import('./cli/seal.ts')).seal(options, process.stdout),
   unseal: async (options) => (await import('./cli/seal.ts')).unseal(options, process.stdout),
   edit: async (options) => (await import('./cli/seal.ts')).edit(options, process.stdout),

@@ -12,6 +12,7 @@ export { initRepository } from './init-repository.ts';
 export { type GitLogger, silent } from './logger.ts';
 export { Maintenance } from './maintenance/maintenance.ts';
 export type { SignCommit } from './objects/commit-object.ts';
+export { parseFileList } from './objects/file-list.ts';
 export { objectId } from './objects/object-id.ts';
 export { encodePath } from './objects/path-text.ts';
 export { pathFlaw } from './objects/tree-path.ts';

@@ -72,6 +72,12 @@ export class HeadMovedError extends Error {
   }
 }
 
+/** Entries of one folder, those of folders below it not included. */
+export interface FolderEntries {
+  readonly size: number;
+  has(name: string): boolean;
+}
+
 /** A chain of commits that becomes visible and durable together, or not at all. */
 export interface CommitBatch {
   /** Parent of the next commit. */
@@ -81,8 +87,8 @@ export interface CommitBatch {
    * Throws when a path cannot exist in a git tree.
    */
   add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }>;
-  /** Entries of a folder at `tip`: 0 if it does not exist, undefined if a file is in its place. */
-  countEntries(folder: string): Promise<number | undefined>;
+  /** A folder at `tip`: empty if it does not exist, undefined if a file is in its place. */
+  readFolder(folder: string): Promise<FolderEntries | undefined>;
   /**
    * Makes every commit durable and moves the branch. On return the branch reaches all of them on
    * stable storage. Throws HeadMovedError, and changes nothing, if the branch is no longer at the

@@ -10,8 +10,9 @@ export {
   removeDocument,
 } from './edit.ts';
 export { evaluate, isMergeKey, setOwn } from './evaluate.ts';
+export { fanOutMoves, type Move } from './fan-out.ts';
 export { ignorePatterns } from './ignore-patterns.ts';
-export { defaultPath, FULL_FOLDER, fanOutPaths, folderNamespace } from './layout.ts';
+export { defaultPath, fanOutPaths, folderNamespace, isFull } from './layout.ts';
 export {
   formatProblem,
   type ManifestDocument,

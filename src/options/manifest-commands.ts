@@ -4,6 +4,7 @@ import {
   CRDS_OPTIONS,
   PATCHES_OPTIONS,
   PLAN_OPTIONS,
+  REPO_OPTIONS,
   VALIDATE_OPTIONS,
 } from './manifest-options.ts';
 import { EDIT_OPTIONS, REKEY_OPTIONS, SEAL_OPTIONS, UNSEAL_OPTIONS } from './sealing-options.ts';
@@ -65,6 +66,24 @@ export const MANIFEST_COMMANDS = {
         command: 'gitplane crds | kubectl apply -f -',
       },
       { purpose: 'Print one List as JSON.', command: 'gitplane crds -o json' },
+    ],
+  },
+  repo: {
+    group: 'Manifests',
+    summary: 'change the layout of the repository, without changing an object',
+    actions: {
+      'fan-out': {
+        summary: 'spread the manifests of folders with 256 entries over subfolders, in one commit',
+        operands: '[DIR]',
+      },
+    },
+    options: REPO_OPTIONS,
+    examples: [
+      {
+        purpose: 'Show the moves for the folders of the checkout.',
+        command: 'gitplane repo fan-out --dry-run',
+      },
+      { purpose: 'Spread one folder, and commit.', command: 'gitplane repo fan-out teams' },
     ],
   },
   seal: {

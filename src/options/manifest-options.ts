@@ -57,6 +57,17 @@ export const PLAN_OPTIONS: readonly OptionSpec[] = [
   ...SERVE_OPTIONS.filter(({ name }) => SHARED_WITH_SERVE.includes(name)),
 ];
 
+export const REPO_OPTIONS: readonly OptionSpec[] = [
+  { name: 'dry-run', help: 'print the moves, and change nothing' },
+  {
+    name: 'rev',
+    value: 'REV',
+    help: 'commit on top of this commit, without a checkout, and print the id of the new commit',
+  },
+  OUTPUT,
+  ...SERVE_OPTIONS.filter(({ name }) => name === 'path'),
+];
+
 export const PATCHES_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'file',

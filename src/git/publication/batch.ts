@@ -10,7 +10,7 @@ import { Tree } from '../objects/tree.ts';
 import { editTree, type FileEdit, type NewTree, treeOfFolder } from '../objects/tree-editor.ts';
 import { pathFlaw } from '../objects/tree-path.ts';
 import type { PackObject } from '../packs/pack-writer.ts';
-import type { CommitBatch, NewCommit } from '../repository.ts';
+import type { CommitBatch, FolderEntries, NewCommit } from '../repository.ts';
 import type { Publication } from './publisher.ts';
 
 export interface BatchParts {
@@ -121,10 +121,10 @@ export class Batch implements CommitBatch {
     return sign === undefined ? content : withSignature(content, sign(content));
   }
 
-  countEntries(folder: string): Promise<number | undefined> {
+  readFolder(folder: string): Promise<FolderEntries | undefined> {
     return this.#adding.run(async () => {
       const tree = await treeOfFolder(await this.#rootTree(), folder, (id) => this.#load(id));
-      return tree?.size;
+      return tree && { size: tree.size, has: (name) => tree.find(name) !== undefined };
     });
   }
 

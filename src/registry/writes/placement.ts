@@ -6,7 +6,7 @@
 import type { JsonObject } from '../../apimachinery/index.ts';
 import type { Catalog, TreeView } from '../../catalog/index.ts';
 import type { CommitBatch, Repository } from '../../git/index.ts';
-import { FULL_FOLDER } from '../../manifests/index.ts';
+import { isFull } from '../../manifests/index.ts';
 import type { Sealer } from './sealer.ts';
 
 export interface PlacementContext {
@@ -16,7 +16,7 @@ export interface PlacementContext {
   /** Absent: secrets are written in plaintext. */
   readonly sealer?: Sealer | undefined;
   /** See `CommitBatch`. */
-  readonly countEntries: CommitBatch['countEntries'];
+  readonly readFolder: CommitBatch['readFolder'];
 }
 
 export interface NewObject {
@@ -35,10 +35,10 @@ export async function choosePath(context: PlacementContext, created: NewObject):
   let usable = standard;
   for (const path of paths) {
     if (path !== standard && !(await isLikeStandard(context, created, path))) continue;
-    const entries = await context.countEntries(path.slice(0, Math.max(0, path.lastIndexOf('/'))));
-    if (entries === undefined) continue;
+    const folder = await context.readFolder(path.slice(0, Math.max(0, path.lastIndexOf('/'))));
+    if (folder === undefined) continue;
     usable = path;
-    if (entries < FULL_FOLDER) break;
+    if (!isFull(folder)) break;
   }
   return usable;
 }

@@ -53,8 +53,8 @@ export async function stage(
   const { clock, state } = options;
   refuseWhileHeld(state.approvals.hold);
   const { catalog, view } = state;
-  const countEntries = batch.countEntries.bind(batch);
-  const context = { ...options, catalog, view, countEntries };
+  const readFolder = batch.readFolder.bind(batch);
+  const context = { ...options, catalog, view, readFolder };
   const edited = await editFile(context, prepared.edit);
   const committerTime = Math.floor(clock.now() / 1000);
   const commit = {
