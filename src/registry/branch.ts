@@ -157,8 +157,8 @@ export class Branch {
       const { catalog, view } = state;
       const texts = new LRUCache<string, string>({ max: 2 });
       const batch = this.#options.repository.begin(state.revision);
-      const countEntries = batch.countEntries.bind(batch);
-      const context = { ...this.#options, catalog, view, texts, countEntries };
+      const readFolder = batch.readFolder.bind(batch);
+      const context = { ...this.#options, catalog, view, texts, readFolder };
       const { path, content } = await editFile(context, prepared.edit);
       const [former] = await readFormer(context, path);
       return { path, before: former?.toString('utf8'), after: content?.toString('utf8') };
