@@ -5,6 +5,7 @@ import { lazy } from './components/lazy.tsx';
 import { ObjectPage } from './pages/object.tsx';
 import { ObjectListPage } from './pages/object-list.tsx';
 import { StartPage } from './pages/start.tsx';
+import { session } from './session.ts';
 
 /** `path`: the segments of the address behind those of the route. */
 export interface PageProps {
@@ -35,5 +36,42 @@ export const ROUTES: readonly Route[] = [
     label: 'History',
     icon: 'history',
     Page: lazy(async () => (await import('./pages/history.tsx')).HistoryPage),
+  },
+  {
+    segment: 'plan',
+    label: 'Plan',
+    icon: 'plan',
+    Page: lazy(async () => (await import('./pages/plan.tsx')).PlanPage),
+  },
+  {
+    segment: 'access',
+    label: 'Access',
+    icon: 'access',
+    Page: lazy(async () => (await import('./pages/access.tsx')).AccessPage),
+  },
+  {
+    segment: 'tenants',
+    label: 'Tenants',
+    icon: 'tenants',
+    Page: lazy(async () => (await import('./pages/tenants.tsx')).TenantsPage),
+  },
+  {
+    segment: 'config',
+    label: 'Config',
+    icon: 'config',
+    Page: lazy(async () => (await import('./pages/config.tsx')).ConfigPage),
+  },
+  {
+    segment: 'audit',
+    label: 'Audit',
+    icon: 'audit',
+    Page: lazy(async () => (await import('./pages/audit.tsx')).AuditPage),
+  },
+  {
+    segment: 'costs',
+    label: 'Costs',
+    icon: 'costs',
+    isShown: session.costs,
+    Page: lazy(async () => (await import('./pages/costs.tsx')).CostsPage),
   },
 ];

@@ -1,0 +1,80 @@
+/** `POST /plan`. */
+import type { Author } from './objects.ts';
+
+export interface Plan {
+  readonly from: string | null;
+  readonly to: string;
+  readonly verdict: 'accepted' | 'refused' | 'held';
+  readonly summary: Readonly<Record<string, number>>;
+  readonly changes: readonly PlanChange[];
+  readonly problems: readonly PlaceProblem[];
+  readonly warnings: readonly PlaceProblem[];
+  readonly objections: readonly string[];
+}
+
+export interface PlaceProblem {
+  readonly path: string;
+  readonly line: number;
+  readonly col: number;
+  readonly message: string;
+}
+
+export interface PlanChange {
+  readonly verb: 'create' | 'update' | 'delete' | 'recreate' | 'move';
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly path: string;
+  readonly previousPath?: string;
+  readonly fields: readonly FieldChange[];
+  readonly degraded?: true;
+  readonly access?: readonly AccessChange[];
+  readonly effects?: PlanEffects;
+}
+
+export interface FieldChange {
+  readonly path: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly masked?: true;
+}
+
+export interface AccessChange {
+  readonly effect: 'opens' | 'closes';
+  readonly subject?: { readonly kind: string; readonly name: string };
+  readonly rule?: {
+    readonly verbs: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+    readonly nonResourceURLs?: readonly string[];
+  };
+  readonly role?: string;
+  readonly rightsOf?: string;
+}
+
+export interface PlanEffects {
+  readonly objects: number;
+  readonly changed: number;
+  readonly items: readonly {
+    readonly verb: string;
+    readonly kind: string;
+    readonly source: { readonly namespace: string; readonly name: string };
+    readonly before?: unknown;
+    readonly after?: unknown;
+    readonly message?: string;
+  }[];
+  readonly unseen: number;
+  readonly warnings: readonly string[];
+  readonly unknown?: string;
+}
+
+/** `GET <object>/blame`. */
+export interface Blame {
+  readonly metadata: { readonly uid: string; readonly remainingItemCount?: number };
+  readonly commits: Readonly<
+    Record<string, { readonly time: string; readonly author: Author; readonly message: string }>
+  >;
+  readonly fields: readonly { readonly path: string; readonly revision?: string }[];
+  readonly truncated?: boolean;
+}

@@ -1,0 +1,209 @@
+/** Audit: events by person, object, verb and time, with links to objects and commits. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiError } from '../../api/client.ts';
+import {
+  Badge,
+  Empty,
+  ErrorNotice,
+  Loading,
+  Notice,
+  PageHead,
+  Panel,
+  Revision,
+  Time,
+} from '../components/parts.tsx';
+import { count } from '../format.ts';
+import { useLoad } from '../load.ts';
+import { href, query, setQuery } from '../location.ts';
+import { objectHref } from '../resources.ts';
+import { client } from '../session.ts';
+
+const FIELDS = [
+  ['user', 'User'],
+  ['verb', 'Verb'],
+  ['resource', 'Kind (plural)'],
+  ['namespace', 'Namespace'],
+  ['name', 'Name'],
+  ['revision', 'Commit'],
+] as const;
+const TIMES = [
+  ['since', 'From'],
+  ['until', 'To'],
+] as const;
+const ALL = [...FIELDS, ...TIMES].map(([field]) => field);
+const LIMIT = 200;
+
+interface Event {
+  readonly auditID: string;
+  readonly stage: string;
+  readonly stageTimestamp: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly user?: { readonly username?: string };
+  readonly objectRef?: {
+    readonly apiGroup?: string;
+    readonly resource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly subresource?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+type Filters = Readonly<Record<string, string>>;
+
+export function AuditPage(): JSX.Element {
+  const given: Filters = Object.fromEntries(
+    ALL.map((field) => [field, query.value.get(field) ?? '']),
+  );
+  return (
+    <>
+      <PageHead title="Audit" />
+      <FilterForm given={given} />
+      <Events filters={given} />
+    </>
+  );
+}
+
+function FilterForm({ given }: { given: Filters }): JSX.Element {
+  const [filters, setFilters] = useState(given);
+  const own = (field: string) => ({
+    value: filters[field] ?? '',
+    autocomplete: 'off',
+    onInput: (event: { currentTarget: { value: string } }) =>
+      setFilters({ ...filters, [field]: event.currentTarget.value }),
+  });
+  return (
+    <form
+      class="form-grid"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setQuery(filters);
+      }}
+    >
+      {FIELDS.map(([field, label]) => (
+        <label key={field}>
+          {label}
+          <input {...own(field)} />
+        </label>
+      ))}
+      {TIMES.map(([field, label]) => (
+        <label key={field}>
+          {label}
+          <input type="datetime-local" {...own(field)} />
+        </label>
+      ))}
+      <button class="button primary" type="submit">
+        Search
+      </button>
+    </form>
+  );
+}
+
+function Events({ filters }: { filters: Filters }): JSX.Element {
+  const found = useLoad(
+    async (signal) => {
+      const times = TIMES.map(([field]) => [field, instantOf(filters[field] ?? '')]);
+      const asked = { ...filters, ...Object.fromEntries(times), limit: LIMIT };
+      return await client.json<{ items: readonly Event[] }>('/audit/events', {
+        query: asked,
+        signal,
+      });
+    },
+    [JSON.stringify(filters)],
+  );
+  const { error, value } = found;
+  if (error instanceof ApiError && error.code === 404) {
+    return (
+      <div class="stack">
+        <Notice tone="info" title="No audit events are stored here">
+          <p>
+            Set <code>audit.enabled</code> and <code>audit.dataStoreEndpoint</code> in the{' '}
+            <a href={href(['config'])}>configuration</a> to search them. Without a data store,
+            events are in the audit file alone.
+          </p>
+        </Notice>
+      </div>
+    );
+  }
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (value === undefined || found.isLoading) return <Loading />;
+  const { items } = value;
+  return (
+    <div class="stack">
+      <Panel
+        title={count(items.length, 'event')}
+        aside={items.length === LIMIT ? <span class="muted">the newest ones</span> : undefined}
+        flush
+      >
+        {items.length === 0 ? <Empty>No event matches.</Empty> : undefined}
+        <ul class="rows">
+          {items.map((event) => (
+            <li key={`${event.auditID}${event.stage}`}>
+              <EventRow event={event} />
+            </li>
+          ))}
+        </ul>
+      </Panel>
+    </div>
+  );
+}
+
+/** The input has no zone: it is the time of the browser. */
+function instantOf(text: string): string {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? '' : new Date(time).toISOString();
+}
+
+const REVISION = 'gitplane.dev/revision';
+
+function EventRow({ event }: { event: Event }): JSX.Element {
+  const {
+    verb,
+    user,
+    objectRef = {},
+    responseStatus,
+    requestURI,
+    stageTimestamp,
+    annotations,
+  } = event;
+  const { apiGroup = '', resource, namespace = '', name, subresource } = objectRef;
+  const code = responseStatus?.code;
+  const revision = annotations?.[REVISION];
+  const title = [namespace, name].filter(Boolean).join('/');
+  return (
+    <>
+      <div class="row-line">
+        <span class="row-title">{user?.username ?? 'nobody'}</span>
+        <Badge tone="plain">{verb}</Badge>
+        {resource === undefined ? undefined : (
+          <span>
+            {resource}
+            {subresource === undefined || subresource === '' ? '' : `/${subresource}`}{' '}
+            {name === undefined || name === '' ? (
+              namespace
+            ) : (
+              <a href={objectHref({ group: apiGroup, name: resource }, { namespace, name })}>
+                {title}
+              </a>
+            )}
+          </span>
+        )}
+        {code === undefined ? undefined : (
+          <Badge tone={code >= 400 ? 'alert' : 'good'}>{code}</Badge>
+        )}
+        {revision === undefined ? undefined : (
+          <a href={href(['plan'], { of: revision })} aria-label={`Commit ${revision.slice(0, 8)}`}>
+            <Revision id={revision} />
+          </a>
+        )}
+        <span class="end muted">
+          <Time value={stageTimestamp} />
+        </span>
+      </div>
+      <code class="place">{requestURI}</code>
+    </>
+  );
+}

@@ -1,0 +1,248 @@
+/** Config: the raw YAML beside the status that it gives, problems at their lines, and tests of what it connects to. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiError, writing } from '../../api/client.ts';
+import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
+import { textOf } from '../components/difference.tsx';
+import {
+  Badge,
+  Empty,
+  ErrorNotice,
+  Loading,
+  Notice,
+  PageHead,
+  Panel,
+} from '../components/parts.tsx';
+import { errorOf, useLoad } from '../load.ts';
+import { objectHref, resources } from '../resources.ts';
+import { client } from '../session.ts';
+
+export function ConfigPage(): JSX.Element {
+  const resource = resources.value.find(({ name }) => name === 'config');
+  return (
+    <>
+      <PageHead title="Config" />
+      {resource === undefined ? <Loading /> : <Configs resource={resource} />}
+    </>
+  );
+}
+
+function Configs({ resource }: { resource: Resource }): JSX.Element {
+  const list = useLoad((signal) => client.list(resource, { limit: 10, signal }), [resource]);
+  if (list.error !== undefined) return <ErrorNotice error={list.error} />;
+  if (list.value === undefined) return <Loading />;
+  const { items } = list.value;
+  if (items.length === 0)
+    return <Empty>The platform has no Config; its defaults are in force.</Empty>;
+  return (
+    <div class="stack">
+      {items.map((config) => (
+        <ConfigEditor
+          key={`${config.metadata.name}${config.metadata.resourceVersion}`}
+          config={config}
+          resource={resource}
+          reload={list.reload}
+        />
+      ))}
+      <StoreTest />
+    </div>
+  );
+}
+
+interface EditorProps {
+  readonly config: KubeObject;
+  readonly resource: Resource;
+  readonly reload: () => void;
+}
+
+function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
+  const saved = String(config.spec?.['raw'] ?? '');
+  const [raw, setRaw] = useState(saved);
+  const [reason, setReason] = useState('');
+  const [checked, setChecked] = useState<{ readonly error?: Error; readonly status?: unknown }>();
+  const { name } = config.metadata;
+  const ref = { namespace: '', name };
+  const write = async (dryRun: boolean): Promise<KubeObject> =>
+    await client.json<KubeObject>(client.objectPath(resource, ref), {
+      ...writing({ dryRun, reason }),
+      method: 'PATCH',
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { resourceVersion: config.metadata.resourceVersion }, spec: { raw } },
+    });
+  const run = (dryRun: boolean): void => {
+    write(dryRun).then(
+      ({ status }) => {
+        if (dryRun) setChecked({ status });
+        else reload();
+      },
+      (error: unknown) => setChecked({ error: errorOf(error) }),
+    );
+  };
+  return (
+    <>
+      <Acting conditions={config.status?.conditions ?? []} />
+      <form
+        class="sides"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run(false);
+        }}
+      >
+        <div class="stack">
+          <label class="field">
+            <span>
+              spec.raw of <a href={objectHref(resource, ref)}>{name}</a>
+            </span>
+            <textarea
+              class="mono"
+              rows={28}
+              spellcheck={false}
+              value={raw}
+              onInput={(event) => setRaw(event.currentTarget.value)}
+            />
+          </label>
+          {checked?.error === undefined ? undefined : (
+            <RawProblems error={checked.error} raw={raw} />
+          )}
+          {checked?.error === undefined && checked !== undefined ? (
+            <Notice tone="good" title="The configuration is valid">
+              <p>The status on the other side is the one that it would give.</p>
+            </Notice>
+          ) : undefined}
+          <label class="field">
+            Reason, for the commit
+            <input value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+          </label>
+          <div class="actions">
+            <button class="button" type="button" onClick={() => run(true)}>
+              Check
+            </button>
+            <button class="button primary" type="submit" disabled={raw === saved}>
+              Save
+            </button>
+          </div>
+        </div>
+        <figure>
+          <figcaption>Status: parsed, with defaults</figcaption>
+          <pre class="lines">{textOf(withoutConditions(checked?.status ?? config.status))}</pre>
+        </figure>
+      </form>
+    </>
+  );
+}
+
+function withoutConditions(status: unknown): unknown {
+  if (typeof status !== 'object' || status === null) return {};
+  const { conditions: _conditions, ...settings } = status as Readonly<Record<string, unknown>>;
+  return settings;
+}
+
+/** Conditions say what is in force, and what does not work. */
+function Acting({ conditions }: { conditions: readonly Condition[] }): JSX.Element | null {
+  if (conditions.length === 0) return null;
+  return (
+    <Panel title="In force" flush>
+      <ul class="rows">
+        {conditions.map(({ type, status, severity, reason, message }) => (
+          <li key={type}>
+            <div class="row-line">
+              <Badge
+                tone={
+                  severity === 'Error'
+                    ? 'alert'
+                    : severity === 'Warning'
+                      ? 'warn'
+                      : status === 'True'
+                        ? 'good'
+                        : 'plain'
+                }
+              >
+                {type}
+              </Badge>
+              <span class="row-title">{reason}</span>
+            </div>
+            <p class="message">{message}</p>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+/** Problems name the line of the text: `(line 3, column 5 of spec.raw)`. */
+function RawProblems({ error, raw }: { error: Error; raw: string }): JSX.Element {
+  const causes = error instanceof ApiError ? (error.status.details?.causes ?? []) : [];
+  const texts = causes.length === 0 ? [error.message] : causes.map(({ message = '' }) => message);
+  const lines = raw.split('\n');
+  return (
+    <Notice tone="alert" title="The configuration is refused">
+      <ul>
+        {texts.map((text) => {
+          const line = Number(/\(line (\d+), column \d+/.exec(text)?.[1] ?? 0);
+          return (
+            <li key={text}>
+              <span class="message">{text}</span>
+              {line > 0 ? (
+                <pre class="lines">
+                  {line}: {lines[line - 1]}
+                </pre>
+              ) : undefined}
+            </li>
+          );
+        })}
+      </ul>
+    </Notice>
+  );
+}
+
+interface StoreState {
+  readonly name: string;
+  readonly state: string;
+  readonly message?: string;
+  readonly address?: string;
+  readonly stores?: readonly StoreState[];
+}
+
+/** Runs a cycle with the secret store, and shows what it answers. */
+function StoreTest(): JSX.Element {
+  const report = useLoad((signal) => client.json<StoreState>('/secret-store', { signal }), []);
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Error>();
+  const test = (): void => {
+    setBusy(true);
+    setFailure(undefined);
+    client
+      .send('/secret-store/sync', { method: 'POST', query: { wait: true, timeout: '20s' } })
+      .then(report.reload, (error: unknown) => setFailure(errorOf(error)))
+      .finally(() => setBusy(false));
+  };
+  if (report.error !== undefined) {
+    return (
+      <ErrorNotice title="The state of the secret store cannot be shown" error={report.error} />
+    );
+  }
+  if (report.value === undefined) return <Loading />;
+  const { stores = [], ...own } = report.value;
+  return (
+    <Panel
+      title="Secret store"
+      aside={
+        <button class="button small" type="button" disabled={isBusy} onClick={test}>
+          {isBusy ? 'Testing…' : 'Test now'}
+        </button>
+      }
+    >
+      {failure === undefined ? undefined : <ErrorNotice error={failure} />}
+      <ul class="plain" aria-live="polite">
+        {[own, ...stores].map(({ name, state, message, address }) => (
+          <li key={name}>
+            <Badge tone={state === 'available' ? 'good' : state === 'disabled' ? 'plain' : 'alert'}>
+              {state}
+            </Badge>{' '}
+            {name} {address} <span class="message">{message}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,326 @@
+/** Plan: the effect of a commit, a branch or a manifest, before it is made. Its address can be shared. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AccessChange, Plan, PlanChange, PlanEffects } from '../../api/plan.ts';
+import { FieldChanges, textOf } from '../components/difference.tsx';
+import {
+  Badge,
+  Empty,
+  ErrorNotice,
+  Loading,
+  Notice,
+  PageHead,
+  Panel,
+  Revision,
+  type Tone,
+} from '../components/parts.tsx';
+import { count } from '../format.ts';
+import { useLoad } from '../load.ts';
+import { href, query, setQuery } from '../location.ts';
+import { objectHref, resources } from '../resources.ts';
+import { client } from '../session.ts';
+import { PastedManifest } from './plan-manifest.tsx';
+
+export function PlanPage(): JSX.Element {
+  const of = query.value.get('of') ?? '';
+  const isManifest = query.value.get('from') === 'manifest';
+  return (
+    <>
+      <PageHead
+        title="Plan"
+        below={
+          <p class="muted">See the effect of a change before it is made. Nothing is written.</p>
+        }
+      />
+      <nav class="tabs" aria-label="Source of the plan">
+        <a href={href(['plan'])} aria-current={isManifest ? undefined : 'page'}>
+          Commit or branch
+        </a>
+        <a
+          href={href(['plan'], { from: 'manifest' })}
+          aria-current={isManifest ? 'page' : undefined}
+        >
+          Pasted manifest
+        </a>
+      </nav>
+      {isManifest ? <PastedManifest /> : <PlannedCommit of={of} />}
+    </>
+  );
+}
+
+function PlannedCommit({ of }: { of: string }): JSX.Element {
+  const [text, setText] = useState(of);
+  return (
+    <>
+      <form
+        class="inline-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setQuery({ of: text.trim() });
+        }}
+      >
+        <label>
+          Commit, branch or tag
+          <input
+            name="of"
+            value={text}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="feature/new-team"
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <button class="button primary" type="submit">
+          Plan
+        </button>
+      </form>
+      {of === '' ? (
+        <Empty>
+          Push a branch to the repository, and name it here. The address of the plan can be put into
+          a pull request.
+        </Empty>
+      ) : (
+        <LoadedPlan of={of} />
+      )}
+    </>
+  );
+}
+
+const COMMIT = /^[0-9a-f]{4,40}$/;
+
+function LoadedPlan({ of }: { of: string }): JSX.Element {
+  const plan = useLoad(
+    (signal) =>
+      client.json<Plan>('/plan', {
+        method: 'POST',
+        body: COMMIT.test(of) ? { revision: of } : { ref: of },
+        signal,
+      }),
+    [of],
+  );
+  if (plan.error !== undefined) {
+    return <ErrorNotice title="This cannot be planned" error={plan.error} />;
+  }
+  if (plan.value === undefined || plan.isLoading) return <Loading what="Planning" />;
+  return <PlanReport plan={plan.value} />;
+}
+
+const TONES: Readonly<Record<Plan['verdict'], Tone>> = {
+  accepted: 'good',
+  held: 'warn',
+  refused: 'alert',
+};
+const VERDICTS: Readonly<Record<Plan['verdict'], string>> = {
+  accepted: 'A push of this commit would be accepted',
+  held: 'A push of this commit needs an approval',
+  refused: 'A push of this commit would be refused',
+};
+
+function PlanReport({ plan }: { plan: Plan }): JSX.Element {
+  const { verdict, from, to, changes, problems, warnings, objections } = plan;
+  return (
+    <div class="stack">
+      <Notice tone={TONES[verdict]} title={VERDICTS[verdict]}>
+        <p>
+          {from === null ? 'An empty branch' : <Revision id={from} />} → <Revision id={to} />:{' '}
+          {summaryText(plan)}
+        </p>
+        {objections.length === 0 ? undefined : (
+          <ul>
+            {objections.map((text) => (
+              <li key={text} class="message">
+                {text}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Notice>
+      {problems.length === 0 ? undefined : <Places title="Problems" items={problems} />}
+      {warnings.length === 0 ? undefined : <Places title="Warnings" items={warnings} />}
+      <AccessSummary changes={changes} />
+      <Panel title={count(changes.length, 'changed object')} flush>
+        {changes.length === 0 ? (
+          <Empty>No object would change.</Empty>
+        ) : (
+          <ul class="rows">
+            {changes.slice(0, MOST_SHOWN).map((change) => (
+              <li key={`${change.kind}/${change.namespace}/${change.name}/${change.verb}`}>
+                <Change change={change} />
+              </li>
+            ))}
+          </ul>
+        )}
+        {changes.length > MOST_SHOWN ? (
+          <Empty>
+            {count(changes.length - MOST_SHOWN, 'more object')}: run gitplane plan to see all of
+            them.
+          </Empty>
+        ) : undefined}
+      </Panel>
+    </div>
+  );
+}
+
+/** More rows would take long to draw. */
+const MOST_SHOWN = 500;
+
+function summaryText({ summary }: Plan): string {
+  const words: readonly (readonly [string, string])[] = [
+    ['create', 'created'],
+    ['update', 'changed'],
+    ['delete', 'removed'],
+    ['recreate', 'made anew'],
+    ['move', 'moved'],
+  ];
+  const parts = words.flatMap(([verb, word]) =>
+    summary[verb] ? [`${summary[verb]} ${word}`] : [],
+  );
+  return parts.length === 0 ? 'nothing changes' : parts.join(', ');
+}
+
+export function Places({
+  title,
+  items,
+}: {
+  title: string;
+  items: readonly { path: string; line: number; col: number; message: string }[];
+}): JSX.Element {
+  return (
+    <Panel title={title} flush>
+      <ul class="rows">
+        {items.map(({ path, line, col, message }) => (
+          <li key={`${path}:${line}:${col}:${message}`}>
+            <span class="message">{message}</span>
+            <code class="place">
+              {path}:{line}:{col}
+            </code>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+const VERBS: Readonly<Record<PlanChange['verb'], readonly [string, Tone]>> = {
+  create: ['created', 'good'],
+  update: ['changed', 'info'],
+  delete: ['removed', 'alert'],
+  recreate: ['made anew', 'warn'],
+  move: ['moved', 'plain'],
+};
+
+function Change({ change }: { change: PlanChange }): JSX.Element {
+  const { verb, kind, namespace, name, path, previousPath, fields, degraded, access, effects } =
+    change;
+  const [word, tone] = VERBS[verb];
+  const title = [namespace, name].filter(Boolean).join('/');
+  const resource = resources.value.find(
+    (one) => one.kind === kind && change.apiVersion.startsWith(one.group),
+  );
+  const link =
+    resource === undefined || verb === 'create'
+      ? undefined
+      : objectHref(resource, { namespace: namespace ?? '', name });
+  return (
+    <>
+      <div class="row-line">
+        <Badge tone={tone}>{word}</Badge>
+        <span class="row-title">
+          {kind} {link === undefined ? title : <a href={link}>{title}</a>}
+        </span>
+        {degraded === true ? (
+          <Badge tone="alert">not valid: the last good version stays</Badge>
+        ) : undefined}
+      </div>
+      <code class="place">{previousPath === undefined ? path : `${previousPath} → ${path}`}</code>
+      {access === undefined ? undefined : <AccessChanges items={access} />}
+      {fields.length === 0 ? undefined : (
+        <details open={verb !== 'create' && fields.length <= 20}>
+          <summary>{count(fields.length, 'field')}</summary>
+          <FieldChanges fields={fields} />
+        </details>
+      )}
+      {effects === undefined ? undefined : <Effects effects={effects} />}
+    </>
+  );
+}
+
+function AccessSummary({ changes }: { changes: readonly PlanChange[] }): JSX.Element | null {
+  const all = changes.flatMap(({ access = [] }) => access);
+  if (all.length === 0) return null;
+  const opened = all.filter(({ effect }) => effect === 'opens').length;
+  return (
+    <Notice tone="warn" title="Access changes">
+      <p>
+        {opened} opened, {all.length - opened} closed. Each is shown with its object.
+      </p>
+    </Notice>
+  );
+}
+
+function AccessChanges({ items }: { items: readonly AccessChange[] }): JSX.Element {
+  return (
+    <ul class="plain">
+      {items.map((item) => (
+        <li key={JSON.stringify(item)}>
+          <Badge tone={item.effect === 'opens' ? 'warn' : 'info'}>access {item.effect}</Badge>{' '}
+          {accessText(item)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function accessText({ subject, rule, role, rightsOf }: AccessChange): string {
+  const who = subject === undefined ? 'everyone with this role' : `${subject.kind} ${subject.name}`;
+  if (role !== undefined) return `${who}: ${role}`;
+  if (rightsOf !== undefined) return `${who}: the rights of ${rightsOf}`;
+  const { verbs = [], resources: on = [], resourceNames = [], nonResourceURLs = [] } = rule ?? {};
+  const names = resourceNames.length === 0 ? '' : ` named ${resourceNames.join(', ')}`;
+  return `${who}: ${verbs.join(', ')} on ${[...on, ...nonResourceURLs].join(', ')}${names}`;
+}
+
+function Effects({ effects }: { effects: PlanEffects }): JSX.Element {
+  const { unknown, objects, changed, items, unseen, warnings } = effects;
+  if (unknown !== undefined) {
+    return <p class="muted">The effect of its patches is not known: {unknown}</p>;
+  }
+  return (
+    <details open>
+      <summary>
+        {changed} of {count(objects, 'object')} change on the control-plane cluster
+        {unseen > 0 ? `; ${unseen} were not examined` : ''}
+      </summary>
+      {warnings.map((text) => (
+        <p key={text} class="muted">
+          {text}
+        </p>
+      ))}
+      <ul class="plain">
+        {items.map(({ verb, kind, source, before, after, message }) => (
+          <li key={`${kind}/${source.namespace}/${source.name}`}>
+            <Badge tone={verb === 'fail' ? 'alert' : 'info'}>{verb}</Badge> {kind}{' '}
+            {source.namespace}/{source.name} {message}
+            <SideBySide before={before} after={after} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Two versions of an object as JSON. */
+export function SideBySide({ before, after }: { before: unknown; after: unknown }): JSX.Element {
+  return (
+    <div class="sides">
+      <figure>
+        <figcaption>Before</figcaption>
+        <pre class="lines">{before === undefined ? 'none' : textOf(before)}</pre>
+      </figure>
+      <figure>
+        <figcaption>After</figcaption>
+        <pre class="lines">{after === undefined ? 'none' : textOf(after)}</pre>
+      </figure>
+    </div>
+  );
+}
