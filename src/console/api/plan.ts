@@ -1,6 +1,4 @@
 /** `POST /plan`. */
-import type { Author } from './objects.ts';
-
 export interface Plan {
   readonly from: string | null;
   readonly to: string;
@@ -67,14 +65,4 @@ export interface PlanEffects {
   readonly unseen: number;
   readonly warnings: readonly string[];
   readonly unknown?: string;
-}
-
-/** `GET <object>/blame`. */
-export interface Blame {
-  readonly metadata: { readonly uid: string; readonly remainingItemCount?: number };
-  readonly commits: Readonly<
-    Record<string, { readonly time: string; readonly author: Author; readonly message: string }>
-  >;
-  readonly fields: readonly { readonly path: string; readonly revision?: string }[];
-  readonly truncated?: boolean;
 }

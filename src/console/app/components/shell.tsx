@@ -189,7 +189,7 @@ function UserMenu(): JSX.Element {
   }, []);
   return (
     <details class="menu" ref={box}>
-      <summary>
+      <summary aria-label={`Account of ${session.user}`}>
         <Icon name="user" />
         <span class="user-name">{session.user}</span>
       </summary>

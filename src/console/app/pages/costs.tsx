@@ -50,7 +50,7 @@ export function CostsPage(): JSX.Element {
       <PageHead title="Costs" />
       {found.error === undefined ? undefined : <ErrorNotice error={found.error} />}
       {found.value === undefined ? (
-        <Loading />
+        found.error === undefined && <Loading />
       ) : (
         <div class="stack">
           <Prices settings={found.value.settings} />
