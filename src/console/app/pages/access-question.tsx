@@ -5,7 +5,7 @@ import type { AccessExplanation, AccessList, Grant, Named } from '../../api/acce
 import { Badge, Empty, ErrorNotice, Facts, Loading, Notice, Panel } from '../components/parts.tsx';
 import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
-import { href, query, setQuery } from '../location.ts';
+import { query, setQuery } from '../location.ts';
 import { bySlug, listed, objectHref, resources, slugOf, titleOf } from '../resources.ts';
 import { client } from '../session.ts';
 
@@ -265,9 +265,4 @@ function ObjectLink({ of }: { of: Named }): JSX.Element {
   const group = apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
   const title = `${kind} ${[namespace, name].filter(Boolean).join('/')}`;
   return <a href={objectHref({ group, name: plural }, { namespace, name })}>{title}</a>;
-}
-
-/** Address of the question who may do something with an object. */
-export function whoHref(kind: string, namespace: string, name: string): string {
-  return href(['access', 'who'], { verb: 'get', kind, namespace, name });
 }

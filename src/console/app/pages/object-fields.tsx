@@ -5,8 +5,9 @@ import type { Blame, Condition, KubeObject, Resource } from '../../api/objects.t
 import { FieldTree } from '../components/field-tree.tsx';
 import { Badge, Empty, ErrorNotice, Facts, Panel, Revision, Time } from '../components/parts.tsx';
 import { useLoad } from '../load.ts';
-import { at, momentOf } from '../location.ts';
+import { at, href, momentOf } from '../location.ts';
 import type { Remembered } from '../memory.ts';
+import { slugOf } from '../resources.ts';
 import { fieldSchema, type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
 
@@ -104,6 +105,11 @@ function Status({
   );
 }
 
+function WhoMayRead({ resource, of }: Pick<FieldsProps, 'resource' | 'of'>): JSX.Element {
+  const asked = { verb: 'get', kind: slugOf(resource), namespace: of.namespace, name: of.name };
+  return <a href={href(['access', 'who'], asked)}>Who may read it</a>;
+}
+
 function Metadata({ resource, of, object }: FieldsProps): JSX.Element {
   const { creationTimestamp, deletionTimestamp, generation, uid } = object.metadata;
   const hasSource = resource.subresources.includes('source');
@@ -122,6 +128,7 @@ function Metadata({ resource, of, object }: FieldsProps): JSX.Element {
           ],
           ['Commit', source === undefined ? undefined : <Revision id={source.revision} />],
           ['Owner', owner?.team === undefined ? owner?.user : `team ${owner.team}`],
+          ['Access', <WhoMayRead resource={resource} of={of} />],
           ['Created', creationTimestamp && <Time value={creationTimestamp} />],
           ['Deleted', deletionTimestamp && <Time value={deletionTimestamp} />],
           ['Generation', generation],
