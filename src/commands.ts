@@ -19,6 +19,8 @@ function streams(): { stdin: typeof process.stdin; out: typeof process.stdout } 
 /** A command is loaded when it runs, so that it does not wait for the modules of another. */
 export const RUNNERS: Readonly<Record<CommandName, Run>> = {
   serve: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
+  status: async (options) =>
+    (await import('./cli/status.ts')).status(options, { out: process.stdout, now: Date.now() }),
   doctor: async (options) => (await import('./daemon/doctor.ts')).doctor(options, process.stdout),
   backup: async (options) =>
     (await import('./daemon/backup/backup.ts')).backup(options, process.stdout),

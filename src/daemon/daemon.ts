@@ -25,6 +25,8 @@ export interface Daemon {
   readonly caFile: string | undefined;
   /** Link that signs the first administrator in once; undefined: other computers reach the listener. */
   readonly signInLink: string | undefined;
+  /** Reason why the platform has no object of its own. */
+  readonly emptiness: string | undefined;
   /** Answers requests in flight, flushes, and closes everything. */
   stop(): Promise<void>;
 }
@@ -54,7 +56,9 @@ export async function startDaemon(start: StartOptions): Promise<Daemon> {
   logger.info({ url: address.url, revision, version: VERSION }, 'Serving');
   const { root } = dependencies;
   const signInLink = isLoopback(host) ? linkOf(parts.service, address.url) : undefined;
-  return { url: address.url, root, data, platform, caFile: parts.tls.caFile, signInLink, stop };
+  const { emptiness } = parts.service;
+  const { caFile } = parts.tls;
+  return { url: address.url, root, data, platform, caFile, signInLink, emptiness, stop };
 }
 
 function isLoopback(host: string): boolean {

@@ -72,13 +72,14 @@ function signalled(): Promise<void> {
 /** Facts about a started daemon for the banner. */
 type Serving = Pick<Daemon, 'url' | 'root' | 'data' | 'caFile' | 'stop'> & {
   readonly signInLink?: string | undefined;
+  readonly emptiness?: string | undefined;
   readonly objects: number;
   /** Location of the manifests: a folder or a URL. */
   readonly source: string;
 };
 
 function banner(serving: Serving, { apiGroup }: DaemonOptions): string {
-  const { url, root, data, caFile, objects, signInLink } = serving;
+  const { url, root, data, caFile, objects, signInLink, emptiness } = serving;
   const file = (path: string): string => {
     const shown = relative(process.cwd(), path);
     return shown.startsWith('..') ? path : shown;
@@ -94,8 +95,9 @@ function banner(serving: Serving, { apiGroup }: DaemonOptions): string {
     signInLink === undefined
       ? ''
       : `\nOpen in a browser (signs in once, within ten minutes):\n  ${signInLink}\n`;
+  const warning = emptiness === undefined ? '' : `\nWARNING: the platform is empty: ${emptiness}\n`;
   return `gitplane ${VERSION}: ${objects} objects at ${url} from ${source}
-${opened}
+${warning}${opened}
 Try next, in another shell:
   kubectl --kubeconfig ${file(data.kubeconfig)} get teams,sharedsecrets -A
   ${variable}git clone${setting} ${url.replace('://', `://admin:${token}@`)}/git/platform.git

@@ -25,6 +25,7 @@ import { openClientState } from './core/client-state.ts';
 import { openFlowClassifier } from './network/flow-classification.ts';
 import type { PushReception } from './network/push-reception.ts';
 import { type RemoteNews, syncService } from './network/sync-service.ts';
+import { emptyPlatform } from './observability/empty-platform.ts';
 import { openAudit, type RunningAudit } from './observability/open-audit.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import type { PlatformContext } from './platform-context.ts';
@@ -55,6 +56,8 @@ export interface Service {
   readonly dependencies: ServerDependencies;
   /** Token of the first administrator; undefined: this start could not make one. */
   readonly token: string | undefined;
+  /** Reason why the platform has no object of its own; undefined: it has some, or is new. */
+  readonly emptiness: string | undefined;
   /** Starts the work that needs a reachable server. Returns a handle that stops it. */
   start(): Promise<{ close(): Promise<void> }>;
   close(onError: (error: unknown) => void): Promise<void>;
@@ -70,6 +73,7 @@ const PARTS = StartOrder.with<ServiceContext>()
     await pushes.open(platform);
   })
   .open('auditLog', openAuditLog)
+  .make('emptiness', warnOfEmptiness)
   .make('token', administrator)
   .open('follower', ({ platform, logger }) => followRepository({ ...platform, logger }))
   .open('objects', ({ platform, logger }) => watchObjects({ ...platform, logger }))
@@ -101,6 +105,7 @@ export async function openService(
     platform,
     dependencies: { ...parts.dependencies, tenants: loops, planner },
     token,
+    emptiness: parts.emptiness,
     start: async () => {
       parts.signIn.start();
       const { jobs: observer = metrics.jobs } = context;
@@ -120,6 +125,17 @@ const NO_TENANTS = { states: () => undefined, preview: () => undefined };
 
 interface PlatformPart extends ServiceContext {
   readonly platform: Platform;
+}
+
+/** Before the first administrator is made: its objects are in the same folder and branch. */
+async function warnOfEmptiness({
+  platform,
+  options,
+  logger,
+}: PlatformPart): Promise<string | undefined> {
+  const reason = await emptyPlatform(platform, options);
+  if (reason !== undefined) logger.warn({ reason }, 'The platform is empty');
+  return reason;
 }
 
 /** Opens the audit log, unless the replica has opened it. */

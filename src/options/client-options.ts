@@ -14,6 +14,8 @@ const CONNECTION_OPTIONS: readonly OptionSpec[] = [
   OUTPUT,
 ];
 
+export const STATUS_OPTIONS: readonly OptionSpec[] = CONNECTION_OPTIONS;
+
 const LOGIN_STORE: OptionSpec = {
   name: 'config-dir',
   value: 'DIR',

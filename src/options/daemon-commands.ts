@@ -1,4 +1,5 @@
 /** Commands for operators of a daemon. */
+import { STATUS_OPTIONS } from './client-options.ts';
 import type { CommandSpec } from './command-spec.ts';
 import {
   BACKUP_OPTIONS,
@@ -22,6 +23,21 @@ export const DAEMON_COMMANDS = {
         purpose: 'Follow a branch of a forge.',
         command:
           'gitplane serve --repo https://git.example.com/platform.git --repo-token-file token',
+      },
+    ],
+  },
+  status: {
+    group: 'Daemon',
+    summary: 'show the state of a platform on one screen; exit 1 when it is not well',
+    options: STATUS_OPTIONS,
+    examples: [
+      {
+        purpose: 'Show the platform of data/kubeconfig, or of the login.',
+        command: 'gitplane status',
+      },
+      {
+        purpose: 'Print objects that are served from their last good version.',
+        command: "gitplane status -o json | jq '.degraded.items'",
       },
     ],
   },

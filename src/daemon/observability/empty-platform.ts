@@ -1,0 +1,45 @@
+/** Reason why a platform has no object of its own: mostly an option that names another place. */
+import { runGit } from '../../git/index.ts';
+import type { DaemonOptions } from '../options.ts';
+import type { Platform } from '../platform.ts';
+
+const MANIFEST = /\.ya?ml$/;
+const MOST_NAMES = 5;
+/** A former start made it in the same place. */
+const ADMINISTRATOR = 'admin';
+
+/** Undefined: the platform has objects of its group, or the repository is new. */
+export async function emptyPlatform(
+  { branch, repository, kinds }: Pick<Platform, 'branch' | 'repository' | 'kinds'>,
+  { under, branch: name, apiGroup }: Pick<DaemonOptions, 'under' | 'branch' | 'apiGroup'>,
+): Promise<string | undefined> {
+  const { revision, catalog } = branch.state;
+  if (revision === undefined) return undefined;
+  const isOwn = (key: { group: string; name: string }): boolean =>
+    key.group === kinds.groups[0] && key.name !== ADMINISTRATOR;
+  for (const { key } of catalog.objects()) if (isOwn(key)) return undefined;
+  const files = await repository.listFiles(revision);
+  const folders = new Set(
+    files
+      .filter(({ path }) => MANIFEST.test(path) && path.includes('/'))
+      .map(({ path }) => path.slice(0, path.indexOf('/'))),
+  );
+  if (folders.size === 0) return await otherBranches(repository.gitDir, name);
+  const [problem] = catalog.problems().filter(({ path }) => MANIFEST.test(path));
+  if (problem !== undefined) {
+    const { path, line, col, message } = problem;
+    return `no manifest has an object of the group ${apiGroup}: check --api-group. The first problem is ${path}:${line}:${col}: ${message}`;
+  }
+  if (under === '') return undefined;
+  const names = [...folders].slice(0, MOST_NAMES).join(', ');
+  return `the folder ${under} of ${name} has no manifest: check --path. Folders with manifests: ${names}`;
+}
+
+async function otherBranches(gitDir: string, name: string): Promise<string | undefined> {
+  const count = `--count=${MOST_NAMES}`;
+  const args = ['for-each-ref', '--format=%(refname:lstrip=2)', count, 'refs/heads/'];
+  const lines = (await runGit({ gitDir }, args)).toString().split('\n');
+  const others = lines.filter((line) => line !== '' && line !== name);
+  if (others.length === 0) return undefined;
+  return `the branch ${name} has no manifest: check --branch. Other branches: ${others.join(', ')}`;
+}

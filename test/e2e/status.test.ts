@@ -1,0 +1,127 @@
+/** `gitplane status`, and a start whose options leave the platform empty. */
+import { cpSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Daemon, type RunResult, run, scratchDir, startDaemon } from '../support/daemon.ts';
+
+const MAIN = join(import.meta.dirname, '../../dist/main.js');
+
+let daemon: Daemon;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+});
+afterAll(async () => {
+  await daemon.stop();
+});
+
+function status(...args: string[]): Promise<RunResult> {
+  const kubeconfig = join(daemon.dataDir, 'kubeconfig');
+  return run(process.execPath, [MAIN, 'status', '--kubeconfig', kubeconfig, ...args]);
+}
+
+describe('gitplane status', () => {
+  test('shows branch, objects and health of a platform that is well', async () => {
+    const { code, stdout, stderr } = await status();
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^gitplane +\d+\.\d+\.\d+ at https:.*\nhealth +ok\nbranch +applied [0-9a-f]{12} "/,
+    );
+    expect(stdout).toMatch(/^objects .*\b3 teams\b/m);
+    expect(stdout.split('\n').length).toBeLessThan(24);
+  });
+
+  test('as JSON is the summary of the API', async () => {
+    const { code, stdout } = await status('-o', 'json');
+
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'Summary',
+      branch: { state: 'applied' },
+      held: null,
+    });
+  });
+
+  test('shows a held branch with its remedy, and ends with 1', async () => {
+    const clone = await daemon.clone();
+    await daemon.git(['rm', '-rq', 'teams', 'users', 'namespaces', 'ownedaccesskeys'], clone);
+    await daemon.git(['commit', '-qm', 'Remove nearly everything'], clone);
+    // Past the hook, which would refuse it.
+    const gitDir = join(daemon.dataDir, 'repo.git');
+    await run('git', ['--git-dir', gitDir, 'fetch', '-q', clone, 'HEAD:refs/heads/main']);
+    await vi.waitFor(async () => {
+      expect((await daemon.call('GET', '/sync')).json().state).toBe('held');
+    });
+    const { code, stdout } = await status();
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^branch +held [0-9a-f]{12} /m);
+    expect(stdout).toMatch(
+      /^held +PruneBudgetExceeded: .*\n +removals: \d+\n +Put the objects back/m,
+    );
+  });
+
+  test('of a daemon that does not run is one sentence', async () => {
+    const other = await startDaemon();
+    await other.stop();
+    const args = [MAIN, 'status', '--kubeconfig', join(other.dataDir, 'kubeconfig'), '-o', 'json'];
+    const { code, stdout, stderr } = await run(process.execPath, args);
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^gitplane: Cannot reach https:.*nothing listens there; check that the daemon runs/,
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ error: { reason: 'Failed', exitStatus: 1 } });
+  });
+});
+
+describe('a start that leaves the platform empty', () => {
+  let used: string;
+
+  beforeAll(async () => {
+    const first = await startDaemon();
+    used = first.dataDir;
+    await first.stop();
+  });
+
+  /** Without the state, which would hold the removal of every object. */
+  const copy = (): string => {
+    const dir = join(scratchDir(), 'data');
+    const isKept = (path: string): boolean =>
+      !['run', 'state', 'admin.token'].includes(basename(path));
+    cpSync(used, dir, { recursive: true, filter: isKept });
+    return dir;
+  };
+
+  test.each<[string, string[], RegExp]>([
+    [
+      '--path',
+      ['--path', 'nowhere'],
+      /the folder nowhere of main has no manifest: check --path\. Folders with manifests: access/,
+    ],
+    [
+      '--branch',
+      ['--branch', 'trunk'],
+      /the branch trunk has no manifest: check --branch\. Other branches: main/,
+    ],
+    [
+      '--api-group',
+      ['--api-group', 'wrong.example.com'],
+      /no manifest has an object of the group wrong\.example\.com: check --api-group/,
+    ],
+  ])('says so for %s', async (_name, args, warning) => {
+    const started = await startDaemon({ dataDir: copy(), seed: undefined, args });
+    await started.stop();
+
+    expect(started.output()).toMatch(/WARNING: the platform is empty: /);
+    expect(started.output()).toMatch(warning);
+  });
+
+  test('says nothing for a new repository', async () => {
+    const started = await startDaemon({ seed: undefined });
+    await started.stop();
+
+    expect(started.output()).not.toMatch(/platform is empty/);
+  });
+});
