@@ -1,5 +1,6 @@
 /** Turns a document of a file into an object with an identity, or into problems with positions. */
 import {
+  asKubeObject,
   type FieldError,
   formatPath,
   isRecord,
@@ -42,7 +43,7 @@ export function admitManifest(
   const kind = findKind(kinds, value, report);
   if (kind === undefined) return report.refuse(undefined);
   const json = sealed === undefined && isAsServed(kind, value, place) ? document.json : undefined;
-  const manifest = json === undefined ? cleanManifest(value) : (value as unknown as KubeObject);
+  const manifest = json === undefined ? cleanManifest(value) : asKubeObject(value);
   if (json === undefined) {
     kinds.schemaOf(kind).dropNulls(manifest);
     warnIgnoredFields(kind, value, report);

@@ -7,7 +7,13 @@
  * store.
  */
 import { hash } from 'node:crypto';
-import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import {
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  type KubeObject,
+  type ObjectKey,
+} from '../apimachinery/index.ts';
 import { encodePath } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { Catalog } from './catalog.ts';
@@ -16,7 +22,7 @@ import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
 import {
   type Flaws,
-  type ObjectFacts,
+  isObjectFacts,
   type PersistedObject,
   persistedBinding,
   persistedManifest,
@@ -54,6 +60,10 @@ interface FileDocument {
   path: string;
   blob: string;
   documents: readonly DocumentEntry[];
+}
+
+function isFileDocument(value: unknown): value is FileDocument {
+  return isRecord(value) && typeof value['path'] === 'string' && Array.isArray(value['documents']);
 }
 
 const json = (value: unknown): JsonObject => value as JsonObject;
@@ -118,8 +128,7 @@ function fileDocumentName(path: string): string {
 
 /** Paths of the files with documents in a store. */
 export function* persistedPaths(store: Pick<DocumentStore, 'documents'>): Iterable<string> {
-  for (const [, value] of store.documents(FILE_PREFIX))
-    yield (value as unknown as FileDocument).path;
+  for (const [, value] of store.documents(FILE_PREFIX)) if (isFileDocument(value)) yield value.path;
 }
 
 /** Paths of the files that need documents of their own. */
@@ -152,8 +161,9 @@ export function restore(store: DocumentStore, rules: string): PersistedCatalog |
   const objects: CatalogObject[] = [];
   const files = new Map<string, RestoredFile>();
   for (const [stored, value] of store.provenanceFacts()) {
-    const facts = value as unknown as ObjectFacts;
-    const [path, index, line, blob, birth, birthTime, generation, problems, flaws] = facts;
+    if (!isObjectFacts(value))
+      throw new TypeError('the state has an object without its place in git');
+    const [path, index, line, blob, birth, birthTime, generation, problems, flaws] = value;
     const { key } = stored;
     const file = files.get(path) ?? { path, blob, documents: [] };
     const document = new RestoredDocument({ index, line, blob: file.blob, ...flaws }, stored);
@@ -174,7 +184,8 @@ export function restore(store: DocumentStore, rules: string): PersistedCatalog |
     if (file.documents.length > 1) file.documents.sort((a, b) => a.index - b.index);
   }
   for (const [, value] of store.documents(FILE_PREFIX)) {
-    const { path, blob, documents } = value as unknown as FileDocument;
+    if (!isFileDocument(value)) continue;
+    const { path, blob, documents } = value;
     files.set(path, { path, blob, documents: [...documents] });
   }
   const catalog = new Catalog(head.rootCommit);

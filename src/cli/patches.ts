@@ -4,11 +4,11 @@
  */
 import { basename, dirname } from 'node:path';
 import {
+  asKubeObject,
   type FieldError,
   formatFieldError,
   isRecord,
   type JsonObject,
-  type KubeObject,
   valueAt,
 } from '../apimachinery/index.ts';
 import {
@@ -175,7 +175,7 @@ function translated(object: JsonObject, { tenant }: PatchProgram): JsonObject {
   }
   const { namespace } = metadata;
   const placed = typeof namespace === 'string' ? object : inDefault(object, metadata);
-  return kind.translate(placed as unknown as KubeObject, tenant);
+  return kind.translate(asKubeObject(placed), tenant);
 }
 
 /** In the namespace `default`, as kubectl does. */

@@ -1,5 +1,5 @@
 /** Effects of changed tenants on Endpoints and Services that are given, for plans without a daemon. */
-import type { KubeObject } from '../apimachinery/index.ts';
+import { asKubeObject, type KubeObject } from '../apimachinery/index.ts';
 import { PatchEngine } from '../endpoint-patches/index.ts';
 import type { ComputeEffects } from '../history/index.ts';
 import { tenantVersions } from '../kinds/index.ts';
@@ -20,7 +20,7 @@ export async function effectsOnInput(
   const names = readChoice(options, 'reference-names', ['short', 'concat']);
   const paths = options.all('endpoints');
   if (paths.length === 0) return undefined;
-  const observed = observedIn((await readObjects(paths, stdin)) as unknown as KubeObject[]);
+  const observed = observedIn((await readObjects(paths, stdin)).map(asKubeObject));
   const runner = new PatchEngine();
   return {
     computeEffects: (change) => effectsOf({ ...tenantVersions(change, names), observed, runner }),

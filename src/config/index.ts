@@ -2,7 +2,6 @@
 export {
   ConfigFeed,
   type ConfigListener,
-  DEFAULTS,
   type PlatformConfigSource,
 } from './config-feed.ts';
 export { ConfigFileError, readConfigFile } from './config-file.ts';

@@ -25,7 +25,7 @@ import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema/schema-files.ts';
 
 /** Kubeconfig of a tenant or its control plane that this daemon does not serve itself. */
-export interface KubeconfigSource {
+export type KubeconfigSource = {
   /** Name of a file in the folder `kubeconfigs` of the data directory. */
   readonly file?: string;
   readonly sharedSecret?: {
@@ -33,7 +33,7 @@ export interface KubeconfigSource {
     readonly name: string;
     readonly key: string;
   };
-}
+};
 
 /** Endpoint sync of a tenant, with defaults filled in. */
 export interface TenantSettings {

@@ -96,11 +96,11 @@ function followPlatform(provider: Provider, sessionOf: UsableSession): void {
 
 /** Takes the texts of refresh tokens from `RefreshTokens`, which recognises former tokens of a login. */
 function useRefreshTokens(provider: Provider, { library, refreshTokens }: ProviderParts): void {
-  const prototype = provider.RefreshToken.prototype as unknown as { generateTokenId(): string };
-  prototype.generateTokenId = () => {
+  const generateTokenId = (): string => {
     const replaced = library.Provider.ctx?.oidc.entities.RotatedRefreshToken?.jti;
     return replaced === undefined ? refreshTokens.mint() : refreshTokens.successorOf(replaced);
   };
+  Object.assign(provider.RefreshToken.prototype, { generateTokenId });
 }
 
 function configurationOf(parts: ProviderParts): ProviderConfiguration {

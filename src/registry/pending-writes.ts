@@ -184,9 +184,11 @@ export class PendingWrites implements ObjectRegistry {
   #change(request: UpdateRequest, current: KubeObject): unknown {
     const served = this.#sameAsServed(request, current);
     if (served === undefined) return request.change(current);
+    const metadata = { ...current.metadata };
     const { resourceVersion } = served.metadata;
-    const metadata = { ...current.metadata, resourceVersion };
-    const wanted = request.change({ ...current, metadata } as KubeObject);
+    if (resourceVersion === undefined) delete metadata.resourceVersion;
+    else metadata.resourceVersion = resourceVersion;
+    const wanted = request.change({ ...current, metadata });
     if (!isRecord(wanted) || !isRecord(wanted['metadata'])) return wanted;
     if (wanted['metadata']['resourceVersion'] !== resourceVersion) return wanted;
     const own = { ...wanted['metadata'], resourceVersion: current.metadata.resourceVersion };

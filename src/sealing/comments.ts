@@ -83,7 +83,8 @@ function placed(
   source: string,
   { marks, at, selection }: { marks: readonly Mark[]; at: number; selection: Selection },
 ): { path: readonly string[]; secret: boolean } {
-  const mark = marks[at] as Mark;
+  const mark = marks[at];
+  if (mark === undefined) throw new RangeError(`the text has no mark ${at}`);
   const before = marks.slice(0, at).findLast(({ comment }) => comment === undefined);
   const after = marks.slice(at + 1).find(({ comment }) => comment === undefined);
   if (mark.inFlow) return { path: mark.path, secret: selection(mark.path) };

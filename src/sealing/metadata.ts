@@ -106,5 +106,5 @@ export function formatMetadata(metadata: SealMetadata): JsonObject {
     version: FORMAT_VERSION,
   };
   const keys = Object.keys(fields).filter((key) => fields[key] !== undefined);
-  return Object.fromEntries(keys.sort().map((key) => [key, fields[key] as JsonValue]));
+  return Object.fromEntries(keys.sort().map((key) => [key, fields[key] ?? null]));
 }

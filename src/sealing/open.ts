@@ -65,8 +65,10 @@ export interface SealedPlace {
 export function metadataOf(
   documents: readonly Pick<ManifestDocument, 'value'>[],
 ): SealMetadata | undefined {
-  const sealed = documents.find(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS));
-  return sealed && parseMetadata((sealed.value as JsonObject)[SOPS]);
+  for (const { value } of documents) {
+    if (isRecord(value) && Object.hasOwn(value, SOPS)) return parseMetadata(value[SOPS]);
+  }
+  return undefined;
 }
 
 export interface Stream {
@@ -117,8 +119,8 @@ function whyUnreadable({ age, pgp = [] }: SealMetadata): string {
   return `is sealed for ${names}, and the key of none of them is here; restore the key file, or have the file sealed for this platform too`;
 }
 
-function plain(index: number, value: unknown): OpenedDocument {
-  return { index, value: value as JsonValue, problems: [] };
+function plain(index: number, value: JsonValue = null): OpenedDocument {
+  return { index, value, problems: [] };
 }
 
 /** Documents without their encrypted values. */
@@ -127,7 +129,7 @@ function closed(stream: Stream, problem: SealProblem): { documents: OpenedDocume
     if (!isRecord(value)) return plain(index, value);
     const { [SOPS]: own, ...rest } = value;
     const redacted = mapLeaves(rest, ({ value: leaf }) => (isSealed(leaf) ? undefined : leaf));
-    return { index, value: redacted ?? {}, problems: own === undefined ? [] : [problem] };
+    return { index, value: redacted, problems: own === undefined ? [] : [problem] };
   });
   return { documents };
 }
@@ -155,7 +157,7 @@ class Opener {
       this.#leaf(leaf, problems),
     );
     if (problems.length > 0) this.#failed = true;
-    const { [SOPS]: _metadata, ...rest } = (opened ?? {}) as JsonObject;
+    const { [SOPS]: _metadata, ...rest } = isRecord(opened) ? opened : {};
     return { index, value: rest, problems };
   }
 
@@ -178,15 +180,15 @@ class Opener {
       this.#mac.clear(bytes ?? clearValueOf(value).bytes);
       return value;
     }
-    if (!isSealed(value)) {
+    if (typeof value !== 'string' || !isSealed(value)) {
       problems.push({ path: at, message: IN_CLEAR, inClear: true });
       return null;
     }
     try {
       const bound = boundTo(path);
-      const clear = openValue(value as string, this.#dataKey, bound);
+      const clear = openValue(value, this.#dataKey, bound);
       this.#mac.sealed(clear.bytes);
-      this.#sealed.push({ bound, clear, text: value as string });
+      this.#sealed.push({ bound, clear, text: value });
       return jsonOf(clear);
     } catch (error) {
       return refuse(error);

@@ -79,7 +79,7 @@ export function sealDocument(
     const bound = boundTo(path);
     const clear = clearValueOf(leaf);
     return sealing.reuse?.take(bound, clear) ?? sealValue(clear, dataKey, bound);
-  }) as JsonObject;
+  });
 }
 
 function sealComments(text: string, selection: Selection, sealing: Sealing): string {
@@ -166,7 +166,7 @@ function macOf(
   const block = formatMetadata(metadata);
   const marked = documents.map(({ index, value }) => ({
     index,
-    value: { ...(value as JsonObject), [SOPS]: block },
+    value: { ...(isRecord(value) ? value : {}), [SOPS]: block },
   }));
   return openStream({ text, documents: marked }, metadata.dataKey).mac ?? '';
 }
@@ -208,7 +208,10 @@ export function unsealText(text: string, dataKey: Buffer): string {
   if (metadata === undefined) return text;
   refuseProblems(documents, opened);
   const values = new Map(opened.documents.map(({ index, value }) => [index, value]));
-  const result = editDocuments(text, documents, (_, index) => values.get(index) as JsonObject);
+  const result = editDocuments(text, documents, (sealed, index) => {
+    const value = values.get(index);
+    return isRecord(value) ? value : sealed;
+  });
   return editComments(result, selectionOf(metadata.rule), ({ text: words, path }) =>
     isSealed(words) ? (openComment(words, path, dataKey) ?? words) : words,
   );

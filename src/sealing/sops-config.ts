@@ -2,7 +2,7 @@
  * `.sops.yaml`: recipients and selected values of new files. The first rule whose pattern matches the
  * path applies. Encrypted files keep their own metadata.
  */
-import { isRecord, type JsonObject } from '../apimachinery/index.ts';
+import { isRecord, type JsonObject, listAt } from '../apimachinery/index.ts';
 import { editDocument, formatManifest } from '../manifests/index.ts';
 import { pgpFingerprints } from './pgp.ts';
 import { documentsOf } from './seal.ts';
@@ -136,13 +136,14 @@ export function changeRecipients(
   parseSopsConfig(text);
   const [document] = documentsOf(text);
   if (document === undefined) return text;
-  const config = document.value as JsonObject;
-  const rules = (config['creation_rules'] as JsonObject[]).map((rule) => {
+  const { value: config, index } = document;
+  const rules = listAt<JsonObject>(config, ['creation_rules']).map((rule) => {
     const groups = rule['key_groups'];
     if (!Array.isArray(groups)) return withRecipients(rule, change);
-    return { ...rule, key_groups: [withRecipients((groups[0] ?? {}) as JsonObject, change)] };
+    const group = isRecord(groups[0]) ? groups[0] : {};
+    return { ...rule, key_groups: [withRecipients(group, change)] };
   });
-  return editDocument(text, document.index, { ...config, creation_rules: rules });
+  return editDocument(text, index, { ...(isRecord(config) ? config : {}), creation_rules: rules });
 }
 
 function withRecipients(

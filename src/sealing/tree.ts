@@ -44,6 +44,8 @@ export interface Leaf {
 type Change = (leaf: Leaf) => JsonValue | undefined;
 
 /** A copy with every scalar changed. `change` is called in the order of the text. */
+export function mapLeaves(tree: JsonObject, change: Change): JsonObject;
+export function mapLeaves(tree: Tree, change: Change): JsonValue | undefined;
 export function mapLeaves(tree: Tree, change: Change): JsonValue | undefined {
   return mapped(tree, { path: [], at: [] }, change);
 }

@@ -1,6 +1,7 @@
 /** Turns each error into a Status. Only this file decides which text of an error clients see. */
 import {
   forbiddenError,
+  isRecord,
   StatusError,
   type StatusReason,
   tooLarge,
@@ -110,10 +111,9 @@ function remoteStatus({ problem, sentence, message }: RemoteError): StatusError 
 }
 
 function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
-  const code: unknown = (error as { code?: unknown }).code;
+  if (!isRecord(error)) return undefined;
+  const { code, cause } = error;
   if (typeof code === 'string') return code;
-  const cause: unknown = (error as { cause?: unknown }).cause;
   return cause === undefined || cause === error ? undefined : codeOf(cause);
 }
 

@@ -75,7 +75,7 @@ export function beginExchange(
     admitted = { version: deps.store.resourceVersion, ...admit(root, request, found) };
     if (refusal === undefined) deps.fairness.admit(admitted, request.raw, response);
   } catch (error) {
-    refusal ??= error as Error;
+    refusal ??= error instanceof Error ? error : new Error(String(error));
   }
   const { info, user } = found;
   const part = info === undefined ? undefined : { deps: root.deps, info };

@@ -9,7 +9,6 @@ import {
   ConfigFeed,
   ConfigFileError,
   type ConfigListener,
-  DEFAULTS,
   type MissingVariable,
   type PlatformConfig,
   readConfigFile,
@@ -19,7 +18,7 @@ import {
   uncheckedProviders,
 } from '../../config/index.ts';
 import { type WatchTimes, watchFiles } from '../../files/index.ts';
-import { type KindTable, placeInRaw } from '../../kinds/index.ts';
+import { configDefaults, type KindTable, placeInRaw } from '../../kinds/index.ts';
 import type { ConditionProblem } from '../../registry/index.ts';
 import { type Branch, conditionsOf, DEGRADED, reportProblems } from '../../registry/index.ts';
 import type { ServedConfig } from '../../server/index.ts';
@@ -218,7 +217,7 @@ export class ConfigService implements ServedConfig {
     if (configFile === undefined) {
       const [first] = configs;
       if (first === undefined) {
-        return { status: DEFAULTS as unknown as JsonObject, raw: '', from: 'defaults' };
+        return { status: configDefaults(), raw: '', from: 'defaults' };
       }
       const { object, key } = first;
       const raw = String(valueAt(object, ['spec', 'raw']) ?? '');

@@ -5,7 +5,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
-import { type Clock, EventRing, nameUuids, rfc3339 } from '../../apimachinery/index.ts';
+import {
+  asKubeObject,
+  type Clock,
+  EventRing,
+  nameUuids,
+  rfc3339,
+} from '../../apimachinery/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import {
   CORE_KINDS,
@@ -91,7 +97,7 @@ function definitionsOf({ kinds }: KindTable, birth: number): Change[] {
   return kinds
     .map(customResourceDefinition)
     .filter((definition) => definition !== undefined)
-    .map((definition) => definitionPut(definition as unknown as KubeObject, since));
+    .map((definition) => definitionPut(asKubeObject(definition), since));
 }
 
 function definitionPut(definition: KubeObject, since: string): Change {

@@ -3,25 +3,29 @@
  * tenant. The records are stored beside the served clusters, because deleting the platform's state must
  * not lose them. They contain no secrets: a kubeconfig is recorded by its reference.
  */
-import { type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/index.ts';
+import { isRecord, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/index.ts';
 import type { KubeconfigSource, TenantSettings } from '../../kinds/index.ts';
 import type { ScopedStore } from '../../state/index.ts';
 
-export interface SyncTarget {
+export type SyncTarget = {
   /** Served cluster; ignored if there is a kubeconfig. */
   readonly cluster: string;
   readonly kubeconfig?: KubeconfigSource;
   /** Absent: each namespace of the tenant has a namespace at the target. */
   readonly namespace?: string;
-}
+};
 
-interface TenantTargets {
+type TenantTargets = {
   /** Absent: the tenant is gone. */
   readonly now?: SyncTarget;
   /** True if synced objects stay when the tenant is removed. */
   readonly retain?: boolean;
   /** Targets that are not cleaned up yet. */
   readonly former: readonly SyncTarget[];
+};
+
+function isTenantTargets(value: unknown): value is TenantTargets {
+  return isRecord(value) && Array.isArray(value['former']);
 }
 
 const COLLECTION = { group: 'sync', kind: 'Places' };
@@ -81,7 +85,7 @@ export class SyncTargets {
   #read(tenant: string): TenantTargets {
     const found = this.#records.get({ ...COLLECTION, namespace: '', name: tenant });
     const targets = valueAt(found?.object, ['targets']);
-    return (targets as unknown as TenantTargets | undefined) ?? NONE;
+    return isTenantTargets(targets) ? targets : NONE;
   }
 
   async #write(tenant: string, targets: TenantTargets): Promise<void> {
@@ -92,7 +96,7 @@ export class SyncTargets {
       apiVersion: 'v1',
       kind: COLLECTION.kind,
       metadata: { name: tenant },
-      targets: targets as unknown as JsonObject,
+      targets: { ...targets, former: [...targets.former] },
     };
     this.#records.apply([isEmpty ? { type: 'remove', key } : { type: 'put', key, object }]);
     await this.#records.flush();

@@ -77,7 +77,7 @@ function expressionProblem(source: string): string | undefined {
     linearRegExp(source);
     return undefined;
   } catch (error) {
-    return `must be a regular expression of RE2: ${(error as Error).message}`;
+    return `must be a regular expression of RE2: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 

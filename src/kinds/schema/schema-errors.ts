@@ -72,8 +72,8 @@ function ruleError({ root, object, report }: Found, path: FieldPath): FieldError
   const detail = `${formatPath(path)} in body ${ruleWords(report)}`;
   if (isSecret(root, path)) return invalidSecret(path, detail);
   if (report.keyword === 'enum') {
-    const supported = report.params['allowedValues'] as unknown[];
-    return notSupported(path, value, supported.map(String));
+    const supported: unknown = report.params['allowedValues'];
+    return notSupported(path, value, Array.isArray(supported) ? supported.map(String) : []);
   }
   return report.keyword === 'format'
     ? typeInvalid(path, value, detail)

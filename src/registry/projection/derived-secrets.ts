@@ -69,8 +69,8 @@ export function withDerivedData(
   };
   const before = conditionsOf(object.status).find(({ type }) => type === SYNCED);
   const isSame = before?.status === found.status && before.lastTransitionTime !== undefined;
-  const lastTransitionTime = isSame ? before.lastTransitionTime : rfc3339(source.time);
-  return withCondition(copy, { ...found, lastTransitionTime } as Condition);
+  const since = isSame ? before.lastTransitionTime : undefined;
+  return withCondition(copy, { ...found, lastTransitionTime: since ?? rfc3339(source.time) });
 }
 
 function problemOf(

@@ -9,6 +9,7 @@ import {
   cloneJson,
   isRecord,
   type JsonObject,
+  type JsonValue,
   type KubeObject,
   rfc3339,
   valueAt,
@@ -57,7 +58,7 @@ export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now
   const apply = { shape, live: before, applied, managers, manager, force, time };
   try {
     const result = manager.name === KUBECTL ? applyByKubectl(apply) : applyManagers(apply);
-    const object = withIdentity((result.object ?? {}) as JsonObject, before);
+    const object = withIdentity(isRecord(result.object) ? result.object : {}, before);
     return { object, managers: result.managers };
   } catch (error) {
     if (error instanceof FieldConflictError) throw conflictOf(error);
@@ -71,11 +72,8 @@ function withIdentity(object: JsonObject, { metadata: live }: JsonObject): JsonO
   const { metadata } = object;
   if (!isRecord(live) || (isRecord(metadata) && metadata['name'] !== undefined)) return object;
   const fields = UNMANAGED_META.filter((field) => live[field] !== undefined);
-  const identity = Object.fromEntries(fields.map((field) => [field, live[field]]));
-  return {
-    ...object,
-    metadata: { ...identity, ...(isRecord(metadata) ? metadata : {}) } as JsonObject,
-  };
+  const identity = Object.fromEntries(fields.map((field) => [field, live[field] ?? null]));
+  return { ...object, metadata: { ...identity, ...(isRecord(metadata) ? metadata : {}) } };
 }
 
 const KUBECTL = 'kubectl';
@@ -116,8 +114,8 @@ function stillAsLastApplied({ shape, live }: ApplyOfFields): FieldSet {
 
 function parsed(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? (value as JsonObject) : undefined;
+    const value: JsonValue = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -146,8 +144,8 @@ function wantedBy({ kind, body, name, namespace }: ApplyRequest, isNew: boolean)
       `invalid object type: ${String(wanted['apiVersion'] ?? '')}, Kind=${String(wanted['kind'] ?? '')}; this is ${apiVersionOf(kind)}, Kind=${kind.kind}`,
     );
   }
-  if (!isRecord(metadata ?? {})) throw badRequest('an apply patch: metadata must be a map');
-  const meta = (metadata ?? {}) as JsonObject;
+  const meta = metadata ?? {};
+  if (!isRecord(meta)) throw badRequest('an apply patch: metadata must be a map');
   if (meta['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
   const own = meta['name'];
   if (own === undefined && (isNew || !kind.strategicMerge)) {

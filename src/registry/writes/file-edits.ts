@@ -256,7 +256,8 @@ function currentManifest(
   const raw = at.open
     ? at.open.file.documents.find((document) => document.index === index)
     : parseDocument(at.text, index);
-  if (entry?.key === undefined || !isRecord(raw?.value)) {
+  const written = raw?.value;
+  if (entry?.key === undefined || !isRecord(written)) {
     const [problem] = current.problems;
     const place = problem === undefined ? current.place.path : formatProblem(problem);
     throw conflictWithRepository(
@@ -264,7 +265,7 @@ function currentManifest(
       `its file cannot be edited until it is mended in git: ${place}`,
     );
   }
-  return (entry.manifest === undefined ? current.manifest : raw.value) as unknown as JsonObject;
+  return (entry.manifest === undefined ? current.manifest : undefined) ?? written;
 }
 
 /** Last check before a commit: the written text parses back without problems. */
@@ -293,6 +294,6 @@ export function conflictWithRepository(key: ObjectKey, why: string): StatusError
 }
 
 function withoutNamespace({ metadata, ...manifest }: JsonObject): JsonObject {
-  const { namespace: _implied, ...rest } = metadata as JsonObject;
+  const { namespace: _implied, ...rest } = isRecord(metadata) ? metadata : {};
   return { ...manifest, metadata: rest };
 }

@@ -11,6 +11,7 @@ import {
   keyString,
   type ObjectKey,
   StatusError,
+  valueAt,
 } from '../../apimachinery/index.ts';
 import { StorageError } from '../../git/index.ts';
 import type { Kind } from '../../kinds/index.ts';
@@ -246,6 +247,6 @@ const UPDATES = ['update', 'patch', 'rollback'];
 const DELETES = ['delete'];
 
 function nameIn(body: unknown): string {
-  const metadata = (body as { metadata?: { name?: unknown } } | null)?.metadata;
-  return typeof metadata?.name === 'string' ? metadata.name : '';
+  const name = valueAt(body, ['metadata', 'name']);
+  return typeof name === 'string' ? name : '';
 }

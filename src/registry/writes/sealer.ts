@@ -3,7 +3,13 @@
  * commit. A file keeps its data key and the bytes of unchanged values only while that key was
  * generated here for those recipients. Otherwise the write re-keys the whole file.
  */
-import { type Clock, formatPath, isRecord, type JsonObject } from '../../apimachinery/index.ts';
+import {
+  type Clock,
+  formatPath,
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+} from '../../apimachinery/index.ts';
 import type { DocumentEncryption, Sealing } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
 import { type KindTable, secretKeys, secretPlaces } from '../../kinds/index.ts';
@@ -142,7 +148,7 @@ export class Sealer {
 
   /** A plaintext manifest file with every secret encrypted. Throws SealingError. */
   async sealFile(place: Place, text: string): Promise<string> {
-    const manifests = documentsOf(text).map(({ value }) => value as JsonObject);
+    const manifests = documentsOf(text).map(({ value }) => mapOf(value));
     const { key, rule } = await this.#newFile(place, manifests);
     return sealText(text, { key, rule, now: this.#options.clock.now() });
   }
@@ -226,7 +232,7 @@ export class Sealer {
       return { ...(await this.#newFile(of, added)), text, reuse: new Reuse([]) };
     }
     const staying = open.file.documents.filter((document) => document.index !== index);
-    const manifests = [...staying.map(({ value }) => value as JsonObject), ...added];
+    const manifests = [...staying.map(({ value }) => mapOf(value)), ...added];
     await this.#refuseUnnamed(of, open);
     const recipients = await this.#recipientsOf(of);
     const keeps =
@@ -414,7 +420,11 @@ function added(text: string | undefined, document: JsonObject, former?: FormerDo
   return (former && formatLike(former, document)) ?? formatManifest(document);
 }
 
+function mapOf(value: JsonValue | undefined): JsonObject {
+  return isRecord(value) ? value : {};
+}
+
 function blockOf(text: string, index: number): JsonObject[string] | undefined {
   const found = documentsOf(text).find((document) => document.index === index);
-  return (found?.value as JsonObject | undefined)?.[SOPS];
+  return mapOf(found?.value)[SOPS];
 }

@@ -2,7 +2,7 @@
  * `components.schemas`: the kinds, their lists, and the types of apimachinery that they refer to,
  * under the names that Kubernetes gives them. Written as OpenAPI v3; version 2 is made from it.
  */
-import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
 import { type Kind, openApiSchema } from '../../kinds/index.ts';
 import { gvkOf, listOf, META, modelName, refTo, subresourceKind } from './openapi-names.ts';
 import { subresourcesOf } from './openapi-tenants.ts';
@@ -24,8 +24,8 @@ export function schemasOf(kinds: readonly Kind[]): JsonObject {
 
 function kindSchema(kind: Kind): JsonObject {
   const schema = openApiSchema(kind.schema);
-  const properties = schema['properties'] as JsonObject;
-  const metadata = properties['metadata'] as JsonObject;
+  const properties = mapIn(schema, 'properties');
+  const metadata = mapIn(properties, 'metadata');
   // Clients may leave kind and apiVersion to the server, and name everything by generateName.
   const { required: _required, ...rest } = schema;
   return {
@@ -37,6 +37,13 @@ function kindSchema(kind: Kind): JsonObject {
     ...requiredFields(schema),
     'x-kubernetes-group-version-kind': [gvkOf(kind)],
   };
+}
+
+/** A schema within a schema. The files of the schemas have it. */
+function mapIn(schema: JsonObject, name: string): JsonObject {
+  const value = schema[name];
+  if (isRecord(value)) return value;
+  throw new TypeError(`the schema has no ${name}`);
 }
 
 /** Shared by the kinds of a group. */
@@ -92,15 +99,15 @@ const TIMES = ['creationTimestamp', 'deletionTimestamp'];
 
 function metaSchemas(kinds: readonly Kind[]): JsonObject {
   const objectMeta = openApiSchema('object-meta');
-  const properties = { ...(objectMeta['properties'] as JsonObject) };
+  const properties = { ...mapIn(objectMeta, 'properties') };
   const named: JsonObject = {};
   for (const [field, name] of Object.entries(NAMED_ITEMS)) {
-    const list = properties[field] as JsonObject;
-    named[`${META}.${name}`] = list['items'] as JsonObject;
+    const list = mapIn(properties, field);
+    named[`${META}.${name}`] = mapIn(list, 'items');
     properties[field] = { ...list, items: refTo(`${META}.${name}`) };
   }
   for (const field of TIMES) {
-    const description = String((properties[field] as JsonObject)['description'] ?? '');
+    const description = String(mapIn(properties, field)['description'] ?? '');
     properties[field] = describedRef(`${META}.Time`, description);
   }
   const versions = [...new Map(kinds.map((kind) => [kind.group, kind.version]))];

@@ -33,7 +33,7 @@ export function openApiV2({ kinds }: KindTable, options: OpenApiOptions): JsonOb
     info: { title: 'gitplane', version: options.version },
     paths: pathsOf(kinds.flatMap(operationsOf), (operation) => operationV2(operation, options)),
     definitions: Object.fromEntries(
-      schemas.map(([name, schema]) => [name, schemaV2(schema as JsonObject)]),
+      schemas.map(([name, schema]) => [name, isRecord(schema) ? schemaV2(schema) : schema]),
     ),
     securityDefinitions: {
       BearerToken: { type: 'apiKey', name: 'authorization', in: 'header' },
@@ -121,7 +121,10 @@ function keywordV2(keyword: string, value: JsonValue): JsonValue {
   if (keyword !== 'properties') return value;
   const properties = Object.entries(value);
   return Object.fromEntries(
-    properties.map(([name, property]) => [name, schemaV2(property as JsonObject)]),
+    properties.map(([name, property]) => [
+      name,
+      isRecord(property) ? schemaV2(property) : property,
+    ]),
   );
 }
 

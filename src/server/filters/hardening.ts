@@ -72,7 +72,7 @@ export function counted(payload: Readable, count: (bytes: number) => void): Read
         // Discards the rest: destroying the request would close the connection before the answer.
         payload.unpipe(parts);
         payload.resume();
-        done(error as Error);
+        done(error instanceof Error ? error : new Error(String(error)));
         return;
       }
       done(null, part);

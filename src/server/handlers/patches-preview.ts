@@ -3,6 +3,7 @@
  * Services. Writes nothing.
  */
 import {
+  asKubeObject,
   badRequest,
   type FieldError,
   formatFieldError,
@@ -12,6 +13,7 @@ import {
   type JsonObject,
   type KubeObject,
   notFound,
+  valueAt,
 } from '../../apimachinery/index.ts';
 import { checkEndpointsSetting, deadReverseExpressions } from '../../endpoint-patches/index.ts';
 import { apiVersionOf, compileSchema, ENDPOINTS, SERVICE } from '../../kinds/index.ts';
@@ -72,14 +74,13 @@ function objectsIn(body: unknown): KubeObject[] {
     const [problem] = compileSchema(schema).check(whole);
     const error = problem ?? nameProblem(whole);
     if (error !== undefined) throw badRequest(`objects[${i}].${formatFieldError(error)}`);
-    const found = whole as unknown as KubeObject;
+    const found = asKubeObject(whole);
     const { metadata } = found;
     return { ...found, metadata: { ...metadata, namespace: metadata.namespace ?? 'default' } };
   });
 }
 
 function nameProblem(object: object): FieldError | undefined {
-  const { metadata } = object as KubeObject;
-  if (metadata.name) return undefined;
+  if (valueAt(object, ['metadata', 'name'])) return undefined;
   return invalid(['metadata', 'name'], '', 'must be the name that the object has');
 }

@@ -2,7 +2,7 @@
  * Continue tokens of paged lists: start and snapshot of the next page. Opaque to
  * clients; validated, because a token must not lead out of the collection it was made for.
  */
-import { badRequest } from '../../apimachinery/index.ts';
+import { badRequest, isRecord } from '../../apimachinery/index.ts';
 
 /** The page begins after this object. */
 export interface Continuation {
@@ -32,7 +32,7 @@ export function parseContinue(
   const token = decode(text);
   const { v, rv, start, at } = token;
   const readable = v === VERSION && typeof start === 'string' && start.endsWith('\0');
-  if (!readable || !Number.isSafeInteger(rv) || (rv as number) < -1 || rv === 0) {
+  if (!readable || typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv < -1 || rv === 0) {
     throw badRequest('continue key is not valid: the token was not made by this server');
   }
   if (at !== undefined && !isCommit(at)) {
@@ -49,7 +49,7 @@ export function parseContinue(
     throw badRequest('continue key is not valid: the token belongs to another namespace');
   }
   const of = at === undefined ? {} : { revision: at };
-  return { resourceVersion: rv as number, ...position, ...of };
+  return { resourceVersion: rv, ...position, ...of };
 }
 
 const HISTORY_VERSION = 'gitplane.dev/history/v1';
@@ -73,7 +73,7 @@ function isCommit(value: unknown): value is string {
 function decode(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    if (isRecord(value)) return value;
   } catch {
     // Falls through to the one answer that all unreadable tokens get.
   }

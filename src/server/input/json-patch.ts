@@ -76,9 +76,9 @@ function depthOf(value: JsonValue): number {
   let depth = 0;
   let level: JsonValue[] = [value];
   while (depth <= MAX_LEVELS) {
-    level = level.filter((item) => typeof item === 'object' && item !== null);
-    if (level.length === 0) return depth;
-    level = level.flatMap((item) => Object.values(item as object));
+    const inner = level.filter((item) => typeof item === 'object' && item !== null);
+    if (inner.length === 0) return depth;
+    level = inner.flatMap((item) => Object.values(item));
     depth++;
   }
   return depth;

@@ -100,7 +100,8 @@ function isList(holds: Holds): holds is readonly [MessageShape] {
 }
 
 function listIn(object: Record<string, unknown>, name: string): unknown[] {
-  const list = (object[name] as unknown[] | undefined) ?? [];
+  const known = object[name];
+  const list: unknown[] = Array.isArray(known) ? known : [];
   object[name] = list;
   return list;
 }

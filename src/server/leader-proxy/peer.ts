@@ -54,13 +54,13 @@ function announce(
     }
     // A list of headers stays one: names may be in it more than once.
     const list = args.findIndex((given) => Array.isArray(given));
-    if (list >= 0) args[list] = [...(args[list] as string[]), ...more.flat()];
+    if (list >= 0) args[list] = [args[list], ...more].flat();
     else for (const [name, value] of more) this.setHeader(name, value);
-    return writeHead.apply(this, args as Parameters<typeof writeHead>);
+    return Reflect.apply(writeHead, this, args);
   };
   response.end = function last(this: ServerResponse, ...args: unknown[]) {
     if (this.headersSent) this.addTrailers({ [VERSION_HEADER]: String(peer.version()) });
-    return end.apply(this, args as unknown as Parameters<typeof end>);
+    return Reflect.apply(end, this, args);
   };
 }
 

@@ -14,6 +14,7 @@ export interface XmlElement {
   readonly localName: string;
   readonly namespaceURI: string | null;
   readonly parentNode: XmlElement | null;
+  readonly nextSibling: XmlNode | null;
   readonly firstChild: XmlNode | null;
   readonly attributes: { readonly length: number; item(index: number): XmlAttribute };
   readonly textContent: string;
@@ -42,10 +43,14 @@ export async function parseXml(text: string): Promise<XmlElement> {
   return root;
 }
 
+function isElement(node: XmlNode): node is XmlElement {
+  return node.nodeType === ELEMENT;
+}
+
 export function childElements(of: XmlElement): XmlElement[] {
   const found: XmlElement[] = [];
   for (let node = of.firstChild; node !== null; node = node.nextSibling) {
-    if (node.nodeType === ELEMENT) found.push(node as unknown as XmlElement);
+    if (isElement(node)) found.push(node);
   }
   return found;
 }
