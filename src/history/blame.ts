@@ -2,11 +2,12 @@
  * Blame: the commit that set each field of a living object. It follows the life of the object, so that
  * moves and merges keep the commit, and knows no values of fields that the object has lost.
  */
+import { createHash } from 'node:crypto';
 import { formatPath, isRecord, type KubeObject, Yielding } from '../apimachinery/index.ts';
 import type { CatalogObject } from '../catalog/index.ts';
 import type { CommitIndex } from './commit-index.ts';
 import { withoutHead } from './field-changes.ts';
-import type { Timeline } from './timeline.ts';
+import type { Moment, Timeline } from './timeline.ts';
 
 export interface BlamedField {
   /** `spec.displayName`, or `spec.users[1]`. */
@@ -52,18 +53,23 @@ export async function blameOf(
   const known = new Map<CatalogObject, Ordinals>();
   const pauses = new Yielding();
   const examined = all.slice(-most);
+  const children = childrenOf(examined);
   for (const { ordinal, after, before } of examined) {
     await pauses.take();
-    if (!isOfLife(after) || known.has(after)) continue;
-    const parents = before.filter(isOfLife);
-    // A parent that was not examined had its fields before.
-    known.set(
-      after,
-      inherit(after, {
-        ordinal,
-        parents: parents.map((one) => known.get(one) ?? olderFields(one)),
-      }),
-    );
+    if (isOfLife(after) && !known.has(after)) {
+      const parents = before.filter(isOfLife);
+      // A parent that was not examined had its fields before.
+      const fields = parents.map((one) => known.get(one) ?? olderFields(one));
+      known.set(after, inherit(after, { ordinal, parents: fields }));
+    }
+    for (const parent of before) release(parent);
+  }
+  // The fields of all versions together would be many times the object.
+  function release(parent: CatalogObject | undefined): void {
+    if (parent === undefined) return;
+    const left = (children.get(parent) ?? 1) - 1;
+    children.set(parent, left);
+    if (left === 0 && parent !== living) known.delete(parent);
   }
   const leaves = [...(known.get(living) ?? olderFields(living)).values()];
   const blamed = leaves.filter(({ ordinal }) => ordinal !== OLDER);
@@ -78,6 +84,15 @@ export async function blameOf(
     unread,
     truncated: leaves.length > MOST_FIELDS,
   };
+}
+
+/** Number of commits that have a version as their parent's. */
+function childrenOf(moments: readonly Moment[]): Map<CatalogObject, number> {
+  const children = new Map<CatalogObject, number>();
+  for (const parent of moments.flatMap(({ before }) => before)) {
+    if (parent !== undefined) children.set(parent, (children.get(parent) ?? 0) + 1);
+  }
+  return children;
 }
 
 function inherit(
@@ -112,9 +127,15 @@ function collect(found: [string, string][], path: readonly string[], value: unkn
     for (const [key, item] of Object.entries(value)) collect(found, [...path, key], item);
   } else if (Array.isArray(value) && value.length > 0) {
     for (const [i, item] of value.entries()) {
-      found.push([JSON.stringify([path, '[]', item]), formatPath([...path, i])]);
+      if (found.length > MOST_FIELDS) return;
+      found.push([idOf([path, '[]', item]), formatPath([...path, i])]);
     }
   } else if (path.length > 0) {
-    found.push([JSON.stringify([path, value]), formatPath(path)]);
+    found.push([idOf([path, value]), formatPath(path)]);
   }
+}
+
+/** A digest: values may be large. */
+function idOf(field: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(field)).digest('base64');
 }
