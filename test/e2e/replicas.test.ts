@@ -80,6 +80,18 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     }
   });
 
+  test('a replica that does not lead answers summaries and searches with the state of the leader', async () => {
+    const [{ daemon }] = await followers();
+    const { replicas } = (await daemon.call('GET', '/summary')).json();
+    const urls = set.replicas.map((one) => one.daemon.url).sort();
+    expect(replicas.items.map(({ url }: { url: string }) => url).sort()).toEqual(urls);
+    const leader = replicas.items.find(({ id }: { id: string }) => id === replicas.leader);
+    expect(leader?.url).toBe((await set.elected()).daemon.url);
+    expect((await daemon.call('POST', TEAMS, { body: team('found-at-once') })).code).toBe(201);
+    const { items } = (await daemon.call('GET', '/search?q=found-at-once')).json();
+    expect(items).toMatchObject([{ kind: 'Team', name: 'found-at-once' }]);
+  });
+
   test('an object that was pushed has the same bytes at each replica, with git as its manager', async () => {
     const { daemon: leader } = await set.elected();
     const clone = await leader.clone();

@@ -4,7 +4,15 @@ import { type Act, Episode } from './episode.ts';
 import { askFor, GIT_PATH } from './judge.ts';
 import { allowedTargets, type Player } from './player.ts';
 import { pushStep } from './push-steps.ts';
-import { fetchStep, getStep, historyStep, listStep, reviewStep, watchStep } from './read-steps.ts';
+import {
+  fetchStep,
+  getStep,
+  historyStep,
+  listStep,
+  overviewStep,
+  reviewStep,
+  watchStep,
+} from './read-steps.ts';
 import { type Ask, askPath } from './rights-model.ts';
 import {
   createStep,
@@ -25,6 +33,7 @@ const MIX: readonly Step[] = [
   [20, listStep, 'list'],
   [6, watchStep, 'watch'],
   [5, historyStep, 'get'],
+  [4, overviewStep, 'get'],
   [4, rollbackStep, 'update'],
   [3, reviewStep],
   [2, fetchStep, 'fetch'],

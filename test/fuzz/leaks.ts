@@ -28,6 +28,8 @@ export interface Reader {
 }
 
 const READS = ['get', 'list', 'watch'];
+/** Verb of answers about many objects. */
+export const OVERVIEW = 'overview';
 
 export function leaksInAnswer(world: World, reader: Reader, answer: Answered): string[] {
   const { canaries, marks, tokens } = tracesIn(answer.text);
@@ -59,6 +61,7 @@ function livesOf(world: World, trace: string): Life[] {
 
 function mayRead(world: World, reader: Reader, answer: Answered, trace: string): boolean {
   const { target, verb } = answer;
+  if (verb === OVERVIEW) return livesOf(world, trace).some((life) => maySee(world, reader, life));
   if (target === undefined) return false;
   const isRead = READS.includes(verb);
   // A dry run of a copy shows what it would copy to those who may get that.
@@ -75,6 +78,20 @@ function mayRead(world: World, reader: Reader, answer: Answered, trace: string):
       return rights.allows({ ...ask, name: NOBODY_HAS }) && rights.allows({ ...ask, name: '' });
     });
   });
+}
+
+/** Documents about many objects show those that the reader may list or get. */
+function maySee(world: World, reader: Reader, life: Life): boolean {
+  if (!world.isLive(life) && !reader.wasLive(life)) return false;
+  const everyName = { ...life, name: '' };
+  const asks = [
+    askFor('get', life),
+    askFor('list', everyName),
+    askFor('list', { ...everyName, namespace: '' }),
+  ];
+  return [reader.before, reader.after].some(
+    (rights) => rights !== undefined && asks.some((ask) => rights.allows(ask)),
+  );
 }
 
 function mayGetNow(world: World, { before }: Reader, life: Life): boolean {

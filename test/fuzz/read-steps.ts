@@ -1,6 +1,7 @@
 /** Requests that read: the present, the past, lists, watches, histories, plans, reviews and git. */
 import type { Act } from './episode.ts';
 import { GIT_PATH, type Target } from './judge.ts';
+import { OVERVIEW } from './leaks.ts';
 import { anyTarget, bare, type Player, pickTarget } from './player.ts';
 import { idOf, isNamespaced } from './rights-model.ts';
 import { NAMESPACES } from './wishes.ts';
@@ -117,10 +118,29 @@ export function watchStep(player: Player): Act {
 export function historyStep(player: Player): Act {
   const { random, episode, key } = player;
   const target = pickTarget(player, 'get');
-  const path = `${pathOf(target.plural, target.namespace, target.name)}/history`;
+  const part = random.chance(0.3) ? 'blame' : 'history';
+  const path = `${pathOf(target.plural, target.namespace, target.name)}/${part}`;
   if (random.chance(0.3)) return planStep(player);
   return {
     ...bare(player, { label: `get ${path}`, verb: 'get', target }),
+    send: () => episode.send('GET', path, key),
+  };
+}
+
+/** Documents about many objects have only what the reader may see of each. */
+export function overviewStep(player: Player): Act {
+  const { random, episode, key } = player;
+  const { plural, namespace, name } = pickTarget(player, 'get');
+  const asked = new URLSearchParams({ verb: 'get', resource: plural, namespace, name }).toString();
+  const path = random.pick([
+    '/summary',
+    `/search?q=${encodeURIComponent(name)}&limit=100`,
+    `/search?q=mark&limit=100`,
+    `/access/explain?${asked}`,
+    `/access/who?${asked}`,
+  ]);
+  return {
+    ...bare(player, { label: `overview ${path}`, verb: OVERVIEW }),
     send: () => episode.send('GET', path, key),
   };
 }

@@ -32,7 +32,8 @@ const BETWEEN_LOOKS = 128;
 export function searchRoute(
   deps: ServerDependencies,
 ): (request: ApiRequest) => Promise<Answer> | undefined {
-  const index = searchIndex(deps);
+  const { kinds, store } = deps;
+  const index = searchIndex({ kinds, store });
   let running = 0;
   return (request) => {
     const { path, verb } = request.info;
@@ -66,8 +67,13 @@ type SearchIndex = ObjectIndex<SearchFacts>;
 export function searchIndex({
   kinds,
   store,
-}: Pick<ServerDependencies, 'kinds' | 'store'>): SearchIndex {
+  idleMs,
+}: Pick<ServerDependencies, 'kinds' | 'store'> & {
+  /** For tests. */
+  readonly idleMs?: number;
+}): SearchIndex {
   return new ObjectIndex({
+    ...(idleMs === undefined ? {} : { idleMs }),
     kinds: kinds.kinds.filter(({ verbs }) => verbs.includes('list')),
     store,
     factsOf: (_kind, stored) => factsOf(stored),
