@@ -7,7 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseCookie, stringifySetCookie } from 'cookie';
 
-export type CookieUse = 'session' | 'login' | `return-${number}`;
+export type CookieUse = 'session' | 'login' | 'username' | `return-${number}`;
 
 export function cookieName(use: CookieUse, baseUrl: string): string {
   return isHttps(baseUrl) ? `__Host-${use}` : `gitplane-${use}`;

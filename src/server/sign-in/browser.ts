@@ -99,6 +99,30 @@ export function keptReturnTo(
   return Buffer.from(page, 'base64url').toString('utf8');
 }
 
+/** Long enough for the redirect to the form. */
+const USERNAME_SECONDS = 60;
+
+/** Keeps a user name for the form that is shown again. Not in the URL: people type passwords there. */
+export function keepUsername(
+  { signIn }: ServerDependencies,
+  reply: FastifyReply,
+  name: string,
+): void {
+  const { baseUrl } = signIn;
+  const value = Buffer.from(name).toString('base64url');
+  const kept = { baseUrl, value, maxAgeSeconds: USERNAME_SECONDS };
+  void reply.header('set-cookie', setCookie('username', kept));
+}
+
+/** Undefined: none is kept. */
+export function keptUsername(
+  deps: ServerDependencies,
+  request: FastifyRequest,
+): string | undefined {
+  const value = cookieOf(deps, request, 'username');
+  return value === undefined ? undefined : Buffer.from(value, 'base64url').toString('utf8');
+}
+
 function returnCookie(state: string): CookieUse {
   return `return-${state.charCodeAt(0) % RETURN_SLOTS}`;
 }

@@ -5,7 +5,7 @@
 import type { FastifyReply } from 'fastify';
 import { type LoginKey, safeReturnTo } from '../../sign-in/index.ts';
 import { mediaTypeOf } from '../input/body.ts';
-import { beginSession } from './browser.ts';
+import { beginSession, keepUsername } from './browser.ts';
 import { asStatus, type Exchange, type Refusal } from './exchange.ts';
 import { readFields } from './forms.ts';
 
@@ -33,14 +33,20 @@ function isForm({ request }: Pick<Exchange, 'request'>): boolean {
 export const redirectToForm: Refusal = (exchange, of) => {
   if (!isForm(exchange)) return asStatus(exchange, of);
   const query = new URLSearchParams({ error: of.error.reason, reference: of.reference });
-  const returnTo = safeReturnTo(returnToOf(exchange));
+  const returnTo = safeReturnTo(fieldOf(exchange, 'returnTo'));
   if (returnTo !== '/') query.set('returnTo', returnTo);
+  const username = fieldOf(exchange, 'username') ?? '';
+  if (username !== '' && username.length <= LONGEST_NAME) {
+    keepUsername(exchange.deps, exchange.reply, username);
+  }
   return exchange.reply.redirect(`/login?${query.toString()}`, 303);
 };
 
-function returnToOf({ request }: Exchange): string | undefined {
+const LONGEST_NAME = 256;
+
+function fieldOf({ request }: Exchange, name: string): string | undefined {
   try {
-    return readFields(request).get('returnTo');
+    return readFields(request).get(name);
   } catch {
     return undefined;
   }

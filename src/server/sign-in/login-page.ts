@@ -8,6 +8,8 @@ export interface LoginPage {
   /** Path of this host to go to after the sign-in, checked; undefined: none. */
   readonly returnTo: string | undefined;
   readonly notice: Notice | undefined;
+  /** Name of the last attempt; undefined: none. */
+  readonly username?: string | undefined;
   /** Name of the platform; undefined: it has none. */
   readonly host: string | undefined;
 }
@@ -41,10 +43,11 @@ ${sso.map(
 `;
 }
 
-function passwordForm({ returnTo }: LoginPage): Html {
+function passwordForm({ returnTo, username }: LoginPage): Html {
+  const name = username === undefined ? html`` : html` value="${username}"`;
   return html`<form method="post" action="/auth/password/login">
 ${hidden({ returnTo })}<div class="field"><label for="username">User name</label>
-<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="256" required></div>
+<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="256"${name} required></div>
 <div class="field"><label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required></div>
 <button class="button primary">Sign in</button>
@@ -80,7 +83,8 @@ export interface SignedInPage {
 export function signedInBody({ user, csrf, logoutEndpoint, baseUrl, notice }: SignedInPage): Html {
   return html`<h1>You are signed in</h1>
 <p class="lead">as <strong>${user}</strong></p>
-${noticeBox(notice)}<h2>On the command line</h2>
+${noticeBox(notice)}<div class="choices"><a class="button primary" href="/console">Open the console</a></div>
+<h2>On the command line</h2>
 <p>This gets a key for kubectl, and lets you agree to it here:</p>
 <pre><code>gitplane login ${baseUrl}
 kubectl get teams</code></pre>

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { signInInfo } from '../../config/index.ts';
 import { csrfToken, safeReturnTo } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { browserSession } from './browser.ts';
+import { CONSOLE_PATH } from '../paths.ts';
+import { browserSession, keptUsername } from './browser.ts';
 import { type Exchange, signInRoute } from './exchange.ts';
 import { sendPage } from './html-response.ts';
 import { hidden, loginBody, signedInBody } from './login-page.ts';
@@ -28,15 +29,15 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
   const { deps, request, reply, facts } = exchange;
   const query = new URLSearchParams(request.url.split('?')[1]);
   const wanted = safeReturnTo(query.get('returnTo'));
-  // Without a target, the page confirms the sign-in.
-  const returnTo = wanted === '/' ? LOGIN_PAGE : wanted;
+  const isBare = wanted === '/';
+  const returnTo = isBare ? CONSOLE_PATH : wanted;
   const notice = noticeOf(query);
   // Some targets require a fresh sign-in.
   const isAgain = query.get('prompt') === 'login';
   const session = isAgain ? undefined : browserSession(deps, request);
   if (session !== undefined) {
     facts['user'] = session.user.name;
-    const isElsewhere = !returnTo.startsWith(LOGIN_PAGE);
+    const isElsewhere = !isBare && !returnTo.startsWith(LOGIN_PAGE);
     if (isElsewhere && notice === undefined) return reply.redirect(returnTo, 303);
     return await sendPage(exchange, {
       title: 'You are signed in',
@@ -55,7 +56,7 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
   const { methods } = signInInfo(auth);
   return await sendPage(exchange, {
     title: notice?.tone === 'alert' ? 'Error: Sign in' : 'Sign in',
-    body: loginBody({ methods, returnTo, notice, host }),
+    body: loginBody({ methods, returnTo, notice, host, username: keptUsername(deps, request) }),
     isSignIn: true,
   });
 }

@@ -161,10 +161,12 @@ footer { padding: 1rem; color: var(--muted); font-size: .875rem; }
 .legal > h2 { font-size: .875rem; margin: 0; color: var(--ink); }
 @media (min-width: 60rem) {
   body { grid-template: 1fr auto / minmax(18rem, 2fr) 3fr; }
-  .brand { grid-row: 1 / -1; padding: 3rem; }
+  .brand { grid-row: 1 / -1; }
   .brand .logo { max-height: 10rem; max-width: 100%; }
-  .brand .mark { font-size: 2.25rem; }
-  .brand svg { width: 3.5rem; height: 3.5rem; }
+  .brand { padding: 3rem 2.5rem; }
+  .brand .mark { font-size: clamp(1.375rem, 2.25vw, 2rem); }
+  .brand .mark span { min-width: 0; overflow-wrap: anywhere; line-height: 1.2; }
+  .brand svg { flex: none; width: 3rem; height: 3rem; }
   footer { padding: 1.5rem; }
 }
 @media (prefers-reduced-motion: no-preference) {

@@ -104,6 +104,7 @@ export function createEditor(
         drawSelection(),
         highlightActiveLine(),
         yaml(),
+        EditorView.lineWrapping,
         syntaxHighlighting(STYLE),
         autocompletion({ override: [(context) => complete(context, schema)] }),
         hoverTooltip((shown, at) => hover(shown, at, schema)),

@@ -31,12 +31,20 @@ export async function check(target: Target, draft: Draft, signal: AbortSignal): 
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const causes = error.status.details?.causes ?? [];
-    const marks = causes.map(({ field, message = '' }): Mark => {
+    const named = causes.map(({ field, message = '' }): Mark => {
       const text = field === undefined ? message : `${field}: ${message}`;
       return { ...draft.placeOf(field), message: text, severity: 'error' };
     });
+    const marks = named.length > 0 ? named : unknownFields(draft, error.message);
     return { marks, preview: undefined, error: marks.length > 0 ? undefined : error };
   }
+}
+
+/** Refusals of unknown and duplicate fields name them in the message. */
+function unknownFields(draft: Draft, message: string): readonly Mark[] {
+  return [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map(
+    ([text, field]): Mark => ({ ...draft.placeOf(field), message: text, severity: 'error' }),
+  );
 }
 
 async function dryRun(
