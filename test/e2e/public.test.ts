@@ -24,7 +24,6 @@ describe('Config', () => {
     expect(one.json()).toEqual(two.json());
     const [first] = one.json().items;
     expect(first.status).toMatchObject({
-      platformHost: 'platform.example.com',
       auth: { disableTeamCreation: true, loginAccessKeyTTLSeconds: 1_728_000 },
       audit: { maxSize: 100 },
       secretStore: { syncInterval: '1m' },

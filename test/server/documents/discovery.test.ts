@@ -84,6 +84,16 @@ describe('aggregated discovery', () => {
           verbs: ['get'],
         },
         {
+          subresource: 'blame',
+          responseKind: { group: GROUP, version: 'v1', kind: 'ObjectBlame' },
+          verbs: ['get'],
+        },
+        {
+          subresource: 'source',
+          responseKind: { group: GROUP, version: 'v1', kind: 'ObjectSource' },
+          verbs: ['get'],
+        },
+        {
           subresource: 'rollback',
           responseKind: { group: GROUP, version: 'v1', kind: 'Rollback' },
           verbs: ['create'],
@@ -158,7 +168,15 @@ describe('legacy discovery', () => {
       .filter(({ group }) => group === GROUP)
       .flatMap(({ plural, storedIn }) => {
         const status = `${plural}/status`;
-        if (storedIn === 'git') return [plural, status, `${plural}/history`, `${plural}/rollback`];
+        if (storedIn === 'git')
+          return [
+            plural,
+            status,
+            `${plural}/history`,
+            `${plural}/blame`,
+            `${plural}/source`,
+            `${plural}/rollback`,
+          ];
         return storedIn === 'file'
           ? [plural, status, `${plural}/sync`, `${plural}/patches:preview`]
           : [plural];

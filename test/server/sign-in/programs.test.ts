@@ -340,13 +340,13 @@ describe('a key', () => {
 });
 
 describe('/login', () => {
-  test('leads back to a path of this host, or to itself', async () => {
+  test('leads back to a path of this host, or to the console', async () => {
     for (const [path, expected] of [
-      ['/login', '/login'],
+      ['/login', '/console'],
       ['/login?returnTo=/device', '/device'],
-      ['/login?returnTo=//evil.example', '/login'],
-      ['/login?returnTo=https://evil.example', '/login'],
-      ['/login?returnTo=/%5Cevil.example', '/login'],
+      ['/login?returnTo=//evil.example', '/console'],
+      ['/login?returnTo=https://evil.example', '/console'],
+      ['/login?returnTo=/%5Cevil.example', '/console'],
     ] as const) {
       const page = await platform.browser().get(path);
       expect([path, fieldsOf(page)['returnTo']]).toEqual([path, expected]);
