@@ -1,11 +1,13 @@
 /**
  * `npm run house`: figures about the source that a newcomer meets, one per line, beside the aim of each.
- * The figures come from the text of the files, as `biome` formats it.
+ * The figures come from the text of the files, as `biome` formats it. `npm run house -- files` lists the
+ * files of `src/` for the room test (docs/room-test.md).
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', 'src');
+const TESTS = join(import.meta.dirname, '..', 'test');
 const PATCH_HANDLER = 'server/handlers/patch.ts';
 const SHORT_LINES = 5;
 const QUESTION = /^(?:What|Who(?:m|se|ever)?|Where|Whether|How|Why|When)\b/;
@@ -33,6 +35,12 @@ const files = new Map(
     .filter((name) => name.endsWith('.ts'))
     .map((name) => [name, readSource(name)]),
 );
+
+if (process.argv[2] === 'files') {
+  const names = [...files.keys()].filter((name) => !name.endsWith('index.ts')).sort();
+  process.stdout.write(`${names.join('\n')}\n`);
+  process.exit();
+}
 
 function readSource(name: string): SourceFile {
   const text = readFileSync(join(ROOT, name), 'utf8');
@@ -96,6 +104,21 @@ function users(): Map<string, Set<string>> {
   return used;
 }
 
+/** Names that tests import from `src/`, by `file#name`. */
+function namesInTests(): Set<string> {
+  const found = new Set<string>();
+  for (const name of readdirSync(TESTS, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.ts')) continue;
+    const text = readFileSync(join(TESTS, name), 'utf8');
+    for (const [, clause = '', file] of text.matchAll(
+      /^import\s+([^;]*?)\s*from '[./]*\/src\/([^']+)';/gm,
+    )) {
+      for (const [one] of clause.matchAll(/\w+/g)) found.add(`${file}#${one}`);
+    }
+  }
+  return found;
+}
+
 /** Files on the longest chain of imports. The graph has no cycle: an architecture test sees to that. */
 function longestChain(types: boolean): number {
   const known = new Map<string, number>();
@@ -150,18 +173,27 @@ const code = [...files.values()].flatMap(({ text }) =>
     .filter((line) => !/^\s*(?:\/\/|$)/.test(line)),
 );
 
+/** In expressions alone: a text such as 'the value as text', and a name in an import, is no cast. */
 function casts(pattern: RegExp): number {
   const clauses = /^(?:import|export) (?:type )?[*{][^;]*?from '[^']+';/gm;
-  const text = code.join('\n').replace(clauses, '');
-  return [...text.matchAll(pattern)].length;
+  const texts = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\$]|\\.|\$\{[^{}`]*\})*`/g;
+  const lines = code.join('\n').replace(clauses, '').split('\n');
+  return lines.flatMap((line) => [...line.replace(texts, "''").matchAll(pattern)]).length;
 }
 
 const used = users();
+const inTests = namesInTests();
 const exported = [...files].flatMap(([file, { exports }]) =>
-  exports.map((one) => ({ ...one, users: used.get(`${file}#${one.name}`)?.size ?? 0 })),
+  exports.map((one) => ({ ...one, file, users: used.get(`${file}#${one.name}`)?.size ?? 0 })),
 );
 const single = exported.filter((one) => one.users === 1);
 const short = single.filter(({ lines = Infinity }) => lines <= SHORT_LINES);
+/** Not used by tests, nor a second time in their own file: nothing speaks for the export. */
+const movable = short.filter(
+  ({ file, name }) =>
+    !inTests.has(`${file}#${name}`) &&
+    [...(files.get(file)?.text ?? '').matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length === 1,
+);
 const { all, questions } = comments();
 const percent = (part: number, whole: number): string =>
   `${((100 * part) / whole).toFixed(1)} % of ${whole}`;
@@ -170,6 +202,7 @@ const rows: readonly [string, string | number, string][] = [
   ['lines of code', code.length, 'fewer'],
   ['exports that one other file uses', percent(single.length, exported.length), '< 30 %'],
   [`exported functions of at most ${SHORT_LINES} lines with one user`, short.length, '< 40'],
+  ['of these, without a test and without a use in their own file', movable.length, ''],
   ['longest chain of imports at run time', longestChain(false), '< 25'],
   ['the same with imports of types', longestChain(true), ''],
   [`files that ${PATCH_HANDLER} reaches at run time`, reachable(PATCH_HANDLER, false), '< 200'],

@@ -10,9 +10,15 @@ import {
   jsonEqual,
   memoize,
 } from '../apimachinery/index.ts';
-import { UNMANAGED_META } from './manage.ts';
-import { fieldElement } from './path-element.ts';
-import { fieldShape, isAtomic, itemElements, itemShape, type Shape } from './shape.ts';
+import { fieldElement } from './field-set.ts';
+import {
+  fieldShape,
+  isAtomic,
+  itemElements,
+  itemShape,
+  type Shape,
+  UNMANAGED_META,
+} from './shape.ts';
 
 const UNMANAGED = new Set(UNMANAGED_META);
 

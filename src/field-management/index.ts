@@ -5,7 +5,6 @@ export {
   type ApplyOfFields,
   applyManagers,
   FieldConflictError,
-  UNMANAGED_META,
   updateManagers,
 } from './manage.ts';
 export {
@@ -17,5 +16,5 @@ export {
   readManagers,
   writeManagers,
 } from './managers.ts';
-export { DuplicateItemError } from './shape.ts';
+export { DuplicateItemError, UNMANAGED_META } from './shape.ts';
 export { compare, fieldsOf } from './walk.ts';

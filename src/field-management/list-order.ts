@@ -1,5 +1,5 @@
 /** Order of the items of a merged list. */
-import type { PathElement } from './path-element.ts';
+import type { PathElement } from './field-set.ts';
 
 /**
  * The items that both lists have come in the order of `applied`; those that only `live` has keep

@@ -6,7 +6,7 @@
 import type { JsonValue } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
 import { type Manager, type Managers, managerId, type Owned } from './managers.ts';
-import type { Shape } from './shape.ts';
+import { type Shape, UNMANAGED_META } from './shape.ts';
 import {
   type Comparison,
   checkApplied,
@@ -139,19 +139,6 @@ function prune(
   const left = withDeclared(shape, fieldsOf(shape, withOwned));
   return withoutFields(shape, merged, all.difference(left).intersection(lastAll));
 }
-
-/** Fields of `metadata` without managers: they identify the object, or only the server writes them. */
-export const UNMANAGED_META = [
-  'name',
-  'namespace',
-  'creationTimestamp',
-  'selfLink',
-  'uid',
-  'clusterName',
-  'generation',
-  'managedFields',
-  'resourceVersion',
-];
 
 const UNMANAGED = unmanaged();
 

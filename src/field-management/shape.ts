@@ -1,6 +1,6 @@
 /** Merge rules for the parts of an object: from its schema, or from its value if the schema has none. */
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
-import { keyElement, type PathElement, valueElement } from './path-element.ts';
+import { keyElement, type PathElement, valueElement } from './field-set.ts';
 
 /** The part of a JSON Schema that the merge rules need. */
 export interface ShapeNode {
@@ -75,3 +75,16 @@ function keysOf(shape: Shape, item: JsonValue): JsonObject {
   }
   return values;
 }
+
+/** Fields of `metadata` without managers: they identify the object, or only the server writes them. */
+export const UNMANAGED_META = [
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+];

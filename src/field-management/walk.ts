@@ -4,9 +4,8 @@
  * with it.
  */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
-import { FieldSet } from './field-set.ts';
+import { FieldSet, fieldElement, fieldName, type PathElement } from './field-set.ts';
 import { mergedOrder } from './list-order.ts';
-import { fieldElement, fieldName, type PathElement } from './path-element.ts';
 import {
   checkItems,
   fieldShape,

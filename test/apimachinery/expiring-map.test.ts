@@ -42,7 +42,7 @@ test('nothing is read after its time, and no more is kept than there is room for
   );
 });
 
-test('what is larger than the whole room is not kept, and takes nothing away', () => {
+test('an entry larger than the limit is not stored, and evicts nothing', () => {
   const map = new ExpiringMap<string>(LIMITS, { now: () => 0 });
   map.set('small', 'x', { seconds: 10 });
   map.set('large', 'x'.repeat(1000), { seconds: 10 });

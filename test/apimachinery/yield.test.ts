@@ -39,7 +39,7 @@ test('steps come to the same at once and in slices', async () => {
   expect(await runYielding(sum())).toBe(210);
 });
 
-test('what fails half-way rejects', async () => {
+test('a failure in the middle rejects', async () => {
   const failing = flatMapYielding([1, 2, 3], (i) => {
     if (i === 2) throw new Error('two');
     return [i];

@@ -73,7 +73,7 @@ test('a stop that cannot save says so and leaves no timer', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('what could not be saved is saved the next time, unless there is a later use', async () => {
+test('a use that could not be saved is saved the next time, unless there is a later one', async () => {
   fail = true;
   tracker.record('a', 1000, false);
   tracker.record('b', 1000, false);

@@ -166,7 +166,7 @@ test('rules cover others exactly when every request allowed by those is allowed 
   expect(covered).toBeGreaterThan(100);
 });
 
-test('what is missing is all that has to be added', () => {
+test('the missing rules are all that has to be added', () => {
   fc.assert(
     fc.property(anyRules, anyRules, (owned, wanted) => {
       const missing = uncoveredRules(owned, wanted);

@@ -835,7 +835,7 @@ const anyTarget: fc.Arbitrary<Target> = fc.constantFrom<Target>(
 );
 
 describe('laws', () => {
-  test('what a covered scope allows the covering one allows', () => {
+  test('a covering scope allows all that the covered one allows', () => {
     let covered = 0;
     fc.assert(
       fc.property(

@@ -137,7 +137,7 @@ contexts: [{name: gitplane-a, context: {cluster: x, user: y, namespace: payments
     expect(found.find('users', 'gitplane-a')).toEqual({ name: 'gitplane-a', user: entry.user });
   });
 
-  test('where it is, of several files, and the rest to the first that is there', async () => {
+  test('in the file that has it, of several, and the rest in the first that exists', async () => {
     const folder = scratchDir();
     const [absent, first, second] = ['0', '1', '2'].map((name) => join(folder, name));
     writeFileSync(first ?? '', OTHERS);

@@ -193,7 +193,7 @@ test('references are named by mode and form', async () => {
   expect(await app('--mode', 'multi')).toBe('web');
 });
 
-describe('what is wrong with the file is said with its place', () => {
+describe('a mistake in the file is reported with its place', () => {
   const yaml = `sync:
   toHost:
     endpoints:

@@ -133,7 +133,7 @@ describe('seal', () => {
     expect((await run(unseal, at('a/cdn.yaml'))).text).toContain('    more: bW9yZQ==\n');
   });
 
-  test('tells of a comment that somebody wrote beside sealed values, and seals it', async () => {
+  test('reports a comment that somebody wrote beside sealed values, and seals it', async () => {
     await sealAll();
     const sealed = read('a/cdn.yaml');
     const place = sealed.split('\n').findIndex((line) => line.startsWith('    password: '));
@@ -328,7 +328,7 @@ describe('keys', () => {
 });
 
 describe('validate', () => {
-  test('tells of mistakes in .sops.yaml with their place', async () => {
+  test('reports mistakes in .sops.yaml with their place', async () => {
     writeFileSync(join(folder, '.sops.yaml'), 'creation_rules:\n  - age: age1nobody\n');
     const { code, text } = await run(validate, folder);
 

@@ -43,7 +43,7 @@ export function testStateEngine(name: string, make: () => Promise<EngineHarness>
       expect(await entries(engine)).toEqual([]);
     });
 
-    test('what was written is there after closing and opening again', async () => {
+    test('writes are there after closing and opening again', async () => {
       engine.write([set('a', '1'), set('b', '2')]);
 
       await reopen();
@@ -51,7 +51,7 @@ export function testStateEngine(name: string, make: () => Promise<EngineHarness>
       expect(await entries(engine)).toEqual(['a=1', 'b=2']);
     });
 
-    test('what was flushed can be loaded', async () => {
+    test('flushed records can be loaded', async () => {
       engine.write([set('a', '1')]);
       await engine.flush();
 

@@ -38,7 +38,7 @@ describe('manifests', () => {
     expect(manifestsIn(read(file)).flatMap(schemaProblems)).toEqual([]);
   });
 
-  test('what is wrong is found', () => {
+  test('a mistake is found', () => {
     const wrong = { apiVersion: 'v1', kind: 'Service', spec: { port: 1, ports: [{ port: 'x' }] } };
     expect(schemaProblems(wrong)).toEqual([
       'Service.spec.port is unknown',

@@ -55,7 +55,7 @@ async function identities(daemon: Daemon): Promise<unknown> {
 
 const team = { metadata: { name: 'late' }, spec: { displayName: 'Made before the loss' } };
 
-describe('what operations.md says', () => {
+describe('statements of operations.md', () => {
   test('the readiness check answers as shown', async () => {
     await follow(daemon, 'health');
   });

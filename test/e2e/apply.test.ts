@@ -229,7 +229,7 @@ describe('an apply by a user', () => {
     });
   }
 
-  test('who may patch changes what is there', async () => {
+  test('the right to patch changes existing objects', async () => {
     await apply('patched', team('patched', { displayName: 'A' }));
     const answer = await applyAs('teams/patched', team('patched', { description: 'B' }));
 

@@ -163,7 +163,7 @@ describe('secrets', () => {
   });
 });
 
-describe('who is told what', () => {
+describe('information by reader', () => {
   // covers: uiSettings.logoURL uiSettings.faviconURL uiSettings.smallLogoURL uiSettings.logoBackgroundColor
   // covers: uiSettings.legalTemplate uiSettings.primaryColor uiSettings.sidebarColor uiSettings.accentColor
   // covers: uiSettings.customCss uiSettings.customJavaScript uiSettings.navBarButtons
@@ -262,7 +262,7 @@ describe('who is told what', () => {
   // covers: costControl.{global,cluster}.metrics.resources.claims[].{name,request}
   // covers: costControl.cluster.costBackend.replicas costControl.cluster.costBackend.resources.{limits,requests,claims}
   // covers: costControl.cluster.costBackend.resources.claims[].{name,request} audit.disableAgentSyncBack
-  test('who signed in is told what programs beside the daemon act on', async () => {
+  test('a signed-in user reads the settings that other programs act on', async () => {
     const resources = {
       limits: { cpu: 1, memory: '1Gi' },
       requests: { cpu: '500m', memory: '1Gi' },

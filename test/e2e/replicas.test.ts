@@ -67,7 +67,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect((await daemon.kubectl(['get', 'team', 'kubectl'])).code).not.toBe(0);
   });
 
-  test('what was written through one replica is read through any other at once', async () => {
+  test('a write through one replica is read through any other at once', async () => {
     for (let i = 0; i < 27; i++) {
       const to = set.replicas[i % 3]?.daemon;
       const from = set.replicas[(i + 1 + Math.floor(i / 3)) % 3]?.daemon;
@@ -125,7 +125,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect((await a.daemon.call('POST', TEAMS, other)).code).toBe(409);
   });
 
-  test('what replicas give each other is not given to clients', async () => {
+  test('clients do not get the headers of replicas', async () => {
     for (const { daemon } of set.replicas) {
       const refs = '/peer/platform.git/info/refs?service=git-upload-pack';
       for (const path of [refs, '/peer/platform.git/git-upload-pack', '/peer/uses']) {

@@ -197,14 +197,14 @@ describe('writer, who may change secrets and not see them, learns no value', () 
   });
 });
 
-test('who may change and see a secret is answered with it', async () => {
+test('a user who may change and see a secret is answered with it', async () => {
   const options = { body: { metadata: { labels: { a: 'b' } } }, type: merge };
   expect((await daemon.call('PATCH', one(), options)).json().spec.data).toEqual({ a: 'bmV3' });
   const writer = await daemon.call('PATCH', one(), { ...options, token: keys['writer'] ?? '' });
   expect([writer.code, writer.json().spec.data]).toEqual([200, { a: '***' }]);
 });
 
-test('what a connector keeps with a key is nobody else’s to write, and is not repeated', async () => {
+test('data of a connector at a key is for the connector alone to write, and is not repeated', async () => {
   const identity = { userId: 'u', connectorData: ENCODED };
   const keys = `${API}/ownedaccesskeys`;
   await made(keys, { metadata: { name: 'login' }, spec: { user: 'reader' } });
@@ -224,7 +224,7 @@ test('what a connector keeps with a key is nobody else’s to write, and is not 
   expect(stdout).not.toContain('identity');
 });
 
-test('what writer makes is answered as it was sent, and what is deleted is not shown', async () => {
+test('an object of writer is answered as sent, and a deleted one is not shown', async () => {
   const token = keys['writer'] ?? '';
   const spec = { data: { b: ENCODED } };
   const body = { metadata: { name: 'own', finalizers: ['x.y/z'] }, spec };
@@ -237,7 +237,7 @@ test('what writer makes is answered as it was sent, and what is deleted is not s
   }
 });
 
-describe('who lost the right', () => {
+describe('a user who lost the right', () => {
   async function untilClosed(watch: Watching): Promise<readonly { object: unknown }[]> {
     let count = 0;
     let over = false;

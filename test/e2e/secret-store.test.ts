@@ -93,7 +93,7 @@ test('a secret that needs a decision makes the command fail and say why', async 
   await daemon.call('DELETE', `${SECRETS}/lost`);
 });
 
-test('who may write secrets may not tie them to whatever the daemon can read', async () => {
+test('the right to write secrets does not tie them to all that the daemon can read', async () => {
   const rule = { verbs: ['*'], apiGroups: ['management.gitplane.dev'], resources: ['*'] };
   const role = { metadata: { name: 'writer' }, rules: [rule] };
   await daemon.call('POST', `${RBAC}/clusterroles`, { body: role });

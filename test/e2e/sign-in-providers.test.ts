@@ -96,7 +96,7 @@ test('a further connector to a server of ones own lets its members in, and makes
   );
 });
 
-test('who is in none of the teams is told nothing', async () => {
+test('a user of no team learns nothing', async () => {
   const refused = await through('hub', (at) => hub.grants.authorize(at, ANNA));
 
   expect(refused.code).toBe(403);

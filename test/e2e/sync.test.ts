@@ -57,7 +57,7 @@ async function moveBranch(revision: string): Promise<void> {
   await gitIn(daemon, repository, 'update-ref', 'refs/heads/main', revision);
 }
 
-test('where everything is applied, /sync says so', async () => {
+test('/sync says that everything is applied', async () => {
   const revision = await tip();
 
   expect(await status()).toEqual({

@@ -109,7 +109,7 @@ test('a megabyte of headers is refused before anything is looked at', async () =
   expect((await daemon.call('GET', '/readyz', { token: null })).code).toBe(200);
 });
 
-test('who fails to sign in too often has to wait; a key that works does not', async () => {
+test('a user with too many failures to sign in waits; a valid key does not', async () => {
   const codes: number[] = [];
   for (let i = 0; i < 25; i++) {
     codes.push((await daemon.call('GET', `${API}/teams`, { token: `guess-${i}` })).code);

@@ -176,7 +176,7 @@ function answer(state: State, input: Input): Output {
   return { ok: true, value: input.value, version: input.value };
 }
 
-test('what a correct server answers is always possible, however its operations overlap', () => {
+test('answers of a correct server are always possible, however its operations overlap', () => {
   fc.assert(
     fc.property(fc.array(draw, { maxLength: 25 }), (draws) => {
       expect(check(objectModel, histories(draws)).linearizable).toBe(true);

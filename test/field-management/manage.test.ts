@@ -1,11 +1,8 @@
 /** Fields without a manager, for every writer. */
 import { expect, test } from 'vitest';
-import {
-  applyManagers,
-  UNMANAGED_META,
-  updateManagers,
-} from '../../src/field-management/manage.ts';
+import { applyManagers, updateManagers } from '../../src/field-management/manage.ts';
 import type { Manager } from '../../src/field-management/managers.ts';
+import { UNMANAGED_META } from '../../src/field-management/shape.ts';
 
 const MANAGER: Manager = { name: 'm', operation: 'Apply', apiVersion: 'g/v1', subresource: '' };
 const META = Object.fromEntries(UNMANAGED_META.map((name) => [name, 'x']));

@@ -1,8 +1,7 @@
 /** Fields and items of objects that differ or are taken out, without a peer to judge. */
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../src/apimachinery/object.ts';
-import { FieldSet } from '../../src/field-management/field-set.ts';
-import { fieldElement, keyElement } from '../../src/field-management/path-element.ts';
+import { FieldSet, fieldElement, keyElement } from '../../src/field-management/field-set.ts';
 import type { ShapeNode } from '../../src/field-management/shape.ts';
 import { compare, withoutFields } from '../../src/field-management/walk.ts';
 

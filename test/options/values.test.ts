@@ -17,7 +17,7 @@ function given(args: readonly string[], environment: Record<string, string> = {}
   return parseOptions(SPECS, args, environment);
 }
 
-describe('where a value comes from', () => {
+describe('source of a value', () => {
   test.each<[string, string[], Record<string, string>, string]>([
     ['a default', [], {}, 'text'],
     ['a variable over a default', [], { GITPLANE_FORMAT: 'json' }, 'json'],
@@ -46,7 +46,7 @@ describe('where a value comes from', () => {
   });
 });
 
-describe('what cannot be used', () => {
+describe('values that cannot be used', () => {
   test.each<[string, () => unknown, RegExp]>([
     ['an unknown flag', () => given(['--colour']), /--colour/],
     ['no value', () => given(['--format=']).required('format'), /--format needs a value/],

@@ -120,7 +120,7 @@ test('answers come in any order and belong to their questions', async () => {
   expect(await Promise.all(asked)).toEqual([1n, 2n, 3n]);
 });
 
-test('who cannot tell says so, and goes on answering', async () => {
+test('a replica that does not know says so, and goes on answering', async () => {
   const told: (bigint | undefined)[] = [undefined, 7n];
   let isFirst = true;
   const { address } = await peer(async () => {

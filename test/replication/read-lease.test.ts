@@ -80,7 +80,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-test('whoever is sure is right: nobody else has written yet', async () => {
+test('a valid lease means that no other replica has written yet', async () => {
   let sure = 0;
   let written = 0;
   await fc.assert(

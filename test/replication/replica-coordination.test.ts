@@ -205,7 +205,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     expect(behind.turns).toHaveLength(0);
   });
 
-  test('what fails to lead gives the term back, so that another can try', async () => {
+  test('a replica that fails to lead gives the term back, so that another can try', async () => {
     const prefix = `/t${count++}/`;
     let tries = 0;
     const broken = await replica(prefix, 'a', {

@@ -149,7 +149,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     expect(git('fsck', '--full', '--strict', '--no-dangling')).toBe('');
   }
 
-  test('what the leader commits is on the disks of others, object for object', async () => {
+  test('commits of the leader are on the disks of the others, object for object', async () => {
     const keys = platform();
     const [one, other] = [await disk(), await disk()];
     const { repository } = await lead(keys, one);
@@ -368,7 +368,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     whole(other);
   });
 
-  test('what was acknowledged right before a kill counts, where etcd was put back', async () => {
+  test('a write acknowledged right before a kill counts after etcd was restored', async () => {
     const keys = platform();
     const one = await disk();
     const { repository, mirror, term } = await lead(keys, one);
@@ -386,7 +386,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     expect(one.git('rev-parse', REF)).toBe(last);
   });
 
-  test('what was on the disk before the machine started counts, as a mark of before may be old', async () => {
+  test('commits on the disk before the boot of the machine count, since an earlier mark may be old', async () => {
     const keys = platform();
     const one = await disk();
     const { repository, mirror } = await lead(keys, one);
@@ -403,7 +403,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     expect(await mirrorOf(keys, one).ahead()).toBe(later);
   });
 
-  test('what only one disk has is no sign that etcd was put back', async () => {
+  test('commits of one disk alone are not a sign that etcd was restored', async () => {
     const keys = platform();
     const [one, other] = [await disk(), await disk()];
     const { repository } = await lead(keys, one);

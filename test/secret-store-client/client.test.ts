@@ -75,7 +75,7 @@ describe('on the wire', () => {
     expect((await client.call(READ)).status).toBe(200);
   });
 
-  test('what was seen is kept when the answer to a write is lost', async () => {
+  test('the seen version stays when the answer to a write is lost', async () => {
     const side = kv2({ client, mount: { path: 'secret/', version: 2 }, path: 'a' });
     const seen = await side.read();
     server.faults.push('cut-after');
@@ -112,7 +112,7 @@ test.each(['store:8200', 'ftp://store', 'https://user:pw@store', 'https://store/
   },
 );
 
-describe('what a status means', () => {
+describe('meaning of a status', () => {
   const store = new KvStore();
   store.token('root');
   const mount = store.mount('secret/');

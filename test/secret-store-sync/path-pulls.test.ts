@@ -294,7 +294,7 @@ describe('a person', () => {
     return synced;
   }
 
-  test('who changes values sees them stay, and the condition says so', async () => {
+  test('changed values stay, and the condition says so', async () => {
     const synced = await made();
     await change(synced, 'a', (object) => Object.assign(object.spec.data, { v: 'eA==' }));
     for (let cycle = 0; cycle < 2; cycle += 1) await synced.cycle();
@@ -307,7 +307,7 @@ describe('a person', () => {
     expect(conditions(synced, 'a')).toEqual(['Synced=False Conflict']);
   });
 
-  test('who changes annotations and labels sees them stay', async () => {
+  test('changed annotations and labels stay', async () => {
     const synced = await made({ labels: { team: 'a' } });
     await change(synced, 'a', (object) => {
       object.metadata.annotations['gitplane.dev/secret-store-direction'] = 'both';
@@ -321,7 +321,7 @@ describe('a person', () => {
     expect(synced.mount.live('team/a')).toEqual({ v: 'x' });
   });
 
-  test('who unties an object keeps it as it is, without a complaint', async () => {
+  test('an untied object stays as it is, without a complaint', async () => {
     const synced = await made({ deletionPolicy: 'Delete' });
     await change(synced, 'a', (object) => {
       delete object.metadata.annotations;
@@ -337,7 +337,7 @@ describe('a person', () => {
     expect(values(synced, 'a')).toEqual({ v: '1' });
   });
 
-  test('who deletes an object has it back with the next listing', async () => {
+  test('a deleted object is back with the next listing', async () => {
     const synced = await made();
     await remove(synced, 'a');
     expect(names(synced)).toEqual(['b']);
@@ -346,7 +346,7 @@ describe('a person', () => {
     expect(names(synced)).toEqual(['a', 'b']);
   });
 
-  test('who ends a pull, or narrows it, deletes nothing, and the objects follow the store on', async () => {
+  test('ending or narrowing a pull deletes nothing, and the objects follow the store on', async () => {
     const synced = await made({ deletionPolicy: 'Delete' });
     await pull(synced, { match: '^b$' });
     await synced.cycle();

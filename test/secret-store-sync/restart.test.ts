@@ -20,7 +20,7 @@ async function agreed(): Promise<SyncedPlatform> {
   return synced;
 }
 
-test('what was agreed is known after a restart', async () => {
+test('the last agreement is known after a restart', async () => {
   let synced = await agreed();
   await synced.platform.store.flush();
   synced = await synced.restart();
@@ -30,7 +30,7 @@ test('what was agreed is known after a restart', async () => {
   expect(synced.data()).toEqual({ user: 'ann', password: 'two' });
 });
 
-test('what changed on both sides while nothing ran is merged', async () => {
+test('changes of both sides while nothing ran are merged', async () => {
   let synced = await agreed();
   synced = await synced.restart({ options: { stores: () => secretStoreBlocks({}) } });
   await synced.edit({ user: 'bob', password: 'one' });

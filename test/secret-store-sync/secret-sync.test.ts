@@ -27,7 +27,7 @@ async function agreed(annotations: Readonly<Record<string, string>> = BOTH) {
 }
 
 describe('by default', () => {
-  test('what is in the store comes into git, as a commit of a bot that says why', async () => {
+  test('a value of the store comes into git, as a commit of a bot with the reason', async () => {
     const synced = await openSynced();
     synced.mount.put(PATH, { user: 'ann', password: 'hunter2' });
     await synced.tie({});

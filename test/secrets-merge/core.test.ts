@@ -415,7 +415,7 @@ describe('the decision', () => {
     expect(decide({ ...shown, state: { ...shown.state, held }, resolution }).do).toBe(done);
   });
 
-  describe('where a store was put back', () => {
+  describe('a store that was restored', () => {
     const NONE = P({});
     const keeps = { deletionInStore: 'Retain', deletionInGit: 'Retain' } as const;
     const follows = { deletionInStore: 'Delete', deletionInGit: 'SoftDelete' } as const;
@@ -524,7 +524,7 @@ describe('the guards', () => {
     expect(isStillNewer(state, at(1, 2), key(2, at(1, 2)))).toBe(true);
   });
 
-  test('what was seen is known as well, and the life of its key with it', () => {
+  test('a seen version is known as well, with the life of its key', () => {
     const seen = at(2, 5);
     const inLife = (made: number): SyncState => ({
       ...state,

@@ -165,7 +165,7 @@ test('an answer that is older than what was pulled is not pulled', async () => {
 });
 
 /** The commit is made, and the daemon dies before it writes the base; the store keeps ten versions. */
-test('what was pulled is no conflict when the store keeps it no longer', async () => {
+test('a pulled value is not a conflict when the store has dropped it', async () => {
   const { mount, commits, sync } = scene();
   mount.put('app', { key: 'a' });
   expect(await sync()).toMatchObject({ result: 'Synced' });
@@ -305,7 +305,7 @@ describe('a push that landed, and whose answer was none', () => {
   });
 });
 
-test('what was seen on another mount makes nothing old here', async () => {
+test('versions seen on another mount make no value old here', async () => {
   const { store, mount, sync } = scene();
   mount.put('app', { key: 'x' });
   mount.put('app', { key: 'y' });

@@ -311,7 +311,7 @@ describe('on a connection that stays open', () => {
     return found;
   }
 
-  test('what ends a right ends it with the next request', async () => {
+  test('a withdrawn right ends with the next request', async () => {
     const cases: readonly [string, Record<string, string | null>, string][] = [
       ['the key is deleted', without(keyObject('bob', bobsKey)), '401'],
       [

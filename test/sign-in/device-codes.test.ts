@@ -88,7 +88,7 @@ describe('limits', () => {
     of.begin('192.0.2.1');
   });
 
-  test('what ended or was answered makes room', () => {
+  test('ended and answered codes make room', () => {
     const of = new Setup();
     const begun = Array.from({ length: 20 }, () => of.begin());
     const [first] = begun;

@@ -153,7 +153,7 @@ test('a group that the provider takes back is gone with the next login, and othe
   expect(userSpec(platform)).not.toHaveProperty('ssoGroups');
 });
 
-describe('who gets in, and as whom', () => {
+describe('admission of users, and their names', () => {
   // covers: auth.disableTeamCreation auth.disableUserCreation
   test('nothing is made that the configuration does not want', async () => {
     const [platform, peer] = await open(

@@ -102,7 +102,7 @@ describe('the way there and back', () => {
     expect(Object.keys(identity.connectorData ?? {})).toEqual(['accessToken']);
   });
 
-  test('whoever has no name is called by the login', async () => {
+  test('a user without a name gets the login as name', async () => {
     const identity = await signIn(connectorOf(), asUser({ id: 7, login: 'bo' }));
 
     expect(identity).toMatchObject({ username: 'bo', emailVerified: false });
@@ -374,7 +374,7 @@ describe('answers that are none', () => {
     expect([...context.asked].sort()).toEqual(['https://api.github.com', 'https://github.com']);
   });
 
-  test('whoever goes away ends the questions', async () => {
+  test('a client that goes away ends the requests', async () => {
     const connector = connectorOf({ orgs });
     const gone = new AbortController();
     github.override = async ({ path }) => {
@@ -419,7 +419,7 @@ describe('answers that are none', () => {
 describe('later', () => {
   const orgs = [{ name: 'octo' }];
 
-  test('whoever is still a member is asked about with the token that does not end', async () => {
+  test('a membership is checked with the token that does not end', async () => {
     const connector = connectorOf({ orgs });
     const known = await signIn(connector, asUser({ ...ANNA, login: 'old-name' }));
 
@@ -457,7 +457,7 @@ describe('later', () => {
     expect(await refusal(refreshed(connector, known))).toMatchObject({ isFinal: false });
   });
 
-  test('what was kept without a token cannot be asked about', async () => {
+  test('a login stored without a token cannot be checked', async () => {
     const connector = connectorOf();
     const { connectorData: _gone, ...known } = await signIn(connector, asUser(ANNA));
 

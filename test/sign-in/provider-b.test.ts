@@ -255,7 +255,7 @@ describe('later', () => {
     expect(await refusal(refreshed(connector, known))).toMatchObject(expected);
   });
 
-  test('whoever left the last listed group is out', async () => {
+  test('a user who left the last listed group is out', async () => {
     const known = await signIn(connectorOf(), asUser(ANNA));
 
     const error = await refusal(refreshed(connectorOf({ groups: ['other'] }), known));

@@ -372,7 +372,7 @@ describe('later', () => {
     expect(identity.connectorData).toEqual(kept[0]);
   });
 
-  test('what is not said again stays as it was', async () => {
+  test('a claim that is not repeated stays as it was', async () => {
     const { connector, known } = await signedIn({
       ...withDirectory(),
       hostedDomains: ['corp.example'],

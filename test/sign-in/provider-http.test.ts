@@ -88,7 +88,7 @@ test('a redirect is an answer, and nobody goes there', async () => {
   expect(visited).toEqual(['/first']);
 });
 
-test('what cannot be reached is named by its origin alone', async () => {
+test('an unreachable provider is named by its origin alone', async () => {
   const url = await serve((request) => request.socket.destroy());
 
   const error = await failure(`${url}/path?token=s3cret`);

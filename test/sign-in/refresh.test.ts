@@ -184,7 +184,7 @@ test('a key that people made for themselves has its groups from their newest log
 });
 
 // covers: OwnedAccessKey.spec.identity.connectorData
-test('what a connector needs is in no answer, list, log or commit', async () => {
+test('data of a connector is in no answer, list, log or commit', async () => {
   const { platform, keys, browser } = await signedIn(undefined);
   const [key = ''] = keys();
   const stored = platform.guarded.platform.find('ownedaccesskeys', key);

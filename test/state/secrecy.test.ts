@@ -113,7 +113,7 @@ describe('at rest', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('records that cannot be read', () => {
   temporary('a wrong key is one clear error with the remedy', async ({ root }) => {
     const first = await openAt(root);
     first.apply([put('ops')]);
@@ -228,7 +228,7 @@ describe('the key file', () => {
     expect(() => loadStateKey(path)).toThrow(path);
   });
 
-  test('where others can write too, nothing is plain, and nothing plain counts', async () => {
+  test('a store that others can write has no plain record, and none counts', async () => {
     const disk = new Map<string, Buffer>();
     const store = await openOn(disk, strictCodec(KEY));
     store.apply([put('ops', { open: 'plain-word' })]);

@@ -163,7 +163,7 @@ describe('a tenant', () => {
   });
 });
 
-describe('what the file holds besides', () => {
+describe('other contents of the file', () => {
   const password = 'hunter2-and-more';
   const given = [observed('db', { annotations: { team: 'a', own: 'plain-text' } })];
   const leak = (expression: string): KubeObject | undefined =>

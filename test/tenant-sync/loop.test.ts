@@ -58,7 +58,7 @@ function ips(object: KubeObject | undefined): unknown {
 
 const OTHER = { subsets: [{ addresses: [{ ip: '10.9.9.9' }] }] };
 
-describe('what is on the control-plane cluster', () => {
+describe('objects of the control-plane cluster', () => {
   test('is put right when somebody changes it, removes it, or adds to it', async () => {
     const { target, targetObject } = await scene();
     const wanted = await targetObject();
@@ -104,7 +104,7 @@ describe('what is on the control-plane cluster', () => {
   });
 });
 
-describe('what is not of the sync', () => {
+describe('objects outside the sync', () => {
   test('is neither changed nor removed, and its place is taken when it goes', async () => {
     const { tenant, target, source, targetObject, state } = await scene();
     const marks = { 'gitplane.dev/managed-by': null };

@@ -204,7 +204,7 @@ describe('in multi-namespace mode', () => {
     expect([metadata?.namespace, metadata?.name]).toEqual(['vcluster-37a8eec1-411b07a0', 'web']);
   });
 
-  test('what is not of the sync is left alone, and its place is taken when it goes', async () => {
+  test('objects outside the sync are left alone, and their place is taken when they go', async () => {
     const base = '/kubernetes/cluster/local/api/v1/namespaces';
     await clusters.call('POST', base, {
       ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'h-team-z' } },

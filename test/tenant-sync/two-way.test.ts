@@ -152,7 +152,7 @@ describe('a value that a reverseExpression names', () => {
 });
 
 describe('nothing flows back', () => {
-  test('where no reverseExpression names it: that is drift', async () => {
+  test('as drift if no reverseExpression names it', async () => {
     const { target, annotate, both } = await scene([PAIR], { annotations: { [TEAM]: 'a' } });
     await annotate(target, { 'example.com/other': 'there', [TEAM]: 'tenant-b' });
     await eventually(async () => (await both()).ours?.annotations?.[TEAM] === 'b');

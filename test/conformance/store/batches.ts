@@ -75,7 +75,7 @@ export function testBatches(make: MakeHarness): void {
     expect(fixture.store.get(keyOf('t299'))?.object.spec).toEqual({ a: 2 });
   });
 
-  test('what is applied while others are worked out in slices is not lost, and comes first', async () => {
+  test('a step applied during a yielding one is not lost, and comes first', async () => {
     const { store } = fixture;
     await using watch = store.watch(TEAMS, store.resourceVersion);
 
@@ -91,7 +91,7 @@ export function testBatches(make: MakeHarness): void {
     expect(paths(store.list(TEAMS))).toEqual(['quick', 'slow', 'slower']);
   });
 
-  test('who listens hears of many changes in slices, and of all of them before anything newer', async () => {
+  test('listeners get many changes in parts, and all of them before anything newer', async () => {
     const { store } = fixture;
     const heard: string[] = [];
     const stop = store.observe(TEAMS, ({ current, resourceVersion }) => {
@@ -123,7 +123,7 @@ export function testBatches(make: MakeHarness): void {
     expect(late).toEqual(['newest']);
   });
 
-  test('what is changed again while many changes are written is saved as it became', async () => {
+  test('an object changed again during a large write is saved in its last version', async () => {
     const { store } = fixture;
     const names = Array.from({ length: 1_500 }, (_, i) => `t${String(i).padStart(4, '0')}`);
     const [first = '', second = '', ...others] = names;
@@ -146,7 +146,7 @@ export function testBatches(make: MakeHarness): void {
     expect(found).toEqual([[first, { a: 3 }], ...others.map((name) => [name, { a: 2 }])]);
   });
 
-  test('what was prepared is seen when it is applied, and not when the store has moved on', async () => {
+  test('a prepared step is visible when it is applied, and not when the store has moved on', async () => {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });
     const first = store.prepare([put('ops', { a: 2 })], { head: { revision: 'two' } }, []);
@@ -164,7 +164,7 @@ export function testBatches(make: MakeHarness): void {
     expect(fixture.store.document('head')).toEqual({ revision: 'two' });
   });
 
-  test('what was prepared is not applied to a store that is closed', async () => {
+  test('a prepared step is not applied to a closed store', async () => {
     const { store } = fixture;
     const step = store.prepare([put('ops', { a: 1 })], {}, []);
     await fixture.restart();

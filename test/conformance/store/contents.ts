@@ -163,7 +163,7 @@ export function testContents(make: MakeHarness): void {
     await after.close();
   });
 
-  test('what changes while they are saved is kept as it became', async () => {
+  test('objects that change during the save are saved in their last version', async () => {
     const settled: string[] = [];
     const { store, harness } = fixture;
     store.fill(teams(MANY), fillingOf([], settled), { head: { revision: 'x' } });

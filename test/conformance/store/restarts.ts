@@ -171,7 +171,7 @@ export function testRestarts(make: MakeHarness): void {
     fixture.store.watch(TEAMS, last).close();
   });
 
-  test('what was flushed is there after a crash, with its notes', async () => {
+  test('flushed objects are there after a crash, with their documents', async () => {
     fixture.store.apply([put('a/1'), put('a/2')], { head: { revision: 'one' } });
     fixture.store.apply([remove('a/1'), put('a/3')], { head: { revision: 'two' } });
     await fixture.store.flush();

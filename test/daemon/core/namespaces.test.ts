@@ -87,7 +87,7 @@ test('a change of an object is no news of its namespace, but a new life is', () 
   expect(seen()['apps']).toBe('04-03');
 });
 
-test('what is there at the start counts, and default is as old as the platform', () => {
+test('namespaces of the start count, and default is as old as the platform', () => {
   put('apps', 'one', '03-02');
   put('apps', 'ending', '02-02');
   put('default', 'two', '04-04');

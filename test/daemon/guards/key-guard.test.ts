@@ -121,7 +121,7 @@ describe('a key that a commit dates to the future', () => {
   );
 });
 
-describe('who a provider vouched for', () => {
+describe('identity from a provider', () => {
   const identity = { connector: 'oidc', userId: '1' };
 
   test.each([
@@ -146,7 +146,7 @@ describe('who a provider vouched for', () => {
   });
 });
 
-describe('what the platform alone writes of a key', () => {
+describe('fields of a key that the platform alone writes', () => {
   const annotated = (name: string, value = '9'): object => ({
     metadata: { annotations: { [`gitplane.dev/${name}`]: value } },
   });

@@ -50,7 +50,7 @@ test.each([
   if (code !== undefined) expect(refusal?.message).toMatch(/User "ann" cannot (get|update) path/);
 });
 
-test('whoever edits a tied secret needs no right on the store, but to tie it elsewhere', () => {
+test('editing a tied secret needs no right on the store, tying it elsewhere does', () => {
   const old = secret('theirs/a');
   const settled = secret('theirs/a', { 'gitplane.dev/secret-store-resolve': 'store@3' });
   const slower = secret('theirs/a', { 'gitplane.dev/secret-store-sync-interval': '1h' });

@@ -56,7 +56,7 @@ function team(name: string): string {
   });
 }
 
-test('what was written through one replica is read through any other at once', async () => {
+test('a write through one replica is read through any other at once', async () => {
   const of = await ready();
   const { a, b, token, election } = of;
   const leader = await election.elect(creating(of, () => leader));
@@ -111,7 +111,7 @@ test('reads ask nobody else; strangers are refused where they ask', async () => 
   expect(asked).toEqual(elsewhere);
 });
 
-test('what a front refuses itself is recorded there, and what it hands on is not', async () => {
+test('a proxy records the requests that it refuses, and not those that it forwards', async () => {
   const recorded: unknown[] = [];
   const begin: Parameters<typeof openFronts>[2] = {
     isOn: true,
@@ -229,7 +229,7 @@ test('an answer that says that its maker does not lead any more is not handed on
   expect((await answer).text).toBe('the next leader');
 });
 
-test('what was lost with the leader that answered is asked of the next one, with the same key', async () => {
+test('a request lost with its leader is sent to the next one, with the same key', async () => {
   const { a, election, platform } = await ready({ timeoutMs: 20_000 });
   const keys: unknown[] = [];
   const first = await election.elect((req, res) => {
@@ -265,7 +265,7 @@ test('a replica that would not hear of another leader waits for none', async () 
   expect(await patient).toMatchObject({ code: 201, text: 'made' });
 });
 
-test('where nobody leads, writes are refused and reads go on', async () => {
+test('without a leader, writes are refused and reads go on', async () => {
   const { a, token } = await ready({ timeoutMs: 50 });
   const refused = await ask(a + TEAMS, { method: 'POST', token, body: team('x') });
   expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1']);
@@ -373,7 +373,7 @@ test('uses of access keys are told to the leader', async () => {
   expect(leader.uses).toHaveLength(1);
 });
 
-test('what no later leader could know of is not sent again when it may have been done', async () => {
+test('a request that no later leader could know is not sent again when it may have been done', async () => {
   const { a, election } = await ready({ timeoutMs: 300 });
   let times = 0;
   const leader = await election.elect((req) => {

@@ -114,7 +114,7 @@ test.each(['fast-forward', 'merge', 'squash'] as const)(
   },
 );
 
-test('when the followed branch moves, pending writes are carried over to it', async () => {
+test('pending writes are carried over when the followed branch moves', async () => {
   const { there, pending, fetch, log, gitDir } = await open({
     'teams/a.yaml': team('a'),
     'teams/b.yaml': team('b'),
@@ -132,7 +132,7 @@ test('when the followed branch moves, pending writes are carried over to it', as
   expectSound(gitDir);
 });
 
-test('where both changed a file, nothing is lost and people are told', async () => {
+test('a file that both changed loses nothing, and people are notified', async () => {
   const { there, pending, fetch, log } = await open({ 'teams/a.yaml': team('a') });
   await rename(pending, 'a', 'Ours');
   there.commit({ 'teams/a.yaml': team('a', { displayName: 'Theirs' }) });
@@ -154,7 +154,7 @@ test('a branch that somebody deletes takes what was pending with it, and the mir
   await fetch();
 });
 
-test('what somebody discarded is in nobody’s way, and is no reason to do nothing', async () => {
+test('a discarded write blocks no other write', async () => {
   const { there, pending, log } = await open({ 'teams/a.yaml': team('a') });
   await create(pending, 'b');
   await rename(pending, 'a', 'Alpha');

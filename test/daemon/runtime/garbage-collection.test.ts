@@ -18,7 +18,7 @@ async function oldGarbage(): Promise<WeakRef<object>> {
   return ref;
 }
 
-test('what a start left behind is collected when it has settled', async () => {
+test('garbage of the start is collected when the start has settled', async () => {
   const refs = [garbage(), await oldGarbage()];
   const callOff = collectGarbageAfter(Promise.resolve());
   for (let i = 0; i < 1000 && refs.some((ref) => ref.deref() !== undefined); i++) {

@@ -244,7 +244,7 @@ describe('a copy keeps what it had', () => {
   });
 });
 
-describe('who may not get the project secret', () => {
+describe('a user without the right to get the project secret', () => {
   test('cannot have it copied, not even by saying that somebody was asked', async () => {
     project(ONE);
     allowed = false;

@@ -58,7 +58,7 @@ async function add(to: WalKeeper, name: string, length = 10): Promise<void> {
 const tipsSaved = (): string[] => saved.map(({ tips }) => tips.join(' '));
 const logs = (): string[] => readdirSync(join(gitDir, 'gitplane'));
 
-test('where the disk has room for few logs there is none', async () => {
+test('a disk with room for few logs has none', async () => {
   const none = await keeper(2 ** 50);
   expect(none.wal).toBeUndefined();
   expect(await none.checkpoint()).toBe(true);
@@ -66,7 +66,7 @@ test('where the disk has room for few logs there is none', async () => {
   expect(saved).toEqual([]);
 });
 
-test('where the disk refuses there is none, and nothing is left behind', async () => {
+test('a disk that refuses has no log, and keeps no remains', async () => {
   files.inject({ kind: 'error', at: 4, code: 'ENOSPC', lasting: false });
   expect((await keeper()).wal).toBeUndefined();
   expect(logs()).toEqual([]);

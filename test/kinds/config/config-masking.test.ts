@@ -51,7 +51,7 @@ describe('to readers', () => {
     },
   );
 
-  test('what stands beside secrets is shown, in the text and in the status', () => {
+  test('values beside secrets are shown, in the text and in the status', () => {
     const raw =
       '# was hunter1\nauth:\n  oidc: &o {clientId: me, clientSecret: hunter2}\n  connectors: [{id: a, oidc: *o}]\n';
     const { spec, status } = shown(raw);

@@ -58,7 +58,7 @@ describe('aggregated discovery', () => {
     ]);
   });
 
-  test('tells of a kind what kubectl needs', () => {
+  test('reports a kind what kubectl needs', () => {
     const [management] = read(discovery.apis(KUBECTL)).items;
     const [{ version, freshness, resources }] = management.versions;
     expect({ version, freshness }).toEqual({ version: 'v1', freshness: 'Current' });
@@ -207,7 +207,7 @@ describe('legacy discovery', () => {
   });
 });
 
-test('what does not exist is undefined, and what cannot be sent is 406', () => {
+test('a missing document is undefined, and a media type that cannot be sent is 406', () => {
   expect(discovery.group('nope.io', undefined)).toBeUndefined();
   expect(discovery.resources({ group: GROUP, version: 'v2' }, undefined)).toBeUndefined();
   expect(withVirtual.group('empty.io', undefined)).toBeUndefined();

@@ -89,7 +89,7 @@ describe('a flood by one user', () => {
   });
 });
 
-describe('who does not read answers', () => {
+describe('a client that does not read answers', () => {
   const done = async (): Promise<string> => 'done';
 
   test('gets no further ones, others go on, and what waits goes on when some are read', async () => {
@@ -241,7 +241,7 @@ describe('which requests take turns', () => {
     );
   });
 
-  test('who reads one object is answered at once', () => {
+  test('a client that reads one object is answered at once', () => {
     const fairness = new FlowClassifier();
     const passed = { info: info('GET', '/teams/a'), user: { name: 'ann', groups: [] } };
     expect(fairness.run(passed, raw(), () => answered)).toBe(answered);

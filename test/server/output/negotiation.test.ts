@@ -82,7 +82,7 @@ describe('the answer takes the form the client prefers', () => {
   });
 });
 
-describe('what cannot be served is 406', () => {
+describe('a media type that cannot be served is 406', () => {
   const both = 'only the following media types are accepted: application/json, application/yaml';
   test.each<[string, Shape, string]>([
     ['application', 'object', both],

@@ -76,7 +76,7 @@ test.each([
   expect(body.html).not.toContain('<script');
 });
 
-test('what a program says of itself is shown as text', () => {
+test('the name that a program gives itself is shown as text', () => {
   const { html: text } = confirmBody({
     user: HOSTILE,
     facts: [['Computer', HOSTILE]],

@@ -169,7 +169,7 @@ describe('anything else', () => {
   });
 });
 
-test('who fails too often waits, even with the right password, and others do not', async () => {
+test('a user with too many failures waits, even with the right password, and others do not', async () => {
   const platform = await withAnn();
   const codes: number[] = [];
   for (let i = 0; i < 9; i++) {

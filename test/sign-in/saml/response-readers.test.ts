@@ -89,7 +89,7 @@ test.each([
   expect(started).toBeGreaterThan(2);
 });
 
-test('what waits is bounded, and whoever gives up waits no longer', async () => {
+test('the queue is bounded, and a caller that gives up leaves it', async () => {
   readers = new ResponseReaders({ start: obedient, deadlineMs: 600_000 });
   const pool = readers;
   const busy = [1, 2].map(() => reason(pool.read(request('hang'), signal)));

@@ -203,7 +203,7 @@ describe('the request', () => {
   });
 });
 
-describe('who signs in', () => {
+describe('users who sign in', () => {
   // covers: auth.{,connectors[].}saml.{usernameAttr,emailAttr,groupsAttr}
   test('is the NameID, with what the named attributes say', async () => {
     const at = await connector({ usernameAttr: 'uid', emailAttr: 'mail', groupsAttr: 'memberOf' });

@@ -277,7 +277,7 @@ test('records of what happened go when the window has passed them, except the ne
   await store.close();
 });
 
-test('what cannot be followed any more is read anew: watches end, listeners hear the difference', async () => {
+test('a store that cannot be followed any more is read anew: watches end, listeners get the difference', async () => {
   const { leading, store, feed } = await followed();
   leading.apply([put('stays'), put('goes'), put('changes', { v: 0 })]);
   leading.engine.commit();

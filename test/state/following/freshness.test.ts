@@ -45,7 +45,7 @@ async function isWaiting(of: Promise<void>): Promise<boolean> {
   return (await Promise.race([of, later])) === 'waiting';
 }
 
-test('what the writer knows is enough, and asked of nobody else', async () => {
+test('an answer of the writer is enough, and no other is asked', async () => {
   const { freshness, asked } = open(knowing(5n));
   await freshness.barrier();
   expect(freshness.loaded).toBe(true);
@@ -63,7 +63,7 @@ test.each([
   await read;
 });
 
-test('who asks while the writer is asked is not given that answer', async () => {
+test('a question during another question does not get its answer', async () => {
   const answers: ((revision: bigint) => void)[] = [];
   const { freshness } = open(
     knowing(undefined, () => new Promise((resolve) => answers.push(resolve))),
@@ -88,7 +88,7 @@ test.each<[string, Writer['ask']]>([
   expect(asked.records).toBe(1);
 });
 
-test('where the records say nothing, a late answer of the writer counts', async () => {
+test('a late answer of the writer counts if the records have none', async () => {
   let tell: (revision: bigint) => void = () => undefined;
   const told = new Promise<bigint>((resolve) => {
     tell = resolve;
@@ -105,7 +105,7 @@ test('where the records say nothing, a late answer of the writer counts', async 
   await read;
 });
 
-test('where nobody says anything it ends, and the next one asks again', async () => {
+test('a question without an answer ends, and the next one asks again', async () => {
   const { freshness, asked } = open(knowing(undefined, silent), async () => {
     throw new Error('away');
   });

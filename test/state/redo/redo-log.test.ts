@@ -275,7 +275,7 @@ describe('after a kill', () => {
     expect(life.unused).toHaveLength(1);
   });
 
-  test('what others applied while a large step was sealed comes before it', async ({ life }) => {
+  test('steps applied while a large one was sealed come before it', async ({ life }) => {
     const store = await life.open();
     const events: JournalEvent[] = [];
     const since = store.resourceVersion;
@@ -376,7 +376,7 @@ function objectAt(path: string) {
   return change.object;
 }
 
-describe('what is not believed', () => {
+describe('logs that are not believed', () => {
   /** Three versions in the engine, and a fourth step in the log alone. */
   async function killed(life: Life): Promise<{ versions: number[]; lastStep: number }> {
     const store = await life.open();

@@ -136,7 +136,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
     );
   });
 
-  test('who has lost the right to write writes nothing any more', async () => {
+  test('a writer that lost its right writes nothing any more', async () => {
     const prefix = freshPrefix();
     const lock = `${prefix.slice(0, -1)}-lock`;
     const { revision } = await etcd.txn({

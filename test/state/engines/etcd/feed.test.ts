@@ -23,7 +23,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
 
     afterAll(() => stopSharedEtcd());
 
-    test('what is loaded at a revision and what follows it make every later state', async () => {
+    test('the load at a revision and the events after it make every later state', async () => {
       const batch = fc.array(
         fc.record({
           key: fc.constantFrom('a', '~', '~/big', '~~', 'é', 'e/1', 'm/store', 'x'.repeat(900)),

@@ -87,7 +87,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`stores that follow etcd ${ETCD_MISS
     { weight: 1, arbitrary: fc.constantFrom('close' as const, 'crash' as const) },
   );
 
-  test('who follows shows what was led, event by event, through changes of who leads', async () => {
+  test('a follower shows the events of the leader, one by one, through changes of the leader', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
         const prefix = freshPrefix();

@@ -23,7 +23,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
       await cluster.stop();
     });
 
-    test('what waits for a slow etcd is bounded: writers are told to come back', async () => {
+    test('the queue for a slow etcd is bounded: writers are asked to retry', async () => {
       let go = (): void => undefined;
       const slow = new Promise<void>((resolve) => {
         go = resolve;

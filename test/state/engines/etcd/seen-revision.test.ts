@@ -38,7 +38,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`what was seen in etcd ${ETCD_MISSIN
     expect(engine.seenRevision()).toBe(newest);
   });
 
-  test('what is under way may have been seen, though its answer is still to come', async () => {
+  test('a write in flight may have been seen before its answer', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -69,7 +69,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`what was seen in etcd ${ETCD_MISSIN
     ).toBe(await asked);
   });
 
-  test('what may have happened is not known until it is asked for again', async () => {
+  test('a possible write is unknown until it is read again', async () => {
     let lost = 0;
     let isOpen = false;
     const { engine } = await open((txn) => async (request) => {
