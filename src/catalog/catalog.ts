@@ -11,13 +11,16 @@ import { Contents } from './contents.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
+import { RecentSteps, type SideStep } from './recent-steps.ts';
 import { type ObjectChange, pointOf, type Step, type StepResult, type Trial } from './step.ts';
-import { UndoLog } from './undo-log.ts';
+import { type Layers, UndoLog } from './undo-log.ts';
 
 export class Catalog {
   readonly rootCommit: string;
   #at: CommitPoint | undefined;
   #contents: Contents;
+  /** Undefined: this is a layer on top of another catalog. */
+  #recent: RecentSteps | undefined = new RecentSteps();
 
   constructor(rootCommit: string, from?: Catalog) {
     this.rootCommit = rootCommit;
@@ -40,6 +43,59 @@ export class Catalog {
 
   clone(): Catalog {
     return new Catalog(this.rootCommit, this);
+  }
+
+  /** A layer on top of this catalog, which must not change while the layer is in use. */
+  fork(): Catalog {
+    return this.#layer().fork;
+  }
+
+  #layer(): { fork: Catalog; layers: Layers } {
+    const { contents, layers } = this.#contents.layered();
+    const fork = new Catalog(this.rootCommit);
+    fork.#at = this.#at;
+    fork.#contents = contents;
+    fork.#recent = undefined;
+    return { fork, layers };
+  }
+
+  /**
+   * A layer with the catalog at a recent commit: an earlier revision of this catalog, or a commit
+   * that came with a merge. Undefined: the commit is not recent.
+   */
+  viewOf(commit: string): Catalog | undefined {
+    if (commit === this.revision) return this.fork();
+    const past = this.#recent?.since(commit);
+    if (past !== undefined) {
+      const { fork, layers } = this.#layer();
+      for (const undo of past.undos) undo.runOn(layers);
+      fork.#at = past.at;
+      return fork;
+    }
+    const views = new Map<string, Catalog>();
+    for (const side of this.#recent?.sidesTo(commit) ?? []) {
+      const [into, ...others] = side.parents.map((id) => views.get(id) ?? this.viewOf(id));
+      if (into === undefined || others.includes(undefined)) return undefined;
+      const view = into.fork();
+      const otherParents = others.filter((other) => other !== undefined);
+      view.advance({ ...side, ...(side.merge && { ...side.merge, otherParents }) });
+      views.set(side.commit.id, view);
+    }
+    return views.get(commit);
+  }
+
+  /** Keys whose objects may differ between a layer and another catalog. */
+  differing(other: Catalog): ObjectKey[] | undefined {
+    if (this.#contents.bottom !== other.#contents.bottom) return undefined;
+    return [...this.#contents.changedKeys(), ...other.#contents.changedKeys()];
+  }
+
+  /** Takes over everything that a layer changed, and remembers the commits that it came with. */
+  adopt(fork: Catalog, sides: readonly SideStep[]): () => void {
+    const undo = new UndoLog();
+    fork.#contents.sink(undo);
+    this.#recent?.addSides(sides);
+    return this.#moved(fork.#at, undo);
   }
 
   object(key: ObjectKey): CatalogObject | undefined {
@@ -101,7 +157,7 @@ export class Catalog {
    */
   async tryYielding(step: Step): Promise<Trial> {
     const { rootCommit } = this;
-    const { contents, sink } = this.#contents.layered();
+    const { contents } = this.#contents.layered();
     const changes = await runYielding(
       applyCommit({ rootCommit, contents, undo: new UndoLog() }, step),
     );
@@ -111,21 +167,25 @@ export class Catalog {
       problemsOf: (paths) => runYielding(problemsOf(contents, paths)),
       take: () => {
         const undo = new UndoLog();
-        sink(step, undo);
+        contents.sink(undo);
         return this.#taken(step, changes, undo);
       },
     };
   }
 
   #taken({ commit }: Step, changes: readonly ObjectChange[], undo: UndoLog): StepResult {
-    const at = this.#at;
-    this.#at = pointOf(commit);
-    return {
-      changes,
-      undo: () => {
-        undo.run();
-        this.#at = at;
-      },
+    return { changes, undo: this.#moved(pointOf(commit), undo) };
+  }
+
+  /** Returns a function that reverts the move. */
+  #moved(to: CommitPoint | undefined, undo: UndoLog): () => void {
+    const before = this.#at;
+    this.#at = to;
+    if (before !== undefined) this.#recent?.add({ before, undo });
+    return () => {
+      if (before !== undefined) this.#recent?.dropNewest();
+      undo.run();
+      this.#at = before;
     };
   }
 

@@ -6,10 +6,9 @@ import { KeyMap, type ObjectKey, sameKey, shownPath } from '../apimachinery/inde
 import type { Problem } from '../manifests/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
-import { type Entries, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
+import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
-import type { Step } from './step.ts';
-import type { UndoLog } from './undo-log.ts';
+import { type Layers, UndoLog } from './undo-log.ts';
 
 const UNUSUAL_CHARACTER = /[A-Z]|[^ -~]/;
 
@@ -21,11 +20,17 @@ interface Parts {
   readonly cases: PathCollisions;
 }
 
-/** Contents on top of others, which are unchanged until `sink`. */
-interface Tried {
+/** Contents on top of others, which are unchanged until `sink` and must not change before. */
+interface Layer {
   readonly contents: Contents;
-  /** Applies the changes to the underlying contents, if `step` is all that was done. */
-  sink(step: Step, undo: UndoLog): void;
+  /** By the map below. */
+  readonly layers: Layers;
+}
+
+interface LayerParts {
+  readonly below: Contents;
+  readonly files: OverlayMap<string, FileEntry>;
+  readonly keyed: readonly OverlayMap<ObjectKey, unknown>[];
 }
 
 export class Contents {
@@ -39,6 +44,8 @@ export class Contents {
   readonly #claims: Entries<ObjectKey, readonly Place[]>;
   /** Missing owners, each with the access keys that wait for it; see `owner-bindings.ts`. */
   readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
+  /** Set if the contents are a layer. */
+  #layer: LayerParts | undefined;
 
   private constructor({ files, objects, claims, waiting, cases }: Parts) {
     this.files = files;
@@ -69,19 +76,47 @@ export class Contents {
     });
   }
 
-  layered(): Tried {
+  layered(): Layer {
     const files = overlayOfPaths(this.files);
     const objects = overlayOfKeys(this.objects);
     const claims = overlayOfKeys(this.#claims);
     const waiting = overlayOfKeys(this.waiting);
-    const cases = new PathCollisions(this.cases);
-    return {
-      contents: new Contents({ files, objects, claims, waiting, cases }),
-      sink: (step, undo) => {
-        for (const layer of [files, objects, claims, waiting]) layer.sink(undo);
-        for (const [path, entry] of step.files) this.cases.set(path, entry !== undefined, undo);
-      },
-    };
+    const { copy: cases, maps } = this.cases.copied();
+    const contents = new Contents({ files, objects, claims, waiting, cases });
+    contents.#layer = { below: this, files, keyed: [objects, claims, waiting] };
+    const layers = new Map<unknown, unknown>([
+      [this.files, files],
+      [this.objects, objects],
+      [this.#claims, claims],
+      [this.waiting, waiting],
+      maps,
+    ]);
+    return { contents, layers };
+  }
+
+  /** The contents at the bottom of the layers. */
+  get bottom(): Contents {
+    return this.#layer === undefined ? this : this.#layer.below.bottom;
+  }
+
+  /** Keys whose objects may differ from those at the bottom. */
+  *changedKeys(): IterableIterator<ObjectKey> {
+    for (let contents: Contents = this; contents.#layer !== undefined; ) {
+      const { keyed, below } = contents.#layer;
+      yield* keyed[0]?.changedKeys() ?? [];
+      contents = below;
+    }
+  }
+
+  /** Applies the changes of all layers to the bottom. */
+  sink(undo: UndoLog): void {
+    if (this.#layer === undefined) return;
+    const { below, files, keyed } = this.#layer;
+    const isLast = below.#layer === undefined;
+    const log = isLast ? undo : new UndoLog();
+    for (const layer of [files, ...keyed]) layer.sink(log);
+    for (const path of files.changedKeys()) below.cases.set(path, below.files.has(path), log);
+    below.sink(undo);
   }
 
   get isEmpty(): boolean {
@@ -195,6 +230,12 @@ class PathCollisions {
 
   constructor(from?: PathCollisions) {
     this.#unusual = new Map(from === undefined ? [] : from.#unusual);
+  }
+
+  /** A copy, and the map of the original with the map of the copy, for `UndoLog.runOn`. */
+  copied(): { readonly copy: PathCollisions; readonly maps: readonly [unknown, unknown] } {
+    const copy = new PathCollisions(this);
+    return { copy, maps: [this.#unusual, copy.#unusual] };
   }
 
   set(path: string, exists: boolean, undo?: UndoLog): void {

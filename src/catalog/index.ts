@@ -5,6 +5,7 @@ export { CatalogObject, compareAhead, type Place, sameSources } from './catalog-
 export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
 export { type FileReader, fileReader } from './file-reader.ts';
+export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';
 export { type CommitPoint, Identity } from './identity.ts';
 export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';

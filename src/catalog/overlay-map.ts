@@ -68,6 +68,11 @@ export class OverlayMap<K, V> implements Entries<K, V> {
     }
   }
 
+  /** Keys whose entries may differ from those of the underlying map. */
+  *changedKeys(): IterableIterator<K> {
+    for (const [key] of this.#changed.entries()) yield key;
+  }
+
   /** Applies the changes to the underlying map. */
   sink(undo: UndoLog): void {
     for (const [key, { value }] of this.#changed.entries()) {

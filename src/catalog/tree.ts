@@ -57,6 +57,11 @@ export class TreeView {
     return this.#under === '' ? IGNORE_FILE : `${this.#under}/${IGNORE_FILE}`;
   }
 
+  /** True if the rules of the view are in this file. */
+  isRuledBy(path: string): boolean {
+    return path === this.#ignorePath || sealingConfigPaths(this.#under).includes(path);
+  }
+
   clone(): TreeView {
     return new TreeView(this.#under, this);
   }

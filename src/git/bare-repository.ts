@@ -5,11 +5,15 @@ import { LRUCache } from 'lru-cache';
 import type { Maintenance } from './maintenance/maintenance.ts';
 import { type SignCommit, treeOfCommit } from './objects/commit-object.ts';
 import { Tree } from './objects/tree.ts';
+import { importPacks } from './packs/pack-import-export.ts';
+import { packFolder } from './packs/pack-names.ts';
+import { buildPack } from './packs/pack-writer.ts';
 import type { GitContext } from './process/git-environment.ts';
 import { Batch, type FinishedBatch } from './publication/batch.ts';
 import { realFiles } from './publication/durable-files.ts';
 import type { Publishing } from './publication/publisher.ts';
 import type { Reader } from './reading/reader.ts';
+import { moveRef } from './refs/move-ref.ts';
 import { readRef } from './refs/ref-file.ts';
 import type {
   CommitBatch,
@@ -135,8 +139,15 @@ export class BareRepository implements Repository {
       treeOf: (commit) => this.#treeOf(commit),
       load: (id) => this.#loadTree(id),
       publish: (batch) => this.#publish(batch),
+      store: (batch) => this.#store(batch),
       sign: this.#sign,
     });
+  }
+
+  async advance(from: string | undefined, to: string): Promise<void> {
+    // Git flushes the packs of a push, but not the folder that they end up in.
+    await realFiles.syncDirectory(packFolder(this.gitDir));
+    await moveRef(this.gitDir, { ref: this.ref, from, to });
   }
 
   /** Repacks now, to the end. Returns false when that failed (the failure is logged). */
@@ -174,6 +185,13 @@ export class BareRepository implements Repository {
     } finally {
       this.#publishing.delete(batch);
     }
+  }
+
+  async #store(batch: FinishedBatch): Promise<void> {
+    await importPacks(this.gitDir, [buildPack(batch.objects)]);
+    for (const [id, tree] of batch.trees) this.#trees.set(id, tree);
+    this.#cacheTreeOf(batch.tip, batch.tipTree);
+    this.#maintenance.packAdded();
   }
 
   async #treeOf(commit: string): Promise<string> {

@@ -60,6 +60,7 @@ export { WriteBranch } from './remote/write-branch.ts';
 export {
   type CommitBatch,
   type FileChange,
+  type FileTake,
   HeadMovedError,
   type HistoryCommit,
   type PathChange,
@@ -71,6 +72,8 @@ export {
 export { installHooks } from './serve/hook.ts';
 export type { PushRequest, PushVerdict, RefMove } from './serve/hook-protocol.ts';
 export { listenForPushes, pushSocketPath } from './serve/hook-server.ts';
+export { NewestTips } from './serve/newest-tips.ts';
+export type { OfferedTips } from './serve/push-advertisement.ts';
 export { refObjections } from './serve/pushed-refs.ts';
 export { withQuarantine } from './serve/quarantine.ts';
 export { advertiseRefs, type GitService, isGitService, serveRpc } from './serve/smart-http.ts';

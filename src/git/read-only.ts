@@ -78,6 +78,7 @@ export function readOnlyRepository(
     begin: () => {
       throw new GitError(`${gitDir} is open for reading only`);
     },
+    advance: () => Promise.reject(new GitError(`${gitDir} is open for reading only`)),
     close: () => reader.close(),
   };
 }

@@ -50,13 +50,23 @@ export interface FileChange {
   readonly content: Buffer | null;
 }
 
+/** Takes a file of another tree, whose blob the repository has. */
+export interface FileTake {
+  readonly path: string;
+  readonly blob: string;
+  /** As in a tree: `100644`. */
+  readonly mode: string;
+}
+
 export interface NewCommit {
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly (FileChange | FileTake)[];
   readonly author: Person;
   readonly committer: Person;
   /** Seconds since the epoch, UTC. */
   readonly time: number;
   readonly message: string;
+  /** Second parent, of a merge; the first one is the tip of the batch. */
+  readonly merged?: string | undefined;
 }
 
 /** The branch is not at the parent of the batch; nothing was changed. */
@@ -95,6 +105,11 @@ export interface CommitBatch {
    * parent of the batch. A batch is published once.
    */
   publish(): Promise<void>;
+  /**
+   * Makes every commit durable and leaves the branch where it is; `Repository.advance` moves it. A
+   * batch is stored or published once.
+   */
+  store(): Promise<void>;
 }
 
 /** Result of checking the tree of a commit against the limits. */
@@ -156,6 +171,11 @@ export interface Repository {
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]>;
   /** Starts a batch on top of `parent` (undefined: the first commit of an empty branch). */
   begin(parent: string | undefined): CommitBatch;
+  /**
+   * Moves the branch to a commit that the repository has, with everything that it reaches, on stable
+   * storage. Throws HeadMovedError, and changes nothing, if the branch is not at `from`.
+   */
+  advance(from: string | undefined, to: string): Promise<void>;
   /** Stops child processes and background work. */
   close(): Promise<void>;
 }

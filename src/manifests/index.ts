@@ -20,6 +20,8 @@ export {
   type Position,
   type Problem,
 } from './manifest.ts';
+export { mergeDocument, mergeStream, mergeText } from './merge/texts.ts';
+export { mergeValues } from './merge/values.ts';
 export { decodeUtf8, holdsNothing, parseDocument } from './parse.ts';
 export {
   IGNORE_FILE,

@@ -5,9 +5,10 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { unavailable } from '../apimachinery/index.ts';
+import { type Clock, unavailable } from '../apimachinery/index.ts';
 import type { FileReader } from '../catalog/index.ts';
 import { Mutex } from '../concurrency/index.ts';
+import type { Repository } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
@@ -15,8 +16,11 @@ import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
 import type { Approval } from './pushes/prune-approvals.ts';
 import type { Hold } from './pushes/prune-budget.ts';
 import {
+  type DryRunAhead,
   type DryRunContext,
+  dryRunAhead,
   dryRunPush,
+  type Outcome,
   type PushDryRun,
   type PushedRange,
 } from './pushes/push-dry-run.ts';
@@ -55,6 +59,15 @@ export class Branch {
   /** The desired state. Only holders of the mutex may change it. */
   get state(): DesiredState {
     return this.#state;
+  }
+
+  /** Folder with the manifests; '' is the whole tree. */
+  get under(): string {
+    return this.#options.under;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
   }
 
   /** Decrypts and encrypts secrets; undefined: neither is done. */
@@ -137,6 +150,17 @@ export class Branch {
     const { catalog, view } = this.#state;
     const context = { repository, under, reader, kinds, sealer };
     return await dryRunPush(context, { catalog, view }, range);
+  }
+
+  /** See `dryRunAhead`. Callers hold the mutex. */
+  async dryRunAhead(
+    repository: DryRunContext['repository'] & Pick<Repository, 'isAncestor'>,
+    ahead: DryRunAhead,
+  ): Promise<Outcome | undefined> {
+    const { under, reader, kinds, sealer } = this.#options;
+    const { catalog, view } = this.#state;
+    const context = { repository, under, reader, kinds, sealer };
+    return await dryRunAhead(context, { catalog, view }, ahead);
   }
 
   /**

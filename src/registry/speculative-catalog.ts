@@ -17,7 +17,7 @@ import {
   TreeView,
 } from '../catalog/index.ts';
 import type { BranchOptions } from './branch-options.ts';
-import type { PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
+import type { PreparedLayer, PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 
 /** A step to another revision, applied in memory, that readers do not see yet. */
@@ -140,12 +140,28 @@ export class SpeculativeCatalog {
     if ('commit' in expected) {
       return expected.commit.id === target ? this.#takeStep(served, expected) : undefined;
     }
+    if ('ahead' in expected) {
+      return expected.to === target ? this.#takeLayer(served, expected) : undefined;
+    }
     if (expected.folded.catalog.revision !== target) return undefined;
     this.#folded = expected.folded;
     const undo = (): void => {
       this.#folded = served;
     };
     return { ...expected, undo };
+  }
+
+  /** Applies the range that was folded when it was judged. Undefined: on another catalog. */
+  #takeLayer(served: Folded, { base, ahead }: PreparedLayer): FollowedStep | undefined {
+    if (base !== served.catalog) return undefined;
+    const { changes, paths, view, sides } = ahead;
+    const undo = served.catalog.adopt(ahead.catalog, sides);
+    this.#folded = { catalog: served.catalog, view };
+    const undoAll = (): void => {
+      undo();
+      this.#folded = served;
+    };
+    return { changes, paths, follows: true, undo: undoAll };
   }
 
   /** Applies the step that was tried when it was judged. */

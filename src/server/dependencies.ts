@@ -4,6 +4,7 @@ import type { Authorizer, Clock, User } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
 import type { FailedLogins, ScopedAuthorizer } from '../auth/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
+import type { OfferedTips } from '../git/index.ts';
 import type { History, Planner } from '../history/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { OidcServer } from '../oidc-server/index.ts';
@@ -43,6 +44,10 @@ export interface GitService {
   readonly repository: { readonly gitDir: string };
   /** Reason for refusing pushes, with the place to push to instead; undefined: pushes are accepted. */
   readonly readOnly: string | undefined;
+  /** Refs, or folders of refs, that the daemon lands in the place of git. */
+  readonly procReceive: readonly string[];
+  /** Tips that a pusher is offered in the place of the served branch. */
+  offered(): Promise<OfferedTips>;
   /** Begins a push of a user. The hook of the push finds the user in the environment returned. */
   beginPush(user: User): {
     readonly env: Readonly<Record<string, string>>;

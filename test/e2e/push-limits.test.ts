@@ -114,7 +114,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     const commit = commitWithEntry(clone, make(), 'origin/main');
     const [before, memory] = [head(), resident()];
     const started = performance.now();
-    const result = await push(`${commit}:main`, road);
+    const result = await push(`${commit}:refs/heads/main`, road);
     expect(performance.now() - started).toBeLessThan(30 * SECONDS);
     expect(result.code, result.stderr).toBe(1);
     expect(hookSaid(result).join('\n')).toMatch(said);
@@ -173,8 +173,8 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
       input: 'x'.repeat(2 ** 21),
     });
     const results = [
-      await push(`${gitSync(clone, merge)}:main`, road),
-      await push(`${long}:main`, road),
+      await push(`${gitSync(clone, merge)}:refs/heads/main`, road),
+      await push(`${long}:refs/heads/main`, road),
     ];
     expect(results.map(({ code }) => code)).toEqual([1, 1]);
     expect(hookSaid(results[0] ?? fail()).join()).toMatch(/has 101 parents, more than 100/);

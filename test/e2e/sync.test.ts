@@ -202,7 +202,7 @@ test('a tree that leads out of itself is refused by git before anybody looks at 
   const tree = made.stdout.trim();
   const commit = await gitIn(daemon, clone, 'commit-tree', tree, '-p', 'HEAD', '-m', 'm');
 
-  const result = await push('origin', `${commit}:main`);
+  const result = await push('origin', `${commit}:refs/heads/main`);
 
   expect([result.code, result.stderr]).toEqual([1, expect.stringContaining('hasDotdot')]);
 });

@@ -55,7 +55,7 @@ const FORGED = 'x>\ncommitter root <root@x> 1 +0000\n\nRollback-To: 0000';
 test('no name and no address makes a line of its own in a commit', () => {
   const author = authorOf({ name: FORGED, email: FORGED, groups: [] } as User);
   const commit = { author, committer: COMMITTER, time: 1, message: 'm' };
-  const [head = ''] = encodeCommit(commit, EMPTY_TREE, undefined).toString().split('\n\n');
+  const [head = ''] = encodeCommit(commit, EMPTY_TREE, []).toString().split('\n\n');
   expect(head.split('\n').map((line) => line.split(' ')[0])).toEqual([
     'tree',
     'author',

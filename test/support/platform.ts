@@ -9,6 +9,7 @@ import type { BareRepository } from '../../src/git/bare-repository.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { Branch } from '../../src/registry/branch.ts';
+import type { Landed } from '../../src/registry/pushes/open-push.ts';
 import type { PruneBudget } from '../../src/registry/pushes/prune-budget.ts';
 import { PushJudge } from '../../src/registry/pushes/push.ts';
 import type { Verdict } from '../../src/registry/pushes/verdict.ts';
@@ -60,6 +61,12 @@ export interface PlatformSetup {
   readonly pgpKeys?: PgpKeys;
 }
 
+interface OpenPushSetup {
+  readonly user?: User;
+  readonly lease?: string;
+  readonly rewrites?: boolean;
+}
+
 const everything: Authorizer = { authorize: () => ({ allowed: true, reason: 'a test' }) };
 
 export class TestPlatform {
@@ -103,6 +110,21 @@ export class TestPlatform {
     if (verdict.ok) git(gitDir, ['update-ref', ref, newId]);
     await this.branch.sync();
     return verdict;
+  }
+
+  /**
+   * Pushes `newId`, which the repository has already, as over HTTP: the platform moves the branch,
+   * and merges where the branch went on.
+   */
+  async pushOpenly(
+    newId: string,
+    { user = ann, lease, rewrites = false }: OpenPushSetup = {},
+  ): Promise<Landed> {
+    const updates = [{ ref: this.repository.ref, oldId: lease, newId }];
+    const source = this.repository;
+    const { verdict, open } = await this.judge.examine({ updates, user, source, rewrites });
+    if (open === undefined) return { verdict, reason: 'pre-receive' };
+    return await this.judge.land(open);
   }
 
   create(plural: string, body: object, namespace = ''): Promise<WriteResult> {

@@ -1,5 +1,6 @@
 /**
- * Pushes over HTTP and by path, through one pre-receive hook. The hook asks the daemon over a socket. A
+ * Pushes over HTTP and by path. Both pass the pre-receive hook, which asks the daemon over a socket. A
+ * push over HTTP passes the proc-receive hook too, by which the daemon moves the served branch itself. A
  * random id in the environment of the server's own child process identifies the user of an HTTP push.
  */
 import { randomUUID } from 'node:crypto';
@@ -8,16 +9,26 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { User } from '../../apimachinery/index.ts';
 import type { RepositoryFollower } from '../../controllers/index.ts';
 import {
+  type GitContext,
   installHooks,
   listenForPushes,
+  NewestTips,
   type PushRequest,
   type PushVerdict,
   pushSocketPath,
+  type RefMove,
   refObjections,
   removeStaleLocks,
   withQuarantine,
 } from '../../git/index.ts';
-import type { PushedRange } from '../../registry/index.ts';
+import type {
+  ExaminedPush,
+  OpenPush,
+  PushAdmission,
+  PushedRange,
+  Verdict,
+} from '../../registry/index.ts';
+import type { LedRepository } from '../../replication/index.ts';
 import type { GitService, PushOutcome } from '../../server/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { Platform } from '../platform.ts';
@@ -37,7 +48,14 @@ export interface PushReception {
 interface Push {
   readonly user: User;
   outcome: PushOutcome | undefined;
+  /** Set between the two hooks: what the first one accepted for the served branch. */
+  open: OpenPush | undefined;
 }
+
+/** Folder of refs that stand for the branch of the same name, for clients that know it by its tip. */
+const FOR = 'refs/for/';
+/** Push option that asks to replace the history of the branch. */
+const REWRITE_OPTION = 'rewrite';
 
 const NO_ID = /^0+$/;
 
@@ -80,7 +98,17 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
       if (platform === undefined) throw new Error('The platform is not open yet');
       const { repository, following } = platform;
       const readOnly = following?.pushRefusal;
-      return { repository, readOnly, beginPush: (user) => beginPush(pushes, user, follower) };
+      const tips = new NewestTips(repository.gitDir);
+      return {
+        repository,
+        readOnly,
+        procReceive: [repository.ref, FOR.slice(0, -1)],
+        offered: async () => ({
+          hidden: repository.ref,
+          tips: await tips.at(await repository.head()),
+        }),
+        beginPush: (user) => beginPush(pushes, user, follower),
+      };
     },
     close: () => {
       release();
@@ -95,7 +123,7 @@ function beginPush(
   follower: RepositoryFollower,
 ): ReturnType<GitService['beginPush']> {
   const id = randomUUID();
-  const push: Push = { user, outcome: undefined };
+  const push: Push = { user, outcome: undefined, open: undefined };
   pushes.set(id, push);
   return {
     env: { GITPLANE_PUSH_ID: id },
@@ -118,6 +146,7 @@ async function judge(
   if (id !== undefined && known === undefined) {
     return { ok: false, lines: ['The daemon no longer knows this push; push again'] };
   }
+  if (push.hook === 'proc-receive') return await land(platform, push, { known, logger });
   // Git runs the hook before it locks refs, so a lock that no process holds would block this push.
   await removeStaleLocks(platform.repository.gitDir, platform.repository.ref);
   const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
@@ -126,37 +155,107 @@ async function judge(
   }
   const { refusal } = platform.branch;
   if (refusal !== undefined) return { ok: false, lines: [refusal] };
-  const elsewhere = push.updates.find(({ ref }) => ref !== platform.repository.ref);
-  if (platform.led !== undefined && elsewhere !== undefined) {
-    return { ok: false, lines: [onlyOneBranch(platform.repository.ref, elsewhere.ref)] };
-  }
+  const branchRef = platform.repository.ref;
   const updates = push.updates.map(({ ref, oldId, newId }) => ({
-    ref,
+    // Only over HTTP does the daemon land the ref in the place of git.
+    ref: known !== undefined && ref === standInFor(branchRef) ? branchRef : ref,
     oldId: NO_ID.test(oldId) ? undefined : oldId,
     newId: NO_ID.test(newId) ? undefined : newId,
   }));
+  const elsewhere = updates.find(({ ref }) => ref !== branchRef);
+  if (platform.led !== undefined && elsewhere !== undefined) {
+    return { ok: false, lines: [onlyOneBranch(branchRef, elsewhere.ref)] };
+  }
   const { led, repository } = platform;
   const refs = await refObjections(repository, updates);
   if (refs.length > 0) return { ok: false, lines: [...refs, 'nothing was changed'] };
   const source = await withQuarantine(repository, quarantine, { maxPaths: repository.maxPaths });
   try {
-    const admission = led && {
-      admit: (range: PushedRange) =>
-        led.admit({ gitDir: repository.gitDir, env: quarantine }, range),
-      arrived: (to: string) => led.arrived(to),
-    };
-    const verdict = await platform.judge.judge({ updates, user, source, admission });
-    const result = verdict.ok ? 'accepted' : 'refused';
-    const moved = updates.find(({ ref }) => ref === platform.repository.ref);
-    if (known !== undefined) {
-      known.outcome = { result, revision: moved?.newId, previous: moved?.oldId };
-    }
-    platform.observation.metrics.pushes.inc({ result });
-    logger.info({ user: user?.name ?? 'operator', result, updates }, 'Push judged');
+    const { gitDir } = repository;
+    const admission =
+      led && admissionOf(led, known === undefined ? { gitDir, env: quarantine } : { gitDir });
+    const verdict =
+      known === undefined
+        ? await platform.judge.judge({ updates, user, source, admission })
+        : await examine(platform, known, {
+            updates,
+            user: known.user,
+            source,
+            admission,
+            rewrites: push.pushOptions.includes(REWRITE_OPTION),
+          });
+    // The second hook has the result for the branch.
+    if (known?.open === undefined) record(platform, { known, logger }, verdict, updates);
     return verdict;
   } finally {
     await source.close();
   }
+}
+
+async function examine({ judge }: Platform, known: Push, push: ExaminedPush): Promise<Verdict> {
+  const { verdict, open } = await judge.examine(push);
+  known.open = open;
+  return verdict;
+}
+
+/** Answers the hook that lands the served branch of an examined push. */
+async function land(
+  platform: Platform,
+  { updates }: PushRequest,
+  { known, logger }: { known: Push | undefined; logger: Logger },
+): Promise<PushVerdict> {
+  const open = known?.open;
+  const [update, ...others] = updates;
+  const { ref } = platform.repository;
+  const isExamined =
+    open !== undefined &&
+    others.length === 0 &&
+    update?.newId === open.to &&
+    [ref, standInFor(ref)].includes(update.ref);
+  if (known === undefined || !isExamined) {
+    const lines = [`Only ${ref} is landed here, by a push over HTTP that was examined`];
+    return { ok: false, lines, reason: 'not examined' };
+  }
+  known.open = undefined;
+  const { refusal } = platform.branch;
+  if (refusal !== undefined) return { ok: false, lines: [refusal], reason: 'refused' };
+  const { verdict, revision, previous, reason } = await platform.judge.land(open);
+  record(
+    platform,
+    { known, logger },
+    verdict,
+    [{ ref, oldId: previous, newId: open.to }],
+    revision,
+  );
+  return { ok: verdict.ok, lines: verdict.lines, ...(reason === undefined ? {} : { reason }) };
+}
+
+function record(
+  { repository, observation }: Platform,
+  { known, logger }: { known: Push | undefined; logger: Logger },
+  { ok }: Verdict,
+  updates: readonly RefMove[],
+  revision?: string,
+): void {
+  const result = ok ? 'accepted' : 'refused';
+  const moved = updates.find(({ ref }) => ref === repository.ref);
+  if (known !== undefined) {
+    known.outcome = { result, revision: revision ?? moved?.newId, previous: moved?.oldId };
+  }
+  observation.metrics.pushes.inc({ result });
+  logger.info({ user: known?.user.name ?? 'operator', result, updates, revision }, 'Push judged');
+}
+
+function admissionOf(led: LedRepository, context: GitContext): PushAdmission {
+  return {
+    admit: (range: PushedRange) => led.admit(context, range),
+    arrived: (to: string) => led.arrived(to),
+  };
+}
+
+/** `refs/for/main` for `refs/heads/main`. */
+function standInFor(ref: string): string {
+  return ref.replace(/^refs\/heads\//, FOR);
 }
 
 function onlyOneBranch(ref: string, other: string): string {

@@ -10,7 +10,7 @@ const crudAtEnds = /^[\s.,:;<>"\\']+|[\s.,:;<>"\\']+$/g;
 export function encodeCommit(
   commit: Pick<NewCommit, 'author' | 'committer' | 'time' | 'message'>,
   tree: string,
-  parent: string | undefined,
+  parents: readonly string[],
 ): Buffer {
   if (!Number.isSafeInteger(commit.time) || commit.time < 0) {
     throw new GitError(`${commit.time} is not the time of a commit`, {
@@ -21,7 +21,7 @@ export function encodeCommit(
   return Buffer.from(
     [
       `tree ${tree}\n`,
-      parent === undefined ? '' : `parent ${parent}\n`,
+      ...parents.map((parent) => `parent ${parent}\n`),
       `author ${identity(commit.author)} ${commit.time} +0000\n`,
       `committer ${identity(commit.committer)} ${commit.time} +0000\n`,
       '\n',

@@ -17,6 +17,8 @@ import {
 export interface FileEdit {
   readonly path: string;
   readonly blob: string | undefined;
+  /** Absent: an existing file keeps its mode. */
+  readonly mode?: string | undefined;
 }
 
 export interface NewTree {
@@ -129,7 +131,7 @@ async function editEntry(
   }
   const below =
     folder === undefined ? oldDirectory?.id : await editFolder(oldDirectory?.id, folder, editing);
-  if (file?.blob !== undefined) return fileEntry(file.path, file.blob, { old, below });
+  if (file?.blob !== undefined) return fileEntry(file, file.blob, { old, below });
   if (file !== undefined) {
     if (old === undefined) throw new PathError(file.path, 'the file to remove does not exist');
     if (oldDirectory !== undefined) throw new PathError(file.path, 'it is a directory');
@@ -139,11 +141,12 @@ async function editEntry(
 
 /** An existing file keeps its mode. Symbolic links are not followed. */
 function fileEntry(
-  path: string,
+  { path, mode: taken }: FileEdit,
   id: string,
   at: { old: TreeEntry | undefined; below: string | undefined },
 ): TreeEntry {
   if (at.below !== undefined) throw new PathError(path, 'it is a directory');
+  if (taken !== undefined) return { mode: taken, id };
   const mode = at.old === undefined || isDirectory(at.old) ? FILE_MODE : at.old.mode;
   if (mode === SYMLINK_MODE) throw new PathError(path, 'it is a symbolic link');
   if (mode === SUBMODULE_MODE) throw new PathError(path, 'it is a submodule');

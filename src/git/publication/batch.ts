@@ -19,6 +19,8 @@ export interface BatchParts {
   /** Loads a tree outside the batch. */
   load(id: string): Promise<Tree>;
   publish(batch: FinishedBatch): Promise<void>;
+  /** Makes the objects durable without moving the branch. */
+  store(batch: FinishedBatch): Promise<void>;
   /** Signs every commit; undefined: commits are not signed. */
   readonly sign?: SignCommit | undefined;
 }
@@ -69,18 +71,30 @@ export class Batch implements CommitBatch {
 
   async publish(): Promise<void> {
     await this.#adding.idle();
+    const finished = this.#finish();
+    if (finished !== undefined) await this.#parts.publish(finished);
+  }
+
+  async store(): Promise<void> {
+    await this.#adding.idle();
+    const finished = this.#finish();
+    if (finished !== undefined) await this.#parts.store(finished);
+  }
+
+  /** Undefined: the batch has no commit. */
+  #finish(): FinishedBatch | undefined {
     if (this.#published) throw new GitError('A batch can be published only once');
     this.#published = true;
     const [tip, tipTree] = [this.#tip, this.#tipTree];
-    if (tip === undefined || tipTree === undefined || this.#objects.size === 0) return;
-    await this.#parts.publish({
+    if (tip === undefined || tipTree === undefined || this.#objects.size === 0) return undefined;
+    return {
       parent: this.#parent,
       tip,
       tipTree,
       objects: [...this.#objects.values()],
       trees: this.#trees,
       find: (id) => this.#find(id),
-    });
+    };
   }
 
   #find(id: string): Tree | undefined {
@@ -99,7 +113,9 @@ export class Batch implements CommitBatch {
     if (this.#published) throw new GitError('The batch was published: start a new one');
     const draft: Draft = { objects: new Map(), trees: [] };
     const blobs = new Map<string, string>();
-    const edits = commit.changes.map(({ path, content }): FileEdit => {
+    const edits = commit.changes.map((change): FileEdit => {
+      if ('blob' in change) return change;
+      const { path, content } = change;
       if (content === null) return { path, blob: undefined };
       const flaw = pathFlaw(path);
       if (flaw !== undefined) throw new PathError(path, flaw);
@@ -116,7 +132,8 @@ export class Batch implements CommitBatch {
   }
 
   #encode(commit: NewCommit, tree: string): Buffer {
-    const content = encodeCommit(commit, tree, this.#tip);
+    const parents = [this.#tip, commit.merged].filter((parent) => parent !== undefined);
+    const content = encodeCommit(commit, tree, parents);
     const { sign } = this.#parts;
     return sign === undefined ? content : withSignature(content, sign(content));
   }

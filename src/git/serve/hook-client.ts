@@ -1,15 +1,18 @@
 /**
- * Program of hooks/pre-receive: asks the daemon for its verdict on a push and forwards it. It fails
- * closed: without the daemon, no push is accepted. Argument: the socket of the daemon.
+ * Program of hooks/pre-receive and hooks/proc-receive: asks the daemon for its verdict on a push and
+ * forwards it. It fails closed: without the daemon, no push is accepted. Arguments: the socket of the
+ * daemon, and the name of the hook.
  */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import {
   forwardedVariables,
+  type HookName,
   type PushRequest,
   type PushVerdict,
   type RefUpdate,
 } from './hook-protocol.ts';
+import { GREETING, PktLines, parseUpdate, report } from './proc-receive.ts';
 
 /** A daemon that is silent for this long counts as dead. */
 const TIMEOUT_MS = 120_000;
@@ -21,29 +24,18 @@ const environment = process.env;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const controlCharacters = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-function parseUpdates(stdin: string): RefUpdate[] {
-  return stdin
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => ({
-      oldId: line.slice(0, 40),
-      newId: line.slice(41, 81),
-      ref: line.slice(82),
-    }));
-}
-
 function pushOptions(): string[] {
   const count = Number(environment['GIT_PUSH_OPTION_COUNT'] ?? 0);
   return Array.from({ length: count }, (_, i) => environment[`GIT_PUSH_OPTION_${i}`] ?? '');
 }
 
-function request(stdin: string): PushRequest {
+function request(hook: HookName, updates: readonly RefUpdate[]): PushRequest {
   const env: Record<string, string> = {};
   for (const name of forwardedVariables) {
     const value = environment[name];
     if (value !== undefined) env[name] = value;
   }
-  return { updates: parseUpdates(stdin), env, pushOptions: pushOptions() };
+  return { hook, updates, env, pushOptions: pushOptions() };
 }
 
 /** Answer of the daemon, or a refusal with the reason for a missing answer. */
@@ -78,12 +70,32 @@ function explain(error: NodeJS.ErrnoException, socketPath: string): string {
     : 'gitplane is not running and cannot validate this push: start it with `gitplane serve`, then push again';
 }
 
-async function main(): Promise<number> {
-  const [socketPath = ''] = process.argv.slice(2);
-  const { ok, lines } = await ask(socketPath, request(await text(process.stdin)));
+/** Shows the lines of the verdict to the pusher, each behind `remote: `. */
+async function show({ lines }: PushVerdict): Promise<void> {
   const shown = lines.map((line) => `${line.replaceAll(controlCharacters, '?')}\n`);
   await new Promise((done) => process.stderr.write(shown.join(''), done));
-  return ok ? 0 : 1;
 }
 
-process.exitCode = await main();
+async function preReceive(socketPath: string): Promise<number> {
+  const lines = (await text(process.stdin)).split('\n').filter((line) => line !== '');
+  const verdict = await ask(socketPath, request('pre-receive', lines.map(parseUpdate)));
+  await show(verdict);
+  return verdict.ok ? 0 : 1;
+}
+
+async function procReceive(socketPath: string): Promise<number> {
+  const input = new PktLines(process.stdin);
+  await input.section();
+  process.stdout.write(GREETING);
+  const updates = (await input.section()).map(parseUpdate);
+  const verdict = await ask(socketPath, request('proc-receive', updates));
+  await show(verdict);
+  const reason = verdict.reason?.replaceAll(controlCharacters, '?');
+  await new Promise((done) => process.stdout.write(report(updates, { ...verdict, reason }), done));
+  // Git may keep the pipe open until the hook ends.
+  process.stdin.destroy();
+  return 0;
+}
+
+const [socketPath = '', hook = 'pre-receive'] = process.argv.slice(2);
+process.exitCode = await (hook === 'proc-receive' ? procReceive : preReceive)(socketPath);

@@ -1,7 +1,13 @@
 /**
- * Protocol between the pre-receive hook and the daemon over a unix socket: one line of JSON each way.
- * The hook is a separate process without dependencies: keep this file free of imports.
+ * Protocol between the hooks and the daemon over a unix socket: one line of JSON each way.
+ * A hook is a separate process without dependencies: keep this file free of imports.
  */
+
+/**
+ * `pre-receive` judges every push before its objects leave the quarantine. `proc-receive` lands the
+ * served branch of a push over HTTP in the place of git.
+ */
+export type HookName = 'pre-receive' | 'proc-receive';
 
 export interface RefUpdate {
   /** All zeros if the ref is new. */
@@ -26,6 +32,7 @@ export interface QuarantineEnvironment {
 }
 
 export interface PushRequest {
+  readonly hook: HookName;
   readonly updates: readonly RefUpdate[];
   readonly env: QuarantineEnvironment & {
     /** Id that the HTTP server gave the push; absent in a push by path. */
@@ -38,6 +45,8 @@ export interface PushVerdict {
   readonly ok: boolean;
   /** Shown to the pusher, each behind `remote: `. */
   readonly lines: readonly string[];
+  /** Of a refusal by `proc-receive`: shown beside the ref. */
+  readonly reason?: string;
 }
 
 /** Environment variables that are part of a request. */

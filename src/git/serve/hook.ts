@@ -1,23 +1,40 @@
-/** Installs the pre-receive hook, which validates every push, over HTTP and by path. */
+/**
+ * Installs the hooks: pre-receive validates every push, over HTTP and by path; proc-receive lands the
+ * served branch of a push over HTTP.
+ */
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
+import type { HookName } from './hook-protocol.ts';
 
 /** Second line of every hook of gitplane. Only a file with this line is replaced. */
 const MARK = '# Made by gitplane, which replaces it at every start.';
 
 /**
- * Writes `hooks/pre-receive`, which runs `command` (a program and its arguments, absolute paths).
- * Idempotent. Throws a GitError if the repository has another hook.
+ * Writes the hooks, which run `command` (a program and its arguments, absolute paths) with the name of
+ * the hook. Idempotent. Throws a GitError if the repository has other hooks.
  */
 export async function installHooks(
   gitDir: string,
   options: { readonly command: readonly string[] },
 ): Promise<void> {
-  const hooks = join(gitDir, 'hooks');
-  const hook = join(hooks, 'pre-receive');
-  const script = `#!/bin/sh\n${MARK}\nexec ${options.command.map(quote).join(' ')}\n`;
+  for (const name of HOOKS) await installHook(join(gitDir, 'hooks'), name, options.command);
+  // Relative to the repository. Set here so that the config of the pusher cannot bypass the hook.
+  const setting = ['config', '--local', 'core.hooksPath'];
+  const { stdout } = await tryGit({ gitDir }, setting);
+  if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
+}
+
+const HOOKS: readonly HookName[] = ['pre-receive', 'proc-receive'];
+
+async function installHook(
+  hooks: string,
+  name: HookName,
+  command: readonly string[],
+): Promise<void> {
+  const hook = join(hooks, name);
+  const script = `#!/bin/sh\n${MARK}\nexec ${[...command, name].map(quote).join(' ')}\n`;
   try {
     await mkdir(hooks, { recursive: true });
     const present = await readHook(hook);
@@ -36,10 +53,6 @@ export async function installHooks(
     if (errorCode(error) === undefined) throw error;
     throw new StorageError(hook, { cause: error });
   }
-  // Relative to the repository. Set here so that the config of the pusher cannot bypass the hook.
-  const setting = ['config', '--local', 'core.hooksPath'];
-  const { stdout } = await tryGit({ gitDir }, setting);
-  if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
 }
 
 async function readHook(path: string): Promise<string | undefined> {

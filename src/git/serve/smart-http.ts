@@ -6,9 +6,10 @@ import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import type { GitContext } from '../process/git-environment.ts';
-import { GitProcess } from '../process/git-process.ts';
+import { GitProcess, tryGit } from '../process/git-process.ts';
 import { CLONE, limitMet, type ProcessLimits, PUSH } from '../process/process-limits.ts';
 import { PushAnswer, pktLine } from './pkt-line.ts';
+import { type OfferedTips, offerTips } from './push-advertisement.ts';
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
 
@@ -19,6 +20,10 @@ export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Kills the service; an update of a ref is then complete or did not happen. */
   readonly signal?: AbortSignal;
+  /** Of an advertisement for a push: the tips to offer in the place of the branch. */
+  readonly offered?: OfferedTips | undefined;
+  /** Of a push: refs, or folders of refs, that the proc-receive hook lands in the place of git. */
+  readonly procReceive?: readonly string[];
 }
 
 export interface ServeResult {
@@ -47,8 +52,24 @@ export function advertiseRefs(
     response.write(`${pktLine(`# service=${service}\n`)}0000`);
   }
   const args = [subcommand(service), '--stateless-rpc', '--advertise-refs', repository.gitDir];
-  const git = new GitProcess(contextOf(repository, options), args, CLONE);
+  const context = contextOf(repository, options);
+  if (options.offered !== undefined) return offer(context, { args, response }, options.offered);
+  const git = new GitProcess(context, args, CLONE);
   return run(git, { response, signal: options.signal });
+}
+
+/** The refs of a push fit in memory: their number is limited. */
+async function offer(
+  context: GitContext,
+  { args, response }: { readonly args: readonly string[]; readonly response: Writable },
+  offered: OfferedTips,
+): Promise<ServeResult> {
+  const { code, stdout, stderr } = await tryGit(context, args).catch((error: Error) => {
+    return { code: null, stdout: Buffer.alloc(0), stderr: error.message };
+  });
+  if (code === 0) response.write(offerTips(stdout, offered));
+  await finish(response, code === 0);
+  return { code, stderr };
 }
 
 /** Answers `POST /<service>`. Resolves when the answer is written and `response` ended. */
@@ -166,11 +187,13 @@ function isVersion2(gitProtocol: string | undefined): boolean {
 }
 
 function contextOf(repository: { readonly gitDir: string }, options: ServeOptions): GitContext {
-  const { gitProtocol } = options;
+  const { gitProtocol, procReceive = [] } = options;
   const safe = gitProtocol !== undefined && protocolHeader.test(gitProtocol);
   return {
     gitDir: repository.gitDir,
     env: { ...options.env, ...(safe && { GIT_PROTOCOL: gitProtocol }) },
+    // Of this process alone: git itself moves the branch in a push by path.
+    config: procReceive.map((ref) => ['receive.procReceiveRefs', ref] as const),
   };
 }
 

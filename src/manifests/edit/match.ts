@@ -10,7 +10,7 @@ export interface Match {
  * Fields that identify a list item, like merge keys of Kubernetes; the first with distinct values
  * is used.
  */
-const MERGE_KEYS = ['name', 'key', 'id', 'role', 'project', 'path', 'uid'] as const;
+export const MERGE_KEYS = ['name', 'key', 'id', 'role', 'project', 'path', 'uid'] as const;
 
 /** In the order of `after`. Of equal items the first is matched with the first. */
 export function matchItems(

@@ -12,8 +12,11 @@ import {
   compareAhead,
   extend,
   type FileEntry,
+  type FoldAheadContext,
   type Folded,
+  type FoldedAhead,
   type FoldedStep,
+  foldAhead,
   linkWarnings,
   netChanges,
   type ObjectChange,
@@ -35,7 +38,16 @@ import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.
 import { leakInCommit } from './plaintext-secrets.ts';
 
 /** Prepared result for when the branch reaches the pushed commit. */
-export type PreparedMove = PreparedCatalog | PreparedStep;
+export type PreparedMove = PreparedCatalog | PreparedStep | PreparedLayer;
+
+/** A range that was folded on a layer of the catalog. */
+export interface PreparedLayer {
+  readonly from: string | undefined;
+  readonly to: string;
+  /** The catalog below the layer. */
+  readonly base: Catalog;
+  readonly ahead: FoldedAhead;
+}
 
 /** One commit that was read and tried, to be used when the branch reaches it. */
 export interface PreparedStep {
@@ -113,6 +125,11 @@ export async function dryRunPush(
     : async (catalog) => await withControlFiles(context, await outcomeOf(catalog), controlFiles);
 }
 
+function viewOf(prepared: PreparedMove): { readonly view: TreeView } {
+  if ('ahead' in prepared) return prepared.ahead;
+  return 'view' in prepared ? prepared : prepared.folded;
+}
+
 interface Survey {
   /** Set if the range is one commit, and that is not a merge. */
   readonly only: HistoryCommit | undefined;
@@ -142,7 +159,7 @@ async function withControlFiles(
   controlFiles: readonly string[],
 ): Promise<Outcome> {
   const { prepared } = outcome;
-  const { view } = 'view' in prepared ? prepared : prepared.folded;
+  const { view } = viewOf(prepared);
   const problems = await configProblems(context, view, controlFiles);
   const warnings = await ignoreWarnings(context, view, controlFiles);
   return {
@@ -244,6 +261,59 @@ async function dryRunReplay(
   return async () => outcome;
 }
 
+export interface DryRunAhead extends Pick<FoldAheadContext, 'read' | 'replayed'> {
+  /** Commits of the range, parents first. */
+  readonly commits: readonly HistoryCommit[];
+  /** Steps of commits that were replayed elsewhere. */
+  readonly replayedSteps?: readonly FoldedStep[];
+}
+
+/**
+ * Dry run of any range on a layer of the catalog, merges included. Callers hold the mutex until the
+ * outcome is used. Undefined: only a replay of the history helps.
+ */
+export async function dryRunAhead(
+  context: DryRunContext & { readonly repository: Pick<Repository, 'isAncestor'> },
+  now: Folded,
+  of: DryRunAhead,
+): Promise<Outcome | undefined> {
+  const { repository, under, kinds } = context;
+  const { commits, replayedSteps = [] } = of;
+  const { catalog: base } = now;
+  const { revision: from } = base;
+  const to = commits.at(-1)?.id;
+  if (from === undefined || to === undefined) return undefined;
+  const ahead = await foldAhead({ repository, under, ...of }, now, commits);
+  if (ahead === undefined) return undefined;
+  const steps = [...replayedSteps, ...ahead.steps];
+  const ids = new Set(steps.map(({ commit }) => commit.id));
+  const passing = new IntermediateStates(kinds, base, ids);
+  const leaks = new Leaks();
+  const touched = new Set<string>();
+  for (const step of steps) {
+    leaks.record(step);
+    passing.record(step);
+    for (const path of await controlFilesOf(repository, step.commit, under)) touched.add(path);
+  }
+  const { catalog: after, changes, paths, view } = ahead;
+  const changed = [...paths].filter((path) => base.file(path)?.blob !== after.file(path)?.blob);
+  const outcome: Outcome = {
+    changes,
+    problems: after.problemsOf(changed),
+    warnings: [
+      ...linkWarnings(view, await repository.diff(from, to)),
+      ...warningsOf(changed.map((path) => after.file(path))),
+    ],
+    leaks: leaks.of(steps.map(({ commit }) => commit.id).filter((id) => id !== to)),
+    growth: after.size - base.size,
+    controlFiles: [],
+    passing: passing.found(),
+    prepared: { from, to, base, ahead },
+  };
+  if (touched.size === 0) return outcome;
+  return await withControlFiles(context, outcome, [...touched].sort());
+}
+
 function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {
   const documents = [...files].flatMap((file) => file?.documents ?? []);
   return sortProblems(documents.flatMap(({ warnings }) => warnings));
@@ -265,12 +335,15 @@ class Leaks {
     { from, to }: PushedRange,
   ): Promise<Problem[]> {
     if (this.#found.size === 0) return [];
-    const leaks: Problem[] = [];
-    for await (const { id } of repository.history(from, to)) {
-      if (id === to) continue;
+    const ids: string[] = [];
+    for await (const { id } of repository.history(from, to)) if (id !== to) ids.push(id);
+    return this.of(ids);
+  }
+
+  of(commits: readonly string[]): Problem[] {
+    return commits.flatMap((id) => {
       const found = this.#found.get(id) ?? [];
-      leaks.push(...found.map((leak) => ({ ...leak, message: leakInCommit(id, leak.message) })));
-    }
-    return leaks;
+      return found.map((leak) => ({ ...leak, message: leakInCommit(id, leak.message) }));
+    });
   }
 }

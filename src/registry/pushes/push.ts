@@ -3,14 +3,8 @@
  * rules for API writes, and the objects that would be removed.
  */
 
-import {
-  type Authorizer,
-  flatMapYielding,
-  SUPERUSER_GROUP,
-  type User,
-  unavailable,
-} from '../../apimachinery/index.ts';
-import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
+import { type Authorizer, type User, unavailable } from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
 import {
   ObjectTypeError,
   type PushObjection,
@@ -20,16 +14,15 @@ import {
 import { formatProblem, type Problem } from '../../manifests/index.ts';
 import type { Branch } from '../branch.ts';
 import type { DesiredState } from '../desired-state.ts';
-import { isVisible } from '../writes/change-verbs.ts';
-import { missingAfterPush } from '../writes/missing-dependencies.ts';
 import type { WriteParts } from '../writes/write-context.ts';
-import { copiedValues, encryptionChanges } from './encryption-changes.ts';
+import { type Landed, type LandingRepository, OpenPush } from './open-push.ts';
 import { prunesOf } from './prune-approvals.ts';
-import { describePrune, type Prune } from './prune-budget.ts';
-import type { DryRunContext, Outcome, PushDryRun, PushedRange } from './push-dry-run.ts';
-import { PushObjections } from './push-objections.ts';
+import type { Prune } from './prune-budget.ts';
+import { OPERATOR, PushAssessment } from './push-assessment.ts';
+import type { DryRunContext, PushDryRun, PushedRange } from './push-dry-run.ts';
+import { MOVED, REWRITES } from './push-relation.ts';
 import { PushVerdicts } from './push-verdicts.ts';
-import { capped, refusal, summary, type Verdict } from './verdict.ts';
+import { capped, refusal, type Verdict } from './verdict.ts';
 
 export interface Push {
   readonly updates: readonly RefMove[];
@@ -39,6 +32,12 @@ export interface Push {
   readonly source: PushSource;
   /** Absent: git moves the branch after the verdict. */
   readonly admission?: PushAdmission | undefined;
+}
+
+/** A push over HTTP, whose user is known. */
+export interface ExaminedPush extends Push {
+  readonly user: User;
+  readonly rewrites: boolean;
 }
 
 /** Replicas that need the commits before the branch moves. */
@@ -78,7 +77,7 @@ export interface DryRunReport {
 
 export interface PushJudgeOptions extends WriteParts {
   readonly branch: Branch;
-  readonly repository: Pick<Repository, 'ref' | 'head'>;
+  readonly repository: LandingRepository;
   readonly authorizer: Authorizer;
   /** Refs on which plaintext secrets are refused. Default: every branch and tag. */
   readonly refusePlaintext?: 'all' | 'branch' | undefined;
@@ -91,11 +90,6 @@ export interface SignatureVerdict {
   judge(source: PushSource, range: PushedRange): Promise<readonly string[]>;
 }
 
-/** A pusher with write access to the repository's folder can change everything in it anyway. */
-const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
-
-const REWRITES =
-  'This push would rewrite history that the platform was built from; rebase on the branch and push again';
 /** Time that API writes wait for an accepted push to move the branch. */
 const ARRIVAL_TIMEOUT_MS = 300;
 const POLL_MS = 2;
@@ -103,11 +97,11 @@ const POLL_MS = 2;
 export class PushJudge {
   readonly verdicts = new PushVerdicts();
   readonly #options: PushJudgeOptions;
-  readonly #objections: PushObjections;
+  readonly #assessment: PushAssessment;
 
   constructor(options: PushJudgeOptions) {
     this.#options = options;
-    this.#objections = new PushObjections(options);
+    this.#assessment = new PushAssessment(options);
   }
 
   /**
@@ -115,6 +109,48 @@ export class PushJudge {
    * rejects because of the contents of a push.
    */
   async judge(push: Push): Promise<Verdict> {
+    const judgeMove = ({ oldId }: RefMove, newId: string): Promise<Verdict> =>
+      this.#judgeMove(push, oldId, newId);
+    return await this.#judged(push, { judgeMove, isFinal: true });
+  }
+
+  /**
+   * Judges a push over HTTP while its objects are in quarantine. `open`: set if it brings a commit
+   * for the served branch, which `land` moves.
+   */
+  async examine(push: ExaminedPush): Promise<{ verdict: Verdict; open: OpenPush | undefined }> {
+    const { branch, repository, signatures } = this.#options;
+    let open: OpenPush | undefined;
+    const judgeMove = async ({ oldId: lease }: RefMove, to: string): Promise<Verdict> => {
+      const parts = { branch, repository, signatures, assessment: this.#assessment };
+      open = new OpenPush(parts, { ...push, to, lease });
+      return await open.examine(push.source);
+    };
+    const verdict = await this.#judged(push, { judgeMove, isFinal: false });
+    return { verdict, open: verdict.ok ? open : undefined };
+  }
+
+  /** Moves the branch to an examined push, or to a merge with it. */
+  async land(open: OpenPush): Promise<Landed> {
+    const landed = await open.land();
+    const { verdict } = landed;
+    const { to: revision, user } = open;
+    const time = this.#options.clock.now();
+    this.verdicts.record({ revision, verdict, user: user.name, time });
+    return landed;
+  }
+
+  async #judged(
+    push: Push,
+    {
+      judgeMove,
+      isFinal,
+    }: {
+      readonly judgeMove: (update: RefMove, newId: string) => Promise<Verdict>;
+      /** False: an accepted push has another verdict to come. */
+      readonly isFinal: boolean;
+    },
+  ): Promise<Verdict> {
     const update = push.updates.find(({ ref }) => ref === this.#options.repository.ref);
     const tips = push.updates.flatMap(({ newId: id }) => id ?? []);
     const beyond = await push.source.objectionsTo({ tips, known: 'all refs' });
@@ -125,9 +161,8 @@ export class PushJudge {
     if (newId === undefined)
       return refusal(['The platform lives on this branch; it cannot be deleted']);
     const verdict =
-      refused ??
-      (await otherThanCommit(push.source, newId)) ??
-      (await this.#judgeMove(push, update.oldId, newId));
+      refused ?? (await otherThanCommit(push.source, newId)) ?? (await judgeMove(update, newId));
+    if (verdict.ok && !isFinal) return verdict;
     const { name: user } = push.user ?? OPERATOR;
     this.verdicts.record({ revision: newId, verdict, user, time: this.#options.clock.now() });
     return verdict;
@@ -184,7 +219,7 @@ export class PushJudge {
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
     const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
-    const { objections: own } = await this.#objectionsTo(outcome, source, user);
+    const { objections: own } = await this.#assessment.objectionsTo(outcome, source, user);
     const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
     const prunes = prunesOf(changes);
     const count = { prunes: prunes.length, before, after: before + growth };
@@ -217,25 +252,22 @@ export class PushJudge {
   /** Answers when the verdict is known, and holds the mutex until the branch has moved. */
   #runExclusive(pushed: DryRunPush): Promise<Verdict> {
     const { branch } = this.#options;
-    const { range, source, user = OPERATOR } = pushed;
+    const { range, source, user } = pushed;
     return new Promise((resolve, reject) => {
       const work = async (state: DesiredState): Promise<void> => {
         await state.recover();
         if (state.revision !== range.from) await state.catchUp();
         const outcomeOf = pushed.outcomeOf ?? (await branch.dryRun(source, range));
         if (outcomeOf === undefined || state.revision !== range.from) {
-          resolve(refusal(['The branch moved meanwhile; fetch, rebase and push again']));
+          resolve(refusal([MOVED]));
           return;
         }
-        const size = state.catalog.size;
+        const before = state.catalog.size;
         const outcome = await outcomeOf(state.catalog);
-        const approved = await this.#approvedVerdict({
-          verdict: await this.#verdict(outcome, source, user),
-          pushed,
-          outcome,
-          before: size,
-        });
-        const verdict = await admitted(approved, pushed);
+        const tried = { outcome, source, user, pushed: range.to, before };
+        const assessed = await this.#assessment.verdict(tried);
+        await this.#assessment.approve(range.to, assessed, user);
+        const verdict = await admitted(assessed, pushed);
         resolve(verdict);
         if (!verdict.ok) return;
         state.expect(outcome.prepared);
@@ -246,96 +278,12 @@ export class PushJudge {
     });
   }
 
-  /** Checks that the removals of a push without problems are approved. */
-  async #approvedVerdict(judged: {
-    verdict: Verdict;
-    pushed: DryRunPush;
-    outcome: Outcome;
-    before: number;
-  }): Promise<Verdict> {
-    const { verdict, pushed, outcome, before } = judged;
-    const { approvals } = this.#options.branch.state;
-    const { to } = pushed.range;
-    const prunes = prunesOf(outcome.changes);
-    if (!verdict.ok || prunes.length === 0) return verdict;
-    const count = { prunes: prunes.length, before, after: before + outcome.growth };
-    const refused = await approvals.objectionToPush(pushed.source, to, count);
-    if (refused !== undefined) {
-      return { ok: false, lines: [...capped(prunes.map(describePrune)), ...refused], prunes };
-    }
-    // The approval is recorded first, so that it is found if the daemon ends before readers see the
-    // push.
-    const approver = pushed.user ?? OPERATOR;
-    await approvals.approve({
-      revision: to,
-      user: approver.name,
-      reason: 'accepted push',
-      byVerdict: true,
-    });
-    return { ...verdict, prunes };
-  }
-
   async #waitForMove(newId: string): Promise<void> {
     const deadline = performance.now() + ARRIVAL_TIMEOUT_MS;
     while (performance.now() < deadline) {
       if ((await this.#options.repository.head()) === newId) return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-  }
-
-  /** `planned`: the changes that readers will see. */
-  async #objectionsTo(
-    { changes, controlFiles, passing }: Outcome,
-    source: PushSource,
-    user: User,
-  ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
-    const { sealer, reader } = this.#options.branch;
-    const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
-    const judged = [...planned, ...(await encryptionChanges({ source, reader }, changes))];
-    const secret = await flatMapYielding([...planned, ...passing], (change) => {
-      const isWanted = this.#objections.holdsSecrets(change);
-      return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
-    });
-    const copies =
-      sealer === undefined
-        ? []
-        : await copiedValues(
-            { source, reader, sealer, current: () => this.#secretObjects() },
-            secret,
-          );
-    const objections = await flatMapYielding(judged, (change) => this.#objections.of(change, user));
-    return {
-      planned,
-      objections: [
-        ...this.#objections.ofControlFiles(controlFiles, user),
-        ...new Set(this.#objections.ofCopies(copies, user)),
-        ...objections,
-      ],
-    };
-  }
-
-  *#secretObjects(): Generator<CatalogObject> {
-    for (const object of this.#options.branch.state.catalog.objects()) {
-      if (this.#objections.holdsSecrets(object)) yield object;
-    }
-  }
-
-  /** The mutex is held, so that the catalog does not change meanwhile. */
-  async #verdict(outcome: Outcome, source: PushSource, user: User): Promise<Verdict> {
-    const { warnings } = outcome;
-    const problems = [...outcome.problems, ...outcome.leaks];
-    const { planned, objections } = await this.#objectionsTo(outcome, source, user);
-    const complaints = [...problems.map(formatProblem), ...objections];
-    const prunes = prunesOf(planned);
-    const pruned = prunes.map(describePrune);
-    if (complaints.length > 0) {
-      const count = `${complaints.length} problem${complaints.length === 1 ? '' : 's'}; nothing was changed`;
-      const lines = [...capped(complaints), ...capped(pruned), count];
-      return { ok: false, lines, problems, prunes };
-    }
-    const absent = missingAfterPush(this.#options, planned, user);
-    const lines = [...warnings.map(formatProblem), ...absent].map((text) => `warning: ${text}`);
-    return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
   }
 }
 

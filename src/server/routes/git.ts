@@ -36,8 +36,9 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
       return plain(reply, 403, 'Only the smart HTTP protocol is served; use git 1.6.6 or newer\n');
     }
     if (admitGit(deps, { request, reply, service }) === undefined) return reply;
+    const offered = service === 'git-receive-pack' ? await deps.git.offered() : undefined;
     begin(reply, `application/x-${service}-advertisement`);
-    const options = { gitProtocol: gitProtocol(request) };
+    const options = { gitProtocol: gitProtocol(request), offered };
     await advertiseRefs(deps.git.repository, { service, response: reply.raw }, options);
     return reply;
   });
@@ -125,7 +126,7 @@ async function answerRpc(
   const options = {
     gitProtocol: gitProtocol(request),
     signal: gone.signal,
-    ...(push === undefined ? {} : { env: push.env }),
+    ...(push === undefined ? {} : { env: push.env, procReceive: deps.git.procReceive }),
   };
   const response = holdBack(reply.raw, async () => {
     const outcome = await push?.end();

@@ -271,7 +271,7 @@ describe('installing', () => {
     await installHooks(gitDir, { command: ['/bin/node', "/it's here/client.js", '/run/a b.sock'] });
     const script = readFileSync(hook, 'utf8');
     expect(script.split('\n')[2]).toBe(
-      `exec '/bin/node' '/it'\\''s here/client.js' '/run/a b.sock'`,
+      `exec '/bin/node' '/it'\\''s here/client.js' '/run/a b.sock' 'pre-receive'`,
     );
     expect(statSync(hook).mode & 0o777).toBe(0o755);
     const written = statSync(hook).ino;

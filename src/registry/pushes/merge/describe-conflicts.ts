@@ -1,0 +1,45 @@
+/** Conflicts in words: each with the newest change on the branch, its author and time. */
+import type { HistoryCommit, Repository } from '../../../git/index.ts';
+import { capped } from '../verdict.ts';
+import { type Conflict, describeConflict, subjectOf } from './conflict.ts';
+
+/** Conflicts whose authors are looked up. */
+const MAX_LOOKED_UP = 20;
+const REASON_LIMIT = 120;
+const SHORT_ID = 12;
+
+type Source = Pick<Repository, 'history' | 'commitMetadata'>;
+
+export async function describeConflicts(
+  { repository }: { readonly repository: Source },
+  conflicts: readonly Conflict[],
+  range: { readonly base: string; readonly head: string },
+): Promise<{ readonly lines: readonly string[]; readonly reason: string }> {
+  const wanted = new Set(conflicts.slice(0, MAX_LOOKED_UP).map(({ path }) => path));
+  const newest = new Map<string, HistoryCommit>();
+  for await (const commit of repository.history(range.base, range.head)) {
+    // A merge repeats the changes of its parents.
+    if (commit.parents.length > 1) continue;
+    for (const { path } of commit.changes[0] ?? []) if (wanted.has(path)) newest.set(path, commit);
+  }
+  const lines: string[] = [];
+  for (const conflict of conflicts) {
+    const commit = newest.get(conflict.path);
+    lines.push(describeConflict(conflict, commit && (await described(repository, commit))));
+  }
+  const [first] = conflicts;
+  const others = conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : '';
+  const reason = `conflict: ${first === undefined ? '' : subjectOf(first)}`.slice(0, REASON_LIMIT);
+  const count = `${conflicts.length} conflict${conflicts.length === 1 ? '' : 's'}; nothing was changed`;
+  const remedy = 'fetch, merge or rebase, and push again';
+  return { lines: [...capped(lines), `${count}: ${remedy}`], reason: `${reason}${others}` };
+}
+
+async function described(
+  repository: Source,
+  { id, committerTime }: HistoryCommit,
+): Promise<string> {
+  const { author } = await repository.commitMetadata(id);
+  const time = new Date(committerTime * 1000).toISOString().replace('.000Z', 'Z');
+  return `changed by ${author.name} <${author.email}> at ${time} in ${id.slice(0, SHORT_ID)}`;
+}

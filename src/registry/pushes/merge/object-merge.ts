@@ -1,0 +1,266 @@
+/**
+ * Three-way merge of the objects in a group of files: by identity, wherever a side has put them. An
+ * object that one side touched is taken from it. One that both touched is merged field by field.
+ */
+import {
+  isRecord,
+  type JsonObject,
+  jsonEqual,
+  keyString,
+  type ObjectKey,
+  shownPath,
+} from '../../../apimachinery/index.ts';
+import type { FileEntry } from '../../../catalog/index.ts';
+import {
+  appendDocument,
+  formatLike,
+  formatManifest,
+  formatProblem,
+  isEmptyStream,
+  mergeDocument,
+  mergeStream,
+  mergeValues,
+  readManifests,
+  removeDocument,
+  splitStream,
+} from '../../../manifests/index.ts';
+import { SOPS } from '../../../sealing/index.ts';
+import type { Conflict } from './conflict.ts';
+
+/** A file in one version of the tree. */
+export interface FileVersion {
+  readonly text: string;
+  readonly entry: FileEntry;
+}
+
+/** Versions of one path; undefined: there is no such file. */
+export interface FileVersions {
+  readonly base: FileVersion | undefined;
+  readonly tip: FileVersion | undefined;
+  readonly pushed: FileVersion | undefined;
+}
+
+export interface ObjectMerge {
+  /** Text per path; null: the file is removed. */
+  readonly files: ReadonlyMap<string, string | null>;
+  readonly conflicts: readonly Conflict[];
+}
+
+/** Reads a merged text as the catalog does. */
+export type ReadEntry = (path: string, text: string) => FileEntry;
+
+/** A document of an object. */
+interface Found {
+  readonly key: ObjectKey;
+  readonly path: string;
+  readonly index: number;
+  readonly value: JsonObject;
+  readonly slice: string;
+}
+
+type Side = keyof FileVersions;
+const SIDES: readonly Side[] = ['base', 'tip', 'pushed'];
+
+/** Groups hold every path on which the sides have the same objects. */
+export function mergeObjects(
+  group: ReadonlyMap<string, FileVersions>,
+  read: ReadEntry,
+): ObjectMerge {
+  const conflicts: Conflict[] = [...group].flatMap(([path, versions]) => flawsOf(path, versions));
+  const found = { base: new Map(), tip: new Map(), pushed: new Map() } as Record<
+    Side,
+    Map<string, Found>
+  >;
+  for (const side of SIDES) conflicts.push(...collect(group, side, found[side]));
+  if (conflicts.length > 0) return { files: new Map(), conflicts };
+  const placed = new Map<string, Found[]>();
+  for (const id of new Set(SIDES.flatMap((side) => [...found[side].keys()]))) {
+    const versions = {
+      base: found.base.get(id),
+      tip: found.tip.get(id),
+      pushed: found.pushed.get(id),
+    };
+    const merged = mergeObject(versions);
+    if (Array.isArray(merged)) conflicts.push(...merged);
+    else if (merged !== undefined) {
+      placed.set(merged.path, [...(placed.get(merged.path) ?? []), merged]);
+    }
+  }
+  const files = new Map<string, string | null>();
+  if (conflicts.length > 0) return { files, conflicts };
+  for (const [path, versions] of group) {
+    const text = assemble({ path, versions, objects: placed.get(path) ?? [], read });
+    if (text === undefined) conflicts.push(notMerged(path));
+    else files.set(path, text);
+  }
+  return { files, conflicts };
+}
+
+function notMerged(path: string): Conflict {
+  return { path, why: 'the changes of both sides cannot be put into one file' };
+}
+
+/** Files that cannot be merged, whatever they say. */
+function flawsOf(path: string, versions: FileVersions): Conflict[] {
+  for (const side of SIDES) {
+    const file = versions[side];
+    if (file === undefined) continue;
+    const broken = file.entry.documents.find(({ key }) => key === undefined);
+    const [problem] = broken?.problems ?? [];
+    if (problem !== undefined) {
+      const where = { base: 'before', tip: 'on the branch', pushed: 'in this push' }[side];
+      return [
+        {
+          path,
+          why: `both sides changed it, and ${where} it cannot be read: ${formatProblem(problem)}`,
+        },
+      ];
+    }
+    if (isSealed(file)) {
+      const [first] = file.entry.documents;
+      return [{ path, key: first?.key, why: 'both sides changed the file, and it is encrypted' }];
+    }
+  }
+  return [];
+}
+
+function isSealed({ text, entry }: FileVersion): boolean {
+  if (!text.includes(SOPS) || entry.documents.length === 0) return false;
+  const file = readManifests(Buffer.from(text));
+  return 'documents' in file
+    ? file.documents.some(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS))
+    : true;
+}
+
+/** Adds the objects of one side; returns those that it has more than once. */
+function collect(
+  group: ReadonlyMap<string, FileVersions>,
+  side: Side,
+  into: Map<string, Found>,
+): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const [path, versions] of group) {
+    const file = versions[side];
+    if (file === undefined) continue;
+    const read = readManifests(Buffer.from(file.text));
+    const documents = 'documents' in read ? read.documents : [];
+    const slices = splitStream(file.text);
+    for (const { key, index } of file.entry.documents) {
+      const value = documents.find((document) => document.index === index)?.value;
+      const slice = slices[index];
+      if (key === undefined) continue;
+      if (!isRecord(value) || slice === undefined) conflicts.push(notMerged(path));
+      else if (into.has(keyString(key))) {
+        conflicts.push({ path, key, why: 'one side has it more than once' });
+      } else {
+        const text = file.text.slice(slice.start, slice.end);
+        into.set(keyString(key), { key, path, index, value: value as JsonObject, slice: text });
+      }
+    }
+  }
+  return conflicts;
+}
+
+type ObjectVersions = Readonly<Record<Side, Found | undefined>>;
+
+/** Undefined: the object is removed. */
+function mergeObject({ base, tip, pushed }: ObjectVersions): Found | undefined | Conflict[] {
+  if (isSame(base, pushed) || isSame(tip, pushed)) return tip;
+  if (isSame(base, tip)) return pushed;
+  if (tip === undefined || pushed === undefined) return removed({ base, tip, pushed });
+  const { key } = tip;
+  const { value, conflicts } = mergeValues({
+    base: base?.value,
+    tip: tip.value,
+    pushed: pushed.value,
+  });
+  if (conflicts.length > 0 || !isRecord(value)) {
+    const why = 'the branch has changed it, and this push gives it another value';
+    return conflicts.map((field) => ({ path: tip.path, key, field, why }));
+  }
+  const places = [tip.path, pushed.path].filter((path) => path !== base?.path);
+  const [path = tip.path, another] = [...new Set(places)];
+  if (base !== undefined && another !== undefined) {
+    const why = `the branch has moved it there, and this push moves it to ${shownPath(pushed.path)}`;
+    return [{ path: tip.path, key, why }];
+  }
+  const texts = { base: base?.slice ?? '', tip: tip.slice, pushed: pushed.slice };
+  return { ...tip, path, value, slice: mergeDocument(texts, value) };
+}
+
+function isSame(a: Found | undefined, b: Found | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.path === b.path && a.slice === b.slice && jsonEqual(a.value, b.value);
+}
+
+/** One side removed the object, and the other touched it. */
+function removed({ base, tip, pushed }: ObjectVersions): undefined | Conflict[] {
+  const left = tip ?? pushed;
+  if (left === undefined || (base !== undefined && jsonEqual(base.value, left.value))) {
+    return undefined;
+  }
+  const why =
+    tip === undefined
+      ? 'the branch has removed it, and this push changes it'
+      : 'the branch has changed it, and this push removes it';
+  return [{ path: base?.path ?? left.path, key: left.key, why }];
+}
+
+interface Assembly {
+  readonly path: string;
+  readonly versions: FileVersions;
+  /** Objects that belong to the file. */
+  readonly objects: readonly Found[];
+  readonly read: ReadEntry;
+}
+
+/** The text of one file; null: it is removed; undefined: it cannot be put together. */
+function assemble(of: Assembly): string | null | undefined {
+  const { base, tip, pushed } = of.versions;
+  const whole =
+    base && tip && pushed && mergeStream({ base: base.text, tip: tip.text, pushed: pushed.text });
+  if (whole !== undefined && holds(of, whole)) return orNone(whole);
+  let text = tip?.text ?? pushed?.text ?? '';
+  const entry = tip?.entry ?? pushed?.entry;
+  const left = new Map(of.objects.map((object) => [keyString(object.key), object]));
+  for (const { key, index } of (entry?.documents ?? []).toReversed()) {
+    const object = key && left.get(keyString(key));
+    if (object === undefined) text = removeDocument(text, index);
+    else text = replaceSlice(text, index, object.slice);
+    if (key !== undefined) left.delete(keyString(key));
+  }
+  for (const { slice, value } of left.values()) text = append(text, { slice, value });
+  return holds(of, text) ? orNone(text) : undefined;
+}
+
+function replaceSlice(text: string, index: number, slice: string): string {
+  const at = splitStream(text)[index];
+  if (at === undefined) return text;
+  const isLast = at.end === text.length;
+  const eol = isLast || slice.endsWith('\n') ? '' : '\n';
+  return text.slice(0, at.start) + slice + eol + text.slice(at.end);
+}
+
+function append(text: string, { slice, value }: Pick<Found, 'slice' | 'value'>): string {
+  const former = { text: slice, index: 0 };
+  if (text.trim() !== '') return appendDocument(text, value, former);
+  return formatLike(former, value) ?? formatManifest(value);
+}
+
+function orNone(text: string): string | null {
+  return isEmptyStream(text) ? null : text;
+}
+
+/** True if a text has exactly these objects with these values. */
+function holds({ path, objects, read }: Assembly, text: string): boolean {
+  const wanted = new Map(objects.map((object) => [keyString(object.key), object.value]));
+  const file = readManifests(Buffer.from(text));
+  if (!('documents' in file)) return false;
+  const { documents } = read(path, text);
+  if (documents.length !== wanted.size) return false;
+  return documents.every(({ key, index }) => {
+    const value = file.documents.find((document) => document.index === index)?.value;
+    const expected = key && wanted.get(keyString(key));
+    return expected !== undefined && isRecord(value) && jsonEqual(value as JsonObject, expected);
+  });
+}

@@ -1,0 +1,311 @@
+/**
+ * Three-way merge of trees: what a push changed since its base, on top of the tip of the branch. Files
+ * that one side changed are taken from it. Manifests that both changed are merged object by object,
+ * other files as git merges them. The result depends on the three trees alone.
+ */
+import { jsonEqual, keyString, type ObjectKey, sameKey } from '../../../apimachinery/index.ts';
+import type {
+  Catalog,
+  CatalogObject,
+  DocumentEntry,
+  FileEntry,
+  FileReader,
+  SeenPath,
+  TreeView,
+} from '../../../catalog/index.ts';
+import { mapLimit } from '../../../concurrency/index.ts';
+import {
+  type FileChange,
+  type FileTake,
+  objectId,
+  type PathChange,
+  type Repository,
+} from '../../../git/index.ts';
+import { decodeUtf8, isControlFile, mergeText } from '../../../manifests/index.ts';
+import type { Conflict } from './conflict.ts';
+import { type FileVersion, type FileVersions, mergeObjects } from './object-merge.ts';
+import type { PushedFiles } from './pushed-files.ts';
+
+export interface MergedCommits {
+  readonly base: string;
+  readonly tip: string;
+  readonly pushed: string;
+}
+
+export interface TreeMergeContext {
+  readonly repository: Pick<
+    Repository,
+    'diff' | 'readBlobs' | 'listFiles' | 'context' | 'isAncestor'
+  >;
+  readonly files: PushedFiles;
+  readonly reader: FileReader;
+  readonly under: string;
+  /** The catalog at the tip. */
+  readonly catalog: Catalog;
+  readonly view: TreeView;
+}
+
+export interface TreeMerge {
+  /** Changes of the tip. */
+  readonly changes: readonly (FileChange | FileTake)[];
+  readonly conflicts: readonly Conflict[];
+  /** Objects whose manifests the push touched. */
+  readonly keys: readonly ObjectKey[];
+}
+
+const REGULAR = /^100/;
+/** Larger files are not merged line by line. */
+const MAX_MERGED_BYTES = 4 * 1024 * 1024;
+
+export async function mergeTrees(
+  context: TreeMergeContext,
+  { base, tip, pushed }: MergedCommits,
+): Promise<TreeMerge> {
+  const [ours, theirs] = await Promise.all([
+    context.repository.diff(base, tip),
+    context.repository.diff(base, pushed),
+  ]);
+  const merge = new Merge(context, byPath(ours), byPath(theirs));
+  return await merge.run(base);
+}
+
+function byPath(changes: readonly PathChange[]): ReadonlyMap<string, PathChange> {
+  return new Map(changes.map((change) => [change.path, change]));
+}
+
+/** A manifest that a push changed, before and after. */
+interface Touched {
+  readonly path: string;
+  readonly base: FileEntry | undefined;
+  readonly pushed: FileEntry | undefined;
+}
+
+class Merge {
+  readonly #context: TreeMergeContext;
+  readonly #ours: ReadonlyMap<string, PathChange>;
+  readonly #theirs: ReadonlyMap<string, PathChange>;
+  readonly #changes: (FileChange | FileTake)[] = [];
+  readonly #conflicts: Conflict[] = [];
+
+  constructor(
+    context: TreeMergeContext,
+    ours: ReadonlyMap<string, PathChange>,
+    theirs: ReadonlyMap<string, PathChange>,
+  ) {
+    this.#context = context;
+    this.#ours = ours;
+    this.#theirs = theirs;
+  }
+
+  async run(base: string): Promise<TreeMerge> {
+    const touched = await this.#touchedManifests();
+    const keys = new Map<string, ObjectKey>();
+    for (const { base: was, pushed: is } of touched) {
+      for (const { key } of [...(was?.documents ?? []), ...(is?.documents ?? [])]) {
+        if (key !== undefined) keys.set(keyString(key), key);
+      }
+    }
+    const group = this.#group(touched);
+    await this.#refuseMadeAnew(touched, base);
+    for (const their of this.#theirs.values()) {
+      if (!group.has(their.path)) await this.#mergeFile(their);
+    }
+    await this.#mergeGroup([...group].sort());
+    return { changes: this.#changes, conflicts: this.#conflicts, keys: [...keys.values()] };
+  }
+
+  /** True if the file may hold manifests on both sides. */
+  #isManifest(path: string): boolean {
+    const { view } = this.#context;
+    return (
+      view.includes(path) && [this.#ours, this.#theirs].every((side) => isFile(side.get(path)))
+    );
+  }
+
+  async #touchedManifests(): Promise<Touched[]> {
+    const { catalog, files, repository } = this.#context;
+    const theirs = [...this.#theirs.values()].filter(({ path }) => this.#isManifest(path));
+    const pushed = await files.read(repository, theirs.map(afterOf));
+    const bothChanged = theirs.filter(({ path }) => this.#ours.has(path));
+    const bases = await files.read(repository, bothChanged.map(beforeOf));
+    return theirs.map(({ path }) => ({
+      path,
+      base: this.#ours.has(path) ? bases.get(path) : catalog.file(path),
+      pushed: pushed.get(path),
+    }));
+  }
+
+  /**
+   * Manifests to merge object by object: those that both sides changed, and those that share an object
+   * which the sides have in different files.
+   */
+  #group(touched: readonly Touched[]): Set<string> {
+    const group = new Set<string>();
+    for (const { path, base, pushed } of touched) {
+      const [our, their] = [this.#ours.get(path), this.#theirs.get(path)];
+      if (our !== undefined && !isSameChange(our, their)) group.add(path);
+      const keys = new Map<string, ObjectKey>();
+      for (const { key } of [...(base?.documents ?? []), ...(pushed?.documents ?? [])]) {
+        if (key !== undefined) keys.set(keyString(key), key);
+      }
+      for (const elsewhere of this.#placesElsewhere(path, [...keys.values()])) {
+        group.add(path).add(elsewhere);
+      }
+    }
+    return group;
+  }
+
+  /** Files that the branch has moved the objects to, or made them in. */
+  #placesElsewhere(path: string, keys: readonly ObjectKey[]): string[] {
+    const places = keys.flatMap((key) => this.#context.catalog.claims(key));
+    return places.flatMap((place) =>
+      place.path !== path && this.#ours.has(place.path) ? [place.path] : [],
+    );
+  }
+
+  /** An object that the branch made anew since the base is not the one that the push changed. */
+  async #refuseMadeAnew(touched: readonly Touched[], base: string): Promise<void> {
+    const { catalog, repository } = this.#context;
+    const past = catalog.viewOf(base);
+    const doubtful = new Map<string, CatalogObject[]>();
+    for (const { base: entry, pushed } of touched) {
+      for (const document of entry?.documents ?? []) {
+        const { key } = document;
+        const now = key && catalog.object(key);
+        if (key === undefined || now === undefined || isUntouched(document, pushed)) continue;
+        const { introducedBy } = now.identity;
+        if (past?.object(key)?.identity.introducedBy === introducedBy) continue;
+        doubtful.set(introducedBy, [...(doubtful.get(introducedBy) ?? []), now]);
+      }
+    }
+    await mapLimit([...doubtful], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
+      if (await repository.isAncestor(introducedBy, base)) return;
+      const why = 'the branch has made it anew, and this push changes the one before';
+      for (const { key, place } of objects) this.#conflicts.push({ path: place.path, key, why });
+    });
+  }
+
+  async #mergeFile(their: PathChange): Promise<void> {
+    const { path } = their;
+    const our = this.#ours.get(path);
+    if (our === undefined) this.#take(their);
+    else if (!isSameChange(our, their)) await this.#mergeText(our, their);
+  }
+
+  #take({ path, newId, mode }: PathChange): void {
+    if (newId === undefined) this.#changes.push({ path, content: null });
+    else this.#changes.push({ path, blob: newId, mode });
+  }
+
+  async #mergeText(our: PathChange, their: PathChange): Promise<void> {
+    const { path } = their;
+    const { under, view } = this.#context;
+    const refuse = (why: string): void => void this.#conflicts.push({ path, why });
+    if (isControlFile(under, path) || view.isRuledBy(path)) {
+      return refuse('the branch has changed it, and control files are not merged');
+    }
+    if (our.newId === undefined)
+      return refuse('the branch has removed it, and this push changes it');
+    if (their.newId === undefined) {
+      return refuse('the branch has changed it, and this push removes it');
+    }
+    if (!REGULAR.test(our.mode) || our.mode !== their.mode) {
+      return refuse('both sides changed its mode, or it is a link');
+    }
+    if (their.oldId === undefined) return refuse('both sides added it');
+    const blobs = [their.oldId, our.newId, their.newId];
+    const [base = '', tip = '', pushed = ''] = await this.#texts(blobs);
+    const isText = [base, tip, pushed].every((text) => text !== BINARY);
+    const text = isText ? mergeText({ base, tip, pushed }) : undefined;
+    if (!isText) refuse('both sides changed it, and it is binary or large');
+    else if (text === undefined) refuse('both sides changed the same lines');
+    else if (text !== tip) this.#changes.push({ path, content: Buffer.from(text) });
+  }
+
+  /** Texts of blobs; `BINARY` for those that are not merged by lines. */
+  async #texts(blobs: readonly string[]): Promise<string[]> {
+    const contents = await this.#context.repository.readBlobs(blobs);
+    return contents.map((content) => {
+      if (content.length > MAX_MERGED_BYTES || content.includes(0)) return BINARY;
+      const decoded = decodeUtf8(content);
+      return 'problem' in decoded ? BINARY : decoded.text;
+    });
+  }
+
+  async #mergeGroup(paths: readonly string[]): Promise<void> {
+    const { reader } = this.#context;
+    const group = new Map<string, FileVersions>();
+    for (const path of paths) {
+      const versions = await this.#versionsOf(path);
+      if (versions === undefined) {
+        this.#conflicts.push({ path, why: 'both sides changed it, and it cannot be read' });
+      } else group.set(path, versions);
+    }
+    if (this.#conflicts.length > 0) return;
+    const read = (path: string, text: string): FileEntry => {
+      const content = Buffer.from(text);
+      return reader.read(path, objectId('blob', content), content);
+    };
+    const { files, conflicts } = mergeObjects(group, read);
+    this.#conflicts.push(...conflicts);
+    for (const [path, text] of files) {
+      const tip = group.get(path)?.tip?.text;
+      if (text === (tip ?? null)) continue;
+      const content = text === null ? null : Buffer.from(text);
+      this.#changes.push({ path, content });
+    }
+  }
+
+  /** Undefined: a version is not a text of manifests. */
+  async #versionsOf(path: string): Promise<FileVersions | undefined> {
+    const { catalog, files, repository } = this.#context;
+    const [our, their] = [this.#ours.get(path), this.#theirs.get(path)];
+    const mode = (their?.newId === undefined ? our?.mode : their.mode) ?? '100644';
+    const base =
+      our?.oldId ?? their?.oldId ?? (our || their ? undefined : catalog.file(path)?.blob);
+    const ids = {
+      base,
+      tip: our === undefined ? base : our.newId,
+      pushed: their === undefined ? base : their.newId,
+    };
+    const versions: { -readonly [side in keyof FileVersions]?: FileVersion } = {};
+    for (const side of ['base', 'tip', 'pushed'] as const) {
+      const id = ids[side];
+      if (id === undefined) continue;
+      const [text = BINARY] = await this.#texts([id]);
+      const entry = (await files.read(repository, [{ path, id, mode }])).get(path);
+      if (text === BINARY || entry === undefined) return undefined;
+      versions[side] = { text, entry };
+    }
+    return { base: versions.base, tip: versions.tip, pushed: versions.pushed };
+  }
+}
+
+const BINARY = '\0';
+/** Processes of git at a time. */
+const ASKED_AT_ONCE = 4;
+
+/** True if a push left an object as it was, although it changed the file. */
+function isUntouched(before: DocumentEntry, pushed: FileEntry | undefined): boolean {
+  const after = pushed?.documents.find(
+    ({ key }) => key !== undefined && before.key !== undefined && sameKey(key, before.key),
+  );
+  const [was, is] = [before.manifest, after?.manifest];
+  return was !== undefined && is !== undefined && jsonEqual(was, is);
+}
+
+function isFile(change: PathChange | undefined): boolean {
+  return change?.newId === undefined || REGULAR.test(change.mode);
+}
+
+function afterOf({ path, newId: id, mode }: PathChange): SeenPath {
+  return { path, id, mode };
+}
+
+function beforeOf({ path, oldId: id }: PathChange): SeenPath {
+  return { path, id, mode: '100644' };
+}
+
+function isSameChange(our: PathChange, their: PathChange | undefined): boolean {
+  return our.newId === their?.newId && our.mode === their?.mode;
+}

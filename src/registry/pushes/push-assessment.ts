@@ -1,0 +1,139 @@
+/**
+ * Assessment of what a push would do to objects: rights and rules for each change, control files,
+ * copied secrets, and removals that need approval.
+ */
+
+import {
+  type Authorizer,
+  flatMapYielding,
+  SUPERUSER_GROUP,
+  type User,
+} from '../../apimachinery/index.ts';
+import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
+import type { Repository } from '../../git/index.ts';
+import { formatProblem } from '../../manifests/index.ts';
+import type { Branch } from '../branch.ts';
+import { isVisible } from '../writes/change-verbs.ts';
+import { missingAfterPush } from '../writes/missing-dependencies.ts';
+import type { WriteParts } from '../writes/write-context.ts';
+import { copiedValues, encryptionChanges } from './encryption-changes.ts';
+import { prunesOf } from './prune-approvals.ts';
+import { describePrune } from './prune-budget.ts';
+import type { Outcome } from './push-dry-run.ts';
+import { PushObjections } from './push-objections.ts';
+import { capped, summary, type Verdict } from './verdict.ts';
+
+/** A pusher with write access to the repository's folder can change everything in it anyway. */
+export const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
+
+/** A push that was tried on the catalog. */
+export interface Tried {
+  readonly outcome: Outcome;
+  readonly source: Pick<Repository, 'readBlobs' | 'commitMetadata'>;
+  readonly user: User | undefined;
+  /** Commit whose message may allow removals. */
+  readonly pushed: string;
+  /** Number of objects before the push. */
+  readonly before: number;
+}
+
+export interface AssessmentOptions extends WriteParts {
+  readonly branch: Branch;
+  readonly authorizer: Authorizer;
+}
+
+/** Callers hold the mutex, so that the catalog does not change meanwhile. */
+export class PushAssessment {
+  readonly #options: AssessmentOptions;
+  readonly #objections: PushObjections;
+
+  constructor(options: AssessmentOptions) {
+    this.#options = options;
+    this.#objections = new PushObjections(options);
+  }
+
+  /** The verdict, with approval of the removals checked. */
+  async verdict(tried: Tried): Promise<Verdict> {
+    const { outcome, source, user = OPERATOR, pushed, before } = tried;
+    const verdict = await this.#verdict(outcome, source, user);
+    const prunes = prunesOf(outcome.changes);
+    if (!verdict.ok || prunes.length === 0) return verdict;
+    const { approvals } = this.#options.branch.state;
+    const count = { prunes: prunes.length, before, after: before + outcome.growth };
+    const refused = await approvals.objectionToPush(source, pushed, count);
+    if (refused === undefined) return { ...verdict, prunes };
+    return { ok: false, lines: [...capped(prunes.map(describePrune)), ...refused], prunes };
+  }
+
+  /**
+   * Records that the verdict approved removals. Must be called before the branch moves, so that the
+   * approval is found if the daemon ends before readers see the push.
+   */
+  async approve(revision: string, verdict: Verdict, user: User = OPERATOR): Promise<void> {
+    if (!verdict.ok || verdict.prunes === undefined || verdict.prunes.length === 0) return;
+    await this.#options.branch.state.approvals.approve({
+      revision,
+      user: user.name,
+      reason: 'accepted push',
+      byVerdict: true,
+    });
+  }
+
+  /** `planned`: the changes that readers will see. */
+  async objectionsTo(
+    { changes, controlFiles, passing }: Outcome,
+    source: Pick<Repository, 'readBlobs'>,
+    user: User,
+  ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
+    const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
+    const { sealer, reader } = this.#options.branch;
+    const judged = [...planned, ...(await encryptionChanges({ source, reader }, changes))];
+    const secret = await flatMapYielding([...planned, ...passing], (change) => {
+      const isWanted = this.#objections.holdsSecrets(change);
+      return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
+    });
+    const copies =
+      sealer === undefined
+        ? []
+        : await copiedValues(
+            { source, reader, sealer, current: () => this.#secretObjects() },
+            secret,
+          );
+    const objections = await flatMapYielding(judged, (change) => this.#objections.of(change, user));
+    return {
+      planned,
+      objections: [
+        ...this.#objections.ofControlFiles(controlFiles, user),
+        ...new Set(this.#objections.ofCopies(copies, user)),
+        ...objections,
+      ],
+    };
+  }
+
+  *#secretObjects(): Generator<CatalogObject> {
+    for (const object of this.#options.branch.state.catalog.objects()) {
+      if (this.#objections.holdsSecrets(object)) yield object;
+    }
+  }
+
+  async #verdict(
+    outcome: Outcome,
+    source: Pick<Repository, 'readBlobs'>,
+    user: User,
+  ): Promise<Verdict> {
+    const { warnings } = outcome;
+    const problems = [...outcome.problems, ...outcome.leaks];
+    const { planned, objections } = await this.objectionsTo(outcome, source, user);
+    const complaints = [...problems.map(formatProblem), ...objections];
+    const prunes = prunesOf(planned);
+    const pruned = prunes.map(describePrune);
+    if (complaints.length > 0) {
+      const count = `${complaints.length} problem${complaints.length === 1 ? '' : 's'}; nothing was changed`;
+      const lines = [...capped(complaints), ...capped(pruned), count];
+      return { ok: false, lines, problems, prunes };
+    }
+    const absent = missingAfterPush(this.#options, planned, user);
+    const lines = [...warnings.map(formatProblem), ...absent].map((text) => `warning: ${text}`);
+    return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
+  }
+}
