@@ -19,14 +19,9 @@ export { type ConditionProblem, reportProblems } from './projection/status-condi
 export type { OpenPush } from './pushes/open-push.ts';
 export type { Approval } from './pushes/prune-approvals.ts';
 export { exceeds, type Hold, type PruneBudget, unsignedHold } from './pushes/prune-budget.ts';
-export {
-  type DryRunReport,
-  type ExaminedPush,
-  type PushAdmission,
-  PushJudge,
-  type PushSource,
-} from './pushes/push.ts';
+export { type DryRunReport, type ExaminedPush, PushJudge } from './pushes/push.ts';
 export type { PushedRange } from './pushes/push-dry-run.ts';
+export type { PushAdmission, PushSource } from './pushes/push-source.ts';
 export type { Verdict } from './pushes/verdict.ts';
 export { readOnlyRegistry } from './read-only-registry.ts';
 export { type Issuer, type ObjectRegistry, Registry } from './registry.ts';

@@ -14,10 +14,10 @@ import { describeConflicts } from './merge/describe-conflicts.ts';
 import { makeMerge } from './merge/merge-commit.ts';
 import { PushedFiles } from './merge/pushed-files.ts';
 import { type Replayed, replayPushed } from './merge/replay-pushed.ts';
-import type { PushAdmission, PushSource, SignatureVerdict } from './push.ts';
 import type { PushAssessment } from './push-assessment.ts';
 import type { Outcome } from './push-dry-run.ts';
 import { MOVED, type Relation, relationTo } from './push-relation.ts';
+import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
 import { capped, refusal, type Verdict } from './verdict.ts';
 
 export interface OpenPushOptions {

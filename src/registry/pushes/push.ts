@@ -19,8 +19,9 @@ import { type Landed, type LandingRepository, OpenPush } from './open-push.ts';
 import { prunesOf } from './prune-approvals.ts';
 import type { Prune } from './prune-budget.ts';
 import { OPERATOR, PushAssessment } from './push-assessment.ts';
-import type { DryRunContext, PushDryRun, PushedRange } from './push-dry-run.ts';
+import type { PushDryRun, PushedRange } from './push-dry-run.ts';
 import { MOVED, REWRITES } from './push-relation.ts';
+import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
 import { PushVerdicts } from './push-verdicts.ts';
 import { capped, refusal, type Verdict } from './verdict.ts';
 
@@ -39,27 +40,6 @@ export interface ExaminedPush extends Push {
   readonly user: User;
   readonly rewrites: boolean;
 }
-
-/** Replicas that need the commits before the branch moves. */
-export interface PushAdmission {
-  /** Reasons why the commits cannot be admitted, one per line; empty: they are. */
-  admit(range: PushedRange): Promise<readonly string[]>;
-  /** Resolves when git, or the admission itself, has moved the branch. */
-  arrived(to: string): Promise<void>;
-}
-
-export type PushSource = DryRunContext['repository'] &
-  Pick<
-    Repository,
-    | 'isAncestor'
-    | 'commitMetadata'
-    | 'readCommits'
-    | 'diff'
-    | 'mergeBases'
-    | 'checkLimits'
-    | 'objectionsTo'
-    | 'newHistory'
-  >;
 
 /** Result of following the branch to a commit, and the verdict on a push of it. */
 export interface DryRunReport {
@@ -83,11 +63,6 @@ export interface PushJudgeOptions extends WriteParts {
   readonly refusePlaintext?: 'all' | 'branch' | undefined;
   /** Absent: signatures are not required. */
   readonly signatures?: SignatureVerdict | undefined;
-}
-
-export interface SignatureVerdict {
-  /** Signature problems of the commits, one per line. */
-  judge(source: PushSource, range: PushedRange): Promise<readonly string[]>;
 }
 
 /** Time that API writes wait for an accepted push to move the branch. */

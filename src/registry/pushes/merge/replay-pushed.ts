@@ -10,7 +10,7 @@ import {
 } from '../../../catalog/index.ts';
 import type { HistoryCommit } from '../../../git/index.ts';
 import type { Branch } from '../../branch.ts';
-import type { PushSource } from '../push.ts';
+import type { PushSource } from '../push-source.ts';
 
 export interface Replayed {
   readonly heads: ReadonlyMap<string, Folded>;
