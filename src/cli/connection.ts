@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
-import { getJson } from './https-client.ts';
+import { type CallOptions, getJson } from './https-client.ts';
 import { kubeconfigFiles, readKubeconfigs } from './kubeconfig-file.ts';
 
 export interface Connection {
@@ -15,26 +15,45 @@ export interface Connection {
   /** A request below the management group's collections: `ownedaccesskeys/x`. Throws for errors. */
   call(method: string, path: string, body?: unknown, type?: string): Promise<unknown>;
   /** A request below the API root itself: `secret-store`. Throws for errors. */
-  ask(method: string, path: string, timeoutMs?: number): Promise<unknown>;
+  ask(method: string, path: string, options?: AskOptions): Promise<unknown>;
 }
+
+type AskOptions = Pick<CallOptions, 'body' | 'type' | 'timeoutMs'>;
 
 /** Throws UsageError when there is no kubeconfig, or none that can be used. */
 export async function openConnection(options: ParsedOptions): Promise<Connection> {
-  const files = connectionFiles(options);
+  return await connect(options, connectionFiles(options));
+}
+
+/** A context of the kubeconfigs of kubectl. */
+export async function openContext(options: ParsedOptions, context: string): Promise<Connection> {
+  return await connect(options, kubeconfigFiles(undefined, options.environment), context);
+}
+
+async function connect(
+  options: ParsedOptions,
+  files: readonly string[],
+  context?: string,
+): Promise<Connection> {
   if (!files.some((file) => existsSync(file))) {
     throw new UsageError(
       `There is no kubeconfig at ${files.join(', ')}; name one with --kubeconfig, or run gitplane login`,
     );
   }
-  const { server, caPem: ca, insecure, token } = await readAccess(files, options.environment);
+  const {
+    server,
+    caPem: ca,
+    insecure,
+    token,
+  } = await readAccess(files, options.environment, context);
   const base = `${server}/apis/${options.required('api-group')}/v1`;
   return {
     server,
     caPem: ca,
     call: (method, path, body, type) =>
       getJson(`${base}/${path}`, { method, ca, insecure, token, body, type }),
-    ask: (method, path, timeoutMs) =>
-      getJson(`${server}/${path}`, { method, ca, insecure, token, timeoutMs }),
+    ask: (method, path, more) =>
+      getJson(`${server}/${path}`, { method, ca, insecure, token, ...more }),
   };
 }
 
@@ -60,9 +79,13 @@ interface Access {
 async function readAccess(
   files: readonly string[],
   environment: ParsedOptions['environment'],
+  named?: string,
 ): Promise<Access> {
   const config = await readKubeconfigs(files);
-  const context = config.find('contexts', config.currentContext)?.['context'];
+  const context = config.find('contexts', named ?? config.currentContext)?.['context'];
+  if (context === undefined && named !== undefined) {
+    throw new UsageError(`There is no context ${JSON.stringify(named)} in ${files.join(', ')}`);
+  }
   const cluster = config.find('clusters', text(context, 'cluster'))?.['cluster'];
   const user = config.find('users', text(context, 'user'))?.['user'];
   const server = text(cluster, 'server').replace(/\/+$/, '');

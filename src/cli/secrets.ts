@@ -39,7 +39,8 @@ async function sync(connection: Connection, options: ParsedOptions, out: Output)
   if (wait) query.set('wait', 'true');
   if (allowDeletions) query.set('allowDeletions', 'true');
   if (store !== undefined) query.set('store', store);
-  const report = await connection.ask('POST', `secret-store/sync?${query}`, PATIENCE_MS + 5_000);
+  const timeoutMs = PATIENCE_MS + 5_000;
+  const report = await connection.ask('POST', `secret-store/sync?${query}`, { timeoutMs });
   if (wait) return tell(report, options, out);
   print(options, out, { text: 'a cycle over all secrets begins\n', json: report });
   return 0;

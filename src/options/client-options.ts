@@ -16,6 +16,15 @@ const CONNECTION_OPTIONS: readonly OptionSpec[] = [
 
 export const STATUS_OPTIONS: readonly OptionSpec[] = CONNECTION_OPTIONS;
 
+export const DIFF_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'from-context',
+    value: 'NAME',
+    help: 'compare the objects of a context of kubectl, in place of files',
+  },
+  ...CONNECTION_OPTIONS,
+];
+
 const LOGIN_STORE: OptionSpec = {
   name: 'config-dir',
   value: 'DIR',

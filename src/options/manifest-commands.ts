@@ -1,4 +1,5 @@
 /** Commands on manifests and commits, without a daemon. */
+import { DIFF_OPTIONS } from './client-options.ts';
 import type { CommandSpec } from './command-spec.ts';
 import {
   CRDS_OPTIONS,
@@ -37,6 +38,28 @@ export const MANIFEST_COMMANDS = {
       {
         purpose: 'Compare two revisions, for a program.',
         command: 'gitplane plan feature --base main -o json',
+      },
+    ],
+  },
+  diff: {
+    group: 'Manifests',
+    summary:
+      'compare files, or another cluster, with a platform; exit 1 on differences, 2 on failures',
+    operands: '[PATH…]',
+    options: DIFF_OPTIONS,
+    failureStatus: 2,
+    examples: [
+      {
+        purpose: 'Show the changes that an apply of a folder would make.',
+        command: 'gitplane diff teams',
+      },
+      {
+        purpose: 'Compare the objects of another cluster with the platform.',
+        command: 'gitplane diff --from-context old-platform',
+      },
+      {
+        purpose: 'Compare objects from standard input.',
+        command: 'kubectl get teams -o yaml | gitplane diff - -o json',
       },
     ],
   },
