@@ -27,7 +27,7 @@ export function metricTable(): string {
     hold: () => undefined,
   });
   createRemoteMetrics(registry, () => undefined);
-  createRepositoryMetrics(registry);
+  createRepositoryMetrics(registry, () => Promise.resolve(undefined));
   createTenantMetrics(registry);
   createSecretSyncMetrics(registry);
   createConfigMetrics(registry, () => undefined);

@@ -15,6 +15,7 @@ import {
   historyDamage,
   packDamage,
   packFiles,
+  Reader,
   Remote,
   readRef,
   runGit,
@@ -58,6 +59,7 @@ const DATA_KEY_BYTES = 32;
 /** In the order of the output. A check returns undefined when it does not apply. */
 const CHECKS: Readonly<Record<string, Check>> = {
   repository: checkRepository,
+  folders: checkFolders,
   state: checkState,
   keys: checkKeys,
   recipients: checkPgpRecipients,
@@ -111,6 +113,26 @@ async function checkRepository({ gitDir, ref }: Examined): Promise<Finding> {
     (await historyDamage({ gitDir }, tip, limits));
   if (problem !== undefined) return { problem, remedy: damageRemedy(gitDir) };
   return { detail: `every object that ${ref} reaches can be read` };
+}
+
+const SHOWN_FOLDERS = 3;
+
+/** Names wide folders, which cost every write of a file in them. */
+async function checkFolders({ options, gitDir, ref }: Examined): Promise<Finding | undefined> {
+  const tip = await readRef(gitDir, ref).catch(() => undefined);
+  if (tip === undefined) return undefined;
+  const reader = new Reader({ gitDir }, { maxPaths: options.maxPaths });
+  try {
+    const { wide } = await reader.folderWidths(tip);
+    if (wide.length === 0) return undefined;
+    const shown = wide.slice(0, SHOWN_FOLDERS).map(({ path, entries, bytes }) => {
+      const size = Math.round(bytes / 1024);
+      return `${path === '' ? 'the root' : `${path}/`} has ${entries} entries, ${size} KiB per write`;
+    });
+    return { detail: `${shown.join('; ')}; "gitplane repo fan-out" in a clone spreads them` };
+  } finally {
+    await reader.close();
+  }
 }
 
 async function checkState({ root }: Examined): Promise<Finding | undefined> {

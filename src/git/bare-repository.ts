@@ -18,6 +18,7 @@ import { readRef } from './refs/ref-file.ts';
 import type {
   CommitBatch,
   CommitMetadata,
+  FolderWidths,
   HistoryCommit,
   LimitCheck,
   PathChange,
@@ -120,6 +121,10 @@ export class BareRepository implements Repository {
 
   commitMetadata(commit: string): Promise<CommitMetadata> {
     return this.#reader.commitMetadata(commit);
+  }
+
+  folderWidths(commit: string): Promise<FolderWidths> {
+    return this.#reader.folderWidths(commit);
   }
 
   checkLimits(commit: string): Promise<LimitCheck> {

@@ -74,6 +74,7 @@ export function readOnlyRepository(
     isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),
     commitMetadata: (commit) => reader.commitMetadata(commit),
     checkLimits: (commit) => reader.checkLimits(commit),
+    folderWidths: (commit) => reader.folderWidths(commit),
     objectionsTo: (pushed) => reader.objectionsTo(pushed),
     begin: () => {
       throw new GitError(`${gitDir} is open for reading only`);

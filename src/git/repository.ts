@@ -120,6 +120,19 @@ export interface LimitCheck {
   readonly standIn: string | undefined;
 }
 
+/** Widths of the folders of one commit. A commit writes the tree of each folder that it changes anew. */
+export interface FolderWidths {
+  /** Entries of the widest folder, and bytes of its tree. */
+  readonly entries: number;
+  readonly bytes: number;
+  /** The widest folders, at most ten, with 1,000 entries or more, widest first. */
+  readonly wide: readonly {
+    readonly path: string;
+    readonly entries: number;
+    readonly bytes: number;
+  }[];
+}
+
 /** Pushed commits and annotated tags, and the commits that the repository already has. */
 export interface PushedTips {
   readonly tips: readonly string[];
@@ -167,6 +180,8 @@ export interface Repository {
   commitMetadata(commit: string): Promise<CommitMetadata>;
   /** Checks the tree of a commit against the limits. Only a tree within them may be listed or compared. */
   checkLimits(commit: string): Promise<LimitCheck>;
+  /** Reads the trees that were not measured before. */
+  folderWidths(commit: string): Promise<FolderWidths>;
   /** Reasons to refuse pushed commits: limits, names, submodules. */
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]>;
   /** Starts a batch on top of `parent` (undefined: the first commit of an empty branch). */

@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Daemon, type RunResult, run, scratchDir, startDaemon } from '../support/daemon.ts';
+import { git } from '../support/git.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 
@@ -82,6 +83,20 @@ test.concurrent.each<[string, (dataDir: string) => void, RegExp]>([
   expect(stdout).toMatch(line);
   expect(stdout).toMatch(/^ok +disk/m);
   expect(code).toBe(1);
+});
+
+test('wide folders are named with their cost, and are no problem', async () => {
+  const dataDir = copyOfUsed((dir) => {
+    const files = Array.from({ length: 1200 }, (_, i) => `M 100644 inline notes/${i}\ndata 0\n`);
+    const head = 'commit refs/heads/main\ncommitter x <x@x> 1700000000 +0000\ndata 0\n';
+    const input = `${head}from refs/heads/main^0\n${files.join('\n')}\n`;
+    git(join(dir, 'repo.git'), ['fast-import', '--quiet'], { input });
+  });
+  const { code, stdout } = await doctor(dataDir);
+  expect(stdout).toMatch(
+    /^ok +folders: notes\/ has 1200 entries, \d+ KiB per write; "gitplane repo fan-out"/m,
+  );
+  expect(code).toBe(0);
 });
 
 test('a remote that does not answer is a problem, in JSON too', async () => {

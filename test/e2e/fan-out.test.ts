@@ -31,6 +31,13 @@ beforeAll(async () => {
 });
 afterAll(() => daemon.stop());
 
+/** Entries of the widest folder, as the metric has them. */
+async function widest(): Promise<number> {
+  const { text } = await daemon.call('GET', '/metrics');
+  expect(text).toMatch(/^gitplane_repository_widest_folder_bytes \d{4,}$/m);
+  return Number(/^gitplane_repository_widest_folder_entries (\d+)$/m.exec(text)?.[1]);
+}
+
 function fanOut(...args: string[]): Promise<RunResult> {
   return run(process.execPath, [MAIN, 'repo', 'fan-out', ...args], { cwd: clone, env: gitEnv });
 }
@@ -82,6 +89,8 @@ test('a commit on a revision needs no checkout, and moves no ref', async () => {
 
 test('the objects of moved manifests stay what they are, also after a rebuild', async () => {
   const before = await identities();
+  const width = await widest();
+  expect(width).toBeGreaterThan(COUNT);
   expect(await fanOut('teams')).toMatchObject({ code: 0, stderr: '' });
 
   const moved = await files();
@@ -101,6 +110,7 @@ test('the objects of moved manifests stay what they are, also after a rebuild', 
   expect(pushed.code, pushed.stderr).toBe(0);
   expect(hookSaid(pushed).filter((line) => /removes/.test(line))).toEqual([]);
   expect(await identities()).toEqual(before);
+  expect(await widest()).toBeLessThan(width);
 
   // An edit finds the manifest, and a new object joins the fan-out.
   await daemon.call('PATCH', `${TEAMS}/team-00008`, {

@@ -2,6 +2,7 @@
 import type { Clock } from '../../apimachinery/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import type { RepositoryPart } from '../../controllers/index.ts';
+import type { Repository } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Branch, BranchObserver } from '../../registry/index.ts';
 import type { HealthChecks } from '../../server/index.ts';
@@ -35,6 +36,7 @@ export interface Observation {
 export function observeBranch(of: {
   kinds: KindTable;
   store: Store;
+  source: { readonly repository: Pick<Repository, 'folderWidths'> };
   clock: Clock;
   logger: Logger;
   remote: RemoteObservation | undefined;
@@ -43,7 +45,7 @@ export function observeBranch(of: {
   /** Present: the process may open several platforms, one after the other. */
   replicated?: object | undefined;
 }): Observation {
-  const { kinds, store, clock, logger, remote, loss, replicated } = of;
+  const { kinds, store, source, clock, logger, remote, loss, replicated } = of;
   const problems = new Map<string, string>();
   let branch: Branch | undefined;
   let lastApplied: number | undefined;
@@ -57,7 +59,10 @@ export function observeBranch(of: {
     hold: () => branch?.hold,
     withoutProcess: replicated !== undefined,
   });
-  const { damaged } = createRepositoryMetrics(metrics.registry);
+  const { damaged } = createRepositoryMetrics(metrics.registry, async () => {
+    const revision = branch?.state.catalog.revision;
+    return revision === undefined ? undefined : await source.repository.folderWidths(revision);
+  });
   remote?.measure(metrics.registry);
   const observer: BranchObserver = {
     published: (commits, milliseconds) => {

@@ -19,6 +19,7 @@ import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from '../reading/tree-limits.ts';
 import { type TakeTree, TreeSizes } from '../reading/tree-sizes.ts';
 import type {
   CommitMetadata,
+  FolderWidths,
   HistoryCommit,
   LimitCheck,
   PathChange,
@@ -152,6 +153,11 @@ export class IsomorphicReader implements ObjectReader {
   async commitMetadata(commit: string): Promise<CommitMetadata> {
     assertObjectId(commit);
     return parseCommitMetadata(await this.#store.read(commit, 'commit'));
+  }
+
+  async folderWidths(commit: string): Promise<FolderWidths> {
+    assertObjectId(commit);
+    return await this.#bounds.widthsOf(commit);
   }
 
   async checkLimits(commit: string): Promise<LimitCheck> {

@@ -6,9 +6,11 @@
 
 import { BlobTooLargeError } from '../git-error.ts';
 import { rootsOfCommit } from '../objects/commit-object.ts';
-import type { LimitCheck } from '../repository.ts';
-import { MAX_PARENTS, TreeLimitError } from './tree-limits.ts';
+import type { FolderWidths, LimitCheck } from '../repository.ts';
+import { MAX_PARENTS, pathOfNames, TreeLimitError } from './tree-limits.ts';
 import type { TreeSizes } from './tree-sizes.ts';
+
+const NO_FOLDERS: FolderWidths = { entries: 0, bytes: 0, wide: [] };
 
 export interface CommitRoots {
   readonly tree: string;
@@ -40,6 +42,20 @@ export class CommitLimits {
     } catch (error) {
       if (error instanceof TreeLimitError) return error.message;
       throw error;
+    }
+  }
+
+  /** Widths of the folders of a commit; of none if it exceeds the limits. */
+  async widthsOf(commit: string): Promise<FolderWidths> {
+    const roots = await this.#rootsOf(commit);
+    if (typeof roots === 'string') return NO_FOLDERS;
+    try {
+      const size = await this.#sizes.measure(roots.tree);
+      const wide = size.wide.map((one) => ({ ...one, path: pathOfNames([one.path]) }));
+      return { entries: size.entries, bytes: size.bytes, wide };
+    } catch (error) {
+      if (!(error instanceof TreeLimitError)) throw error;
+      return NO_FOLDERS;
     }
   }
 

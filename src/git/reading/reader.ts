@@ -12,6 +12,7 @@ import { processError, runGit, tryGit } from '../process/git-process.ts';
 import { GitLimitError } from '../process/process-limits.ts';
 import type {
   CommitMetadata,
+  FolderWidths,
   HistoryCommit,
   LimitCheck,
   PathChange,
@@ -43,6 +44,7 @@ export type ObjectReader = Pick<
   | 'isAncestor'
   | 'commitMetadata'
   | 'checkLimits'
+  | 'folderWidths'
   | 'objectionsTo'
   | 'close'
 >;
@@ -207,6 +209,11 @@ export class Reader implements ObjectReader {
       committer: { name: committer, email: committerEmail },
       message: '',
     };
+  }
+
+  folderWidths(commit: string): Promise<FolderWidths> {
+    assertObjectId(commit);
+    return this.#bounds.widthsOf(commit);
   }
 
   checkLimits(commit: string): Promise<LimitCheck> {

@@ -20,6 +20,19 @@ export interface TreeSize {
   readonly depth: number;
   /** Length of the longest path below, in bytes. */
   readonly longest: number;
+  /** Entries and bytes of the widest folder, which may be the tree itself. */
+  readonly entries: number;
+  readonly bytes: number;
+  /** The widest folders with at least `WIDE_ENTRIES` entries, widest first. */
+  readonly wide: readonly WideFolder[];
+}
+
+/** A folder whose tree makes each commit that changes one of its files expensive. */
+export interface WideFolder {
+  /** Names joined by `/`, one character per byte; `''` is the measured tree. */
+  readonly path: string;
+  readonly entries: number;
+  readonly bytes: number;
 }
 
 /** Called once per tree, in any order; without bytes for a tree above MAX_TREE_BYTES. */
@@ -44,7 +57,10 @@ const MAX_REFUSED = 1000;
 const CHUNK = 64;
 /** Steps between two yields to the event loop. */
 const STEPS_PER_YIELD = 10_000;
-const EMPTY: TreeSize = { paths: 0, depth: 0, longest: 0 };
+const NONE: readonly WideFolder[] = [];
+const EMPTY: TreeSize = { paths: 0, depth: 0, longest: 0, entries: 0, bytes: 0, wide: NONE };
+const WIDE_ENTRIES = 1000;
+const MAX_WIDE_FOLDERS = 10;
 
 export class TreeSizes {
   readonly #read: ReadTrees;
@@ -93,13 +109,35 @@ function problemOf({ paths, depth, longest }: TreeSize, maxPaths: number): strin
 
 /** Adds the size of a folder to the size of the tree that contains it. */
 function grow(
-  tree: { paths: number; depth: number; longest: number },
-  nameBytes: number,
+  tree: Growing,
+  folder: { readonly nameBytes: number; readonly name: string },
   below: TreeSize,
 ): void {
   tree.paths += below.paths;
   tree.depth = Math.max(tree.depth, below.depth + 1);
-  tree.longest = Math.max(tree.longest, nameBytes + 1 + below.longest);
+  tree.longest = Math.max(tree.longest, folder.nameBytes + 1 + below.longest);
+  if (below.entries > tree.entries)
+    Object.assign(tree, { entries: below.entries, bytes: below.bytes });
+  if (below.wide.length === 0) return;
+  const { name } = folder;
+  const wide = below.wide.map((one) => ({
+    ...one,
+    path: one.path === '' ? name : `${name}/${one.path}`,
+  }));
+  tree.wide = widest([...tree.wide, ...wide]);
+}
+
+type Growing = { -readonly [Field in keyof TreeSize]: TreeSize[Field] };
+
+function widest(folders: readonly WideFolder[]): WideFolder[] {
+  return folders.toSorted((a, b) => b.entries - a.entries).slice(0, MAX_WIDE_FOLDERS);
+}
+
+/** Counts the tree itself among its folders. */
+function addSelf(tree: Growing, entries: number, bytes: number): void {
+  if (entries > tree.entries) Object.assign(tree, { entries, bytes });
+  if (entries < WIDE_ENTRIES) return;
+  tree.wide = widest([...tree.wide, { path: '', entries, bytes }]);
 }
 
 function keyOf(id: string): string {
@@ -161,7 +199,7 @@ class Measurement {
   #add(id: string, bytes: Buffer | undefined, below: Set<string>): void {
     if (bytes === undefined) throw new TreeLimitError(this.#pathOf(id), tooLarge);
     const folders: Folder[] = [];
-    const shape = { paths: 0, depth: 0, longest: 0, folders };
+    const shape: Growing & { readonly folders: readonly Folder[] } = { ...EMPTY, folders };
     let entries = 0;
     for (const entry = new TreeCursor(bytes); entry.next(); entries += 1) {
       if (!entry.isTree) {
@@ -171,7 +209,7 @@ class Measurement {
       const size = known.get(entry.rawId);
       // A folder that exceeds a limit by itself is recorded for its name.
       if (size !== undefined && problemOf(size, this.#maxPaths) === undefined) {
-        grow(shape, entry.nameBytes, size);
+        grow(shape, entry, size);
       } else {
         const folder = { id: entry.id, name: entry.name };
         folders.push(folder);
@@ -179,6 +217,7 @@ class Measurement {
       }
     }
     shape.paths += entries;
+    addSelf(shape, entries, bytes.length);
     this.#entries += entries;
     this.#shapes.set(id, shape);
   }
@@ -210,9 +249,11 @@ class Measurement {
     }
   }
 
-  #sum({ folders, paths, depth, longest }: Shape): TreeSize {
-    const size = { paths, depth, longest };
-    for (const { id, name } of folders) grow(size, name.length, this.#sizeOf(id));
+  #sum({ folders, ...measured }: Shape): TreeSize {
+    const size: Growing = { ...measured };
+    for (const { id, name } of folders) {
+      grow(size, { name, nameBytes: name.length }, this.#sizeOf(id));
+    }
     return size;
   }
 

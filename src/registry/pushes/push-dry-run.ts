@@ -35,6 +35,7 @@ import type { Problem } from '../../manifests/index.ts';
 import { IntermediateStates } from '../projection/intermediate-states.ts';
 import type { Sealer } from '../writes/sealer.ts';
 import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';
+import { wideningWarnings } from './folder-widths.ts';
 import { leakInCommit } from './plaintext-secrets.ts';
 
 /** Prepared result for when the branch reaches the pushed commit. */
@@ -89,7 +90,8 @@ export interface Outcome {
 }
 
 export interface DryRunContext extends ReplayContext {
-  readonly repository: ReplayContext['repository'] & Pick<Repository, 'diff' | 'mergeBases'>;
+  readonly repository: ReplayContext['repository'] &
+    Pick<Repository, 'diff' | 'folderWidths' | 'mergeBases'>;
   readonly kinds: KindTable;
   readonly sealer?: Sealer | undefined;
 }
@@ -120,9 +122,13 @@ export async function dryRunPush(
   const outcomeOf = await (only === undefined
     ? dryRunReplay(context, now, { ...range, ids })
     : dryRunCommit(context, now, only));
-  return controlFiles.length === 0
-    ? outcomeOf
-    : async (catalog) => await withControlFiles(context, await outcomeOf(catalog), controlFiles);
+  const widened = await wideningWarnings(context.repository, range);
+  return async (catalog) => {
+    const outcome = await outcomeOf(catalog);
+    const warned = { ...outcome, warnings: [...outcome.warnings, ...widened] };
+    if (controlFiles.length === 0) return warned;
+    return await withControlFiles(context, warned, controlFiles);
+  };
 }
 
 function viewOf(prepared: PreparedMove): { readonly view: TreeView } {

@@ -99,6 +99,7 @@ test('reads of random histories agree with git', async () => {
       expect(await ours.rootCommit(to)).toBe(await theirs.rootCommit(to));
       expect(await ours.commitMetadata(to)).toEqual(await theirs.commitMetadata(to));
       expect(await ours.checkLimits(to)).toEqual(await theirs.checkLimits(to));
+      expect(await ours.folderWidths(to)).toEqual(await theirs.folderWidths(to));
       const ids = all.flatMap(({ changes }) => changes.flat().flatMap(({ newId }) => newId ?? []));
       expect(await ours.readBlobs(ids)).toEqual(await theirs.readBlobs(ids));
       const pushed = { tips: [to], known: { commit: from } };
