@@ -14,7 +14,8 @@ const PLAIN = ['--allow-plaintext-secrets'];
 
 export const API = `/kubernetes/management/apis/${API_GROUP}/v1`;
 const STOP_WITHIN_MS = 20_000;
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** The program that is measured. */
+export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface DaemonProcess {
   /** From the start of the process until it served. */

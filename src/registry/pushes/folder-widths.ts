@@ -1,14 +1,13 @@
 /** Warnings about folders that a push makes wider than is good for every later write. */
 import type { Repository } from '../../git/index.ts';
 import type { Problem } from '../../manifests/index.ts';
-import type { PushedRange } from './push-dry-run.ts';
 
 /** Entries above which a wider folder gets a warning. */
 const WARNED_ENTRIES = 5000;
 
 export async function wideningWarnings(
   repository: Pick<Repository, 'folderWidths'>,
-  { from, to }: PushedRange,
+  { from, to }: { readonly from: string | undefined; readonly to: string },
 ): Promise<Problem[]> {
   const after = (await repository.folderWidths(to)).wide;
   const warned = after.filter(({ entries }) => entries > WARNED_ENTRIES);
