@@ -228,6 +228,22 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
       .toBe('q-');
   });
 
+  test('a connector whose provider does not answer fails its test', async () => {
+    const type = 'application/merge-patch+json';
+    const oidc =
+      'auth:\n  oidc: {issuerUrl: https://127.0.0.1:9, clientId: x, clientSecret: y, redirectURI: https://x.example/auth/oidc/callback}\n';
+    const save = async (raw: string): Promise<void> => {
+      const body = JSON.stringify({ spec: { raw } });
+      const saved = await daemon.call('PATCH', `${API}/config/platform`, { type, body });
+      expect(saved.code, saved.text).toBe(200);
+    };
+    await save(CONFIG + oidc);
+    const { page } = await open('/console/config');
+    await page.getByRole('button', { name: 'Test OpenID Connect' }).click();
+    await page.getByText(/refused with status \d+/).waitFor();
+    await save(CONFIG);
+  });
+
   test('audit events are found by user and verb', async () => {
     await make(`${API}/teams`, { metadata: { name: 'audited' } });
     const { page } = await open('/console/audit');

@@ -44,6 +44,7 @@ function Configs({ resource }: { resource: Resource }): JSX.Element {
           reload={list.reload}
         />
       ))}
+      <ConnectorTests />
       <StoreTest />
     </div>
   );
@@ -193,6 +194,72 @@ function RawProblems({ error, raw }: { error: Error; raw: string }): JSX.Element
       </ul>
     </Notice>
   );
+}
+
+interface SignInInfo {
+  readonly methods: {
+    readonly sso: readonly { readonly displayName: string; readonly loginEndpoint: string }[];
+  };
+}
+
+/** Each connector that leads to a provider, with a test. */
+function ConnectorTests(): JSX.Element | null {
+  const info = useLoad((signal) => client.json<SignInInfo>('/auth/info', { signal }), []);
+  const connectors = info.value?.methods.sso ?? [];
+  if (connectors.length === 0) return null;
+  return (
+    <Panel title="Sign-in connectors" flush>
+      <ul class="rows">
+        {connectors.map(({ displayName, loginEndpoint }) => (
+          <li key={loginEndpoint}>
+            <ConnectorTest name={displayName} path={loginEndpoint} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function ConnectorTest({ name, path }: { name: string; path: string }): JSX.Element {
+  const [answer, setAnswer] = useState<{ readonly works: boolean; readonly text: string }>();
+  const [isBusy, setBusy] = useState(false);
+  const test = (): void => {
+    setBusy(true);
+    void testConnector(path)
+      .then(setAnswer)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <div class="row-line">
+      <span class="row-title">{name}</span>
+      <span aria-live="polite">
+        {answer === undefined ? undefined : (
+          <Badge tone={answer.works ? 'good' : 'alert'}>{answer.text}</Badge>
+        )}
+      </span>
+      <button
+        class="button small end"
+        type="button"
+        disabled={isBusy}
+        aria-label={`Test ${name}`}
+        onClick={test}
+      >
+        {isBusy ? 'Testing…' : 'Test'}
+      </button>
+    </div>
+  );
+}
+
+/** Begins a sign-in without following it: the daemon asks the provider for what it needs first. */
+async function testConnector(path: string): Promise<{ works: boolean; text: string }> {
+  try {
+    const response = await fetch(path, { redirect: 'manual', headers: { accept: 'text/html' } });
+    const works = response.type === 'opaqueredirect' || response.ok;
+    const text = works ? 'sign-in begins' : `refused with status ${response.status}`;
+    return { works, text };
+  } catch (error) {
+    return { works: false, text: errorOf(error).message };
+  }
 }
 
 interface StoreState {
