@@ -16,6 +16,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'git/serve/hook-server.ts': 'a folder for a socket; a second daemon on it does not start',
   'files/owner.ts': 'which machine made a temporary file; nobody outside chooses what is hashed',
   'manifests/layout.ts': 'the folder of a new file among its siblings; any folder would do',
+  'server/routes/console.ts': 'a version of the colors in the URL of a style sheet',
   'sign-in/connectors/id-token-checks.ts': 'at_hash of OpenID Connect is half a digest: 128 bits',
   'server/documents/discovery.ts':
     'storageVersionHash as Kubernetes makes it, of names that nobody outside chooses',

@@ -5,13 +5,7 @@
  * Questions about the caller itself are free. Others need `create` on `subjectaccessreviews`, as in
  * Kubernetes.
  */
-import {
-  type Attributes,
-  noSuchRoute,
-  tooManyRequests,
-  type User,
-  Yielding,
-} from '../../apimachinery/index.ts';
+import { type Attributes, noSuchRoute, type User, Yielding } from '../../apimachinery/index.ts';
 import { type AccessTrace, isGrantedTo, scopeOf } from '../../auth/index.ts';
 import { ACCESS_REVIEW } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -22,17 +16,19 @@ import type { ApiRequest } from '../request.ts';
 import { type AskedAs, askedAccess, askedAs } from './access-question.ts';
 import { TraceView } from './access-traces.ts';
 import { documentAnswer } from './document-answer.ts';
+import { UserSlots } from './user-slots.ts';
 import { Visibility } from './visibility.ts';
 
 const MOST_SUBJECTS = 1000;
 const MOST_RUNNING = 16;
+const MOST_RUNNING_OF_ONE = 4;
 const BETWEEN_LOOKS = 64;
 
 /** Undefined for other paths. */
 export function accessRoutes(
   deps: ServerDependencies,
 ): (request: ApiRequest) => Promise<Answer> | undefined {
-  let running = 0;
+  const running = new UserSlots(MOST_RUNNING, MOST_RUNNING_OF_ONE);
   return (request) => {
     const { path, verb } = request.info;
     if (path !== EXPLAIN_PATH && path !== WHO_PATH) return undefined;
@@ -45,17 +41,12 @@ export function accessRoutes(
     const attributes = askedAccess(deps, query);
     const seen = new Visibility(deps, caller);
     const asked = { caller, attributes, view: new TraceView(deps, seen, attributes) };
-    if (running >= MOST_RUNNING) throw tooManyRequests('Too many explanations run now', 1);
-    running++;
-    try {
-      const document =
-        path === EXPLAIN_PATH
-          ? await explain(deps, { ...asked, as: askedAs(query) })
-          : await listSubjects(deps, asked);
-      return documentAnswer(request, document);
-    } finally {
-      running--;
-    }
+    const document = await running.run(caller.name, 'explanations run', () =>
+      path === EXPLAIN_PATH
+        ? explain(deps, { ...asked, as: askedAs(query) })
+        : listSubjects(deps, asked),
+    );
+    return documentAnswer(request, document);
   }
 }
 

@@ -7,7 +7,6 @@ import {
   isRecord,
   keyString,
   noSuchRoute,
-  tooManyRequests,
   type User,
   Yielding,
 } from '../../apimachinery/index.ts';
@@ -21,11 +20,13 @@ import { documentAnswer } from './document-answer.ts';
 import { type Indexed, ObjectIndex } from './object-index.ts';
 import { parseSearch, type SearchFacts, type SearchQuery } from './search-query.ts';
 import { namesOf } from './summary.ts';
+import { UserSlots } from './user-slots.ts';
 import { Visibility } from './visibility.ts';
 
 const USUAL_LIMIT = 20;
 const MOST_LIMIT = 100;
 const MOST_RUNNING = 32;
+const MOST_RUNNING_OF_ONE = 8;
 const BETWEEN_LOOKS = 128;
 
 /** Undefined for other paths. */
@@ -34,7 +35,7 @@ export function searchRoute(
 ): (request: ApiRequest) => Promise<Answer> | undefined {
   const { kinds, store } = deps;
   const index = searchIndex({ kinds, store });
-  let running = 0;
+  const running = new UserSlots(MOST_RUNNING, MOST_RUNNING_OF_ONE);
   return (request) => {
     const { path, verb } = request.info;
     if (path !== SEARCH_PATH) return undefined;
@@ -49,16 +50,12 @@ export function searchRoute(
       throw badRequest(`limit: must be a number from 1 to ${MOST_LIMIT}`);
     }
     const parsed = parseSearch(query.get('q') ?? '');
-    if (running >= MOST_RUNNING) throw tooManyRequests('Too many searches run now', 1);
-    running++;
-    try {
+    return await running.run(user.name, 'searches run', async () => {
       const seen = new Visibility(deps, user);
       const { best, total } = await find(index, { query: parsed, seen, limit });
       const items = best.map((found) => itemOf(deps, found));
       return documentAnswer(request, { kind: 'SearchResult', items, total });
-    } finally {
-      running--;
-    }
+    });
   }
 }
 

@@ -3,12 +3,7 @@
  * of the caller differs, so that a page is current without polling.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  badRequest,
-  noSuchRoute,
-  tooManyRequests,
-  unauthorized,
-} from '../../apimachinery/index.ts';
+import { badRequest, noSuchRoute, unauthorized } from '../../apimachinery/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { userNow } from '../filters/access.ts';
 import { readTimeoutParameter } from '../input/timeout-parameter.ts';
@@ -18,8 +13,10 @@ import type { ApiRequest } from '../request.ts';
 import { badConditionIndex } from './bad-conditions.ts';
 import { documentAnswer } from './document-answer.ts';
 import { type Summary, type SummaryContext, summaryFor } from './summary.ts';
+import { UserSlots } from './user-slots.ts';
 
 const MOST_WAITING = 256;
+const MOST_WAITING_OF_ONE = 32;
 const POLL_MS = 50;
 /** A summary is computed once per change, but not more often than this, */
 const SHORTEST_UNREAD_MS = 200;
@@ -32,7 +29,7 @@ export function summaryRoute(
   deps: ServerDependencies,
 ): (request: ApiRequest) => Promise<Answer> | undefined {
   const context = { deps, conditions: badConditionIndex(deps), started: deps.clock.now() };
-  let waiting = 0;
+  const waiting = new UserSlots(MOST_WAITING, MOST_WAITING_OF_ONE);
   return (request) => {
     const { path, verb } = request.info;
     if (path !== SUMMARY_PATH) return undefined;
@@ -47,14 +44,12 @@ export function summaryRoute(
       throw badRequest('since: expected the metadata.version of an earlier summary');
     }
     if (since === null) return documentAnswer(request, await currentSummary(context, request));
-    if (waiting >= MOST_WAITING) throw tooManyRequests('Too many requests wait for a change', 1);
-    waiting++;
-    try {
-      const deadline = performance.now() + readTimeoutParameter(query.get('timeout'));
-      return documentAnswer(request, await changedSummary(context, request, { since, deadline }));
-    } finally {
-      waiting--;
-    }
+    const deadline = performance.now() + readTimeoutParameter(query.get('timeout'));
+    const user = request.user?.name ?? '';
+    const summary = await waiting.run(user, 'requests wait for a change', () =>
+      changedSummary(context, request, { since, deadline }),
+    );
+    return documentAnswer(request, summary);
   }
 }
 
