@@ -70,14 +70,15 @@ export function checkedName(name: string): string {
   );
 }
 
+function isSavedLogin(value: unknown): value is SavedLogin {
+  const needed = ['name', 'server', 'apiRoot', 'user', 'accessKey'];
+  return isRecord(value) && needed.every((field) => typeof value[field] === 'string');
+}
+
 function parsed(text: string): SavedLogin | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const needed = ['name', 'server', 'apiRoot', 'user', 'accessKey'];
-    if (!isRecord(value) || needed.some((field) => typeof value[field] !== 'string')) {
-      return undefined;
-    }
-    return value as unknown as SavedLogin;
+    return isSavedLogin(value) ? value : undefined;
   } catch {
     return undefined;
   }

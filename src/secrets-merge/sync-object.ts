@@ -4,9 +4,11 @@
  * exactly the commit that was read, and the base is written last.
  */
 import type { Step } from './decide.ts';
+import { NO_PRINTS } from './fingerprints.ts';
+import { changed, changeOf } from './key-changes.ts';
+import { agreedFingerprints } from './merge.ts';
 import { nextStep } from './next-step.ts';
 import { type Observation, observe, shownFingerprints } from './observe.ts';
-import { pull } from './pull.ts';
 import { push } from './push.ts';
 import { settleIntents } from './settle-intents.ts';
 import { SyncRecord } from './sync-record.ts';
@@ -131,6 +133,31 @@ class ObjectSync {
       ...(seen && seen.store.state !== 'absent' && { version: seen.store.at.version }),
     };
   }
+}
+
+/**
+ * Copies keys of the store to git: one commit on exactly the values that were read.
+ * False: another writer changed the object meanwhile, and nothing was pulled.
+ */
+async function pull(
+  record: SyncRecord,
+  seen: Observation,
+  { keys, push }: Step & { do: 'pull' },
+): Promise<boolean> {
+  const { git, store } = seen;
+  if (git === undefined || store.state !== 'live') throw new Error('Nothing to pull');
+  const { set, remove } = changeOf(keys, store.values);
+  // Until the base is written, only this record distinguishes older from newer answers.
+  const key = await record.keyHistory();
+  const pulled = shownFingerprints(seen);
+  await record.save({ seen: record.seenAt(store.at, key), pulled });
+  const commit = await record.task.git.change({ seen: git, set, remove, from: store.at });
+  if (commit === undefined) return false;
+  const after = changed(seen.gitPrints, keys, pulled);
+  const base = seen.situation.state.base?.prints ?? NO_PRINTS;
+  const prints = agreedFingerprints({ base, git: after, store: pulled }, { asInStore: push });
+  await record.agree({ prints, at: store.at, commit }, { key });
+  return true;
 }
 
 /** Records fingerprints of the two values that the user sees and may decide on. */

@@ -6,7 +6,7 @@
 
 import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
 import type { Backoff } from '../concurrency/index.ts';
-import { WorkQueue } from '../concurrency/index.ts';
+import { backoffBound, WorkQueue } from '../concurrency/index.ts';
 import {
   compilePatches,
   type KnownObject,
@@ -23,13 +23,24 @@ import {
   type SyncSummary,
 } from './object-states.ts';
 import { decide, type PatchRunner } from './reconcile-object.ts';
-import { Repairs } from './repairs.ts';
 import { idOf, nameFrom, SourceKeys, strayIn } from './source-keys.ts';
 import { SyncEnds } from './sync-ends.ts';
 import { eventOf } from './sync-events.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 import { ForeignObject, TargetWriter, type WriteVerb } from './target-writer.ts';
 import { targetOf } from './translate.ts';
+
+const REPAIR_BACKOFF: Backoff = { firstMs: 1000, lastMs: 60_000 };
+
+const CALM_MS = 60_000;
+
+const FREE_REPAIRS = 3;
+
+interface Repair {
+  readonly basis: string;
+  readonly count: number;
+  readonly at: number;
+}
 
 export interface TenantSyncOptions {
   readonly kind: SyncedKind;
@@ -312,4 +323,30 @@ function asFailure(error: unknown): ApiFailure {
 function waitAskedFor(error: unknown): number | undefined {
   const seconds = error instanceof ApiFailure ? error.retryAfterSeconds : undefined;
   return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** Backoff of repeated repairs, for the case that another program keeps undoing them. */
+class Repairs {
+  readonly #last = new Map<string, Repair>();
+
+  /** Milliseconds until the key may be repaired again on the same basis. */
+  wait(key: string, basis: string): number {
+    const last = this.#last.get(key);
+    if (last === undefined || last.basis !== basis || last.count <= FREE_REPAIRS) return 0;
+    return Math.max(
+      0,
+      last.at + backoffBound(last.count - FREE_REPAIRS, REPAIR_BACKOFF) - performance.now(),
+    );
+  }
+
+  count(key: string, basis: string): void {
+    const last = this.#last.get(key);
+    const now = performance.now();
+    const goesOn = last !== undefined && last.basis === basis && now - last.at < CALM_MS;
+    this.#last.set(key, { basis, count: goesOn ? last.count + 1 : 0, at: now });
+  }
+
+  forget(key: string): void {
+    this.#last.delete(key);
+  }
 }

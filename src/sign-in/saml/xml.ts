@@ -1,5 +1,7 @@
 /** Minimal document tree for responses, over the parser that verifies them. */
+
 import { parseDomFromString } from '@node-saml/node-saml/lib/xml.js';
+import { isRecord } from '../../apimachinery/index.ts';
 import { demand, Refusal } from './refusal.ts';
 
 interface XmlAttribute {
@@ -32,19 +34,19 @@ const TEXT = 3;
 
 /** Root element. Throws Refusal. */
 export async function parseXml(text: string): Promise<XmlElement> {
-  let document: { documentElement: XmlElement | null };
+  let document: unknown;
   try {
-    document = (await parseDomFromString(text)) as unknown as typeof document;
+    document = await parseDomFromString(text);
   } catch (cause) {
     throw new Refusal('it is no XML', { reason: 'no-xml', cause });
   }
-  const root = document.documentElement;
-  demand(root !== null, 'no-xml', 'it is no XML');
+  const root = isRecord(document) ? document['documentElement'] : undefined;
+  demand(isElement(root), 'no-xml', 'it is no XML');
   return root;
 }
 
-function isElement(node: XmlNode): node is XmlElement {
-  return node.nodeType === ELEMENT;
+function isElement(node: unknown): node is XmlElement {
+  return isRecord(node) && node['nodeType'] === ELEMENT;
 }
 
 export function childElements(of: XmlElement): XmlElement[] {
