@@ -32,6 +32,7 @@ export const RUNNERS: Readonly<Record<CommandName, Run>> = {
     (await import('./cli/validate.ts')).validate(options, process.stdout),
   plan: async (options) => (await import('./cli/plan.ts')).plan(options, process.stdout),
   diff: async (options) => (await import('./cli/diff.ts')).diff(options, streams()),
+  import: async (options) => (await import('./cli/import.ts')).importObjects(options, streams()),
   patches: async (options) => (await import('./cli/patches.ts')).patches(options, streams()),
   crds: async (options) => (await import('./cli/crds.ts')).crds(options, process.stdout),
   repo: async (options) => (await import('./cli/fan-out.ts')).repo(options, process.stdout),

@@ -8,7 +8,13 @@ import {
   REPO_OPTIONS,
   VALIDATE_OPTIONS,
 } from './manifest-options.ts';
-import { EDIT_OPTIONS, REKEY_OPTIONS, SEAL_OPTIONS, UNSEAL_OPTIONS } from './sealing-options.ts';
+import {
+  EDIT_OPTIONS,
+  IMPORT_OPTIONS,
+  REKEY_OPTIONS,
+  SEAL_OPTIONS,
+  UNSEAL_OPTIONS,
+} from './sealing-options.ts';
 
 export const MANIFEST_COMMANDS = {
   validate: {
@@ -60,6 +66,23 @@ export const MANIFEST_COMMANDS = {
       {
         purpose: 'Compare objects from standard input.',
         command: 'kubectl get teams -o yaml | gitplane diff - -o json',
+      },
+    ],
+  },
+  import: {
+    group: 'Manifests',
+    summary:
+      'write objects of another management cluster as manifests; exit 1 when none is taken over',
+    operands: '[PATH…]',
+    options: IMPORT_OPTIONS,
+    examples: [
+      {
+        purpose: 'Import the teams, roles, bindings and secrets of a cluster, as one commit.',
+        command: 'gitplane import --from-context old-platform --to platform --commit',
+      },
+      {
+        purpose: 'Import objects from a file, and print what was left out.',
+        command: "gitplane import objects.yaml -o json | jq '.leftOut'",
       },
     ],
   },

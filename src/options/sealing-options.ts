@@ -11,6 +11,17 @@ export const SEAL_OPTIONS: readonly OptionSpec[] = [
   ...SEALING_OPTIONS,
 ];
 
+export const IMPORT_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'from-context',
+    value: 'NAME',
+    help: 'import the objects of a context of kubectl, in place of files; runs kubectl',
+  },
+  { name: 'to', value: 'DIR', default: '.', help: 'folder of the manifests, in a work tree' },
+  { name: 'commit', help: 'commit the new files, and nothing else' },
+  ...SEALING_OPTIONS,
+];
+
 export const UNSEAL_OPTIONS: readonly OptionSpec[] = [
   { name: 'in-place', help: 'write the decrypted files instead of printing one' },
   ...SEALING_OPTIONS,
