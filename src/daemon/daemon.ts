@@ -7,7 +7,14 @@ import { type Logger, type LogStream, openLogger, SlowSteps } from '../telemetry
 import { formatKubeconfig } from '../tls/index.ts';
 import { VERSION } from '../version.ts';
 import { runDiskJobs } from './background/scheduled-jobs.ts';
-import { type OpenListener, openListener, openTls, type Tls, urlHost } from './network/listener.ts';
+import {
+  type OpenListener,
+  openListener,
+  openTls,
+  type Tls,
+  urlHost,
+  warnOfLocalUrls,
+} from './network/listener.ts';
 import { openPushReception, type PushReception } from './network/push-reception.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
@@ -53,6 +60,7 @@ export async function startDaemon(start: StartOptions): Promise<Daemon> {
     logger.info('Stopped');
   };
   const { revision } = platform.branch.state;
+  warnOfLocalUrls(options, { url: address.url, logger });
   logger.info({ url: address.url, revision, version: VERSION }, 'Serving');
   const { root } = dependencies;
   const signInLink = isLoopback(host) ? linkOf(parts.service, address.url) : undefined;

@@ -23,6 +23,7 @@ import { VERSION } from '../version.ts';
 import { runStateJobs } from './background/scheduled-jobs.ts';
 import { openClientState } from './core/client-state.ts';
 import { openFlowClassifier } from './network/flow-classification.ts';
+import { clientUrl } from './network/listener.ts';
 import type { PushReception } from './network/push-reception.ts';
 import { type RemoteNews, syncService } from './network/sync-service.ts';
 import { emptyPlatform } from './observability/empty-platform.ts';
@@ -173,7 +174,7 @@ function openTenantClusters({ options, data, platform, ...given }: PlatformPart)
 function startSignIn({ options, base, platform, clock, logger }: PlatformPart): SignInService {
   return openSignIn({
     ...platform,
-    publicUrl: () => options.publicUrl ?? base(),
+    publicUrl: () => options.publicUrl ?? clientUrl(options, base()),
     isPublicUrlGiven: options.publicUrl !== undefined,
     clock,
     logger,

@@ -12,6 +12,7 @@ import type { Provenance, StoredObject } from '../state/index.ts';
 export class PastObject implements StoredObject {
   readonly resourceVersion = 0;
   readonly terminating = false;
+  readonly isPast = true;
   readonly source: CatalogObject;
   readonly #kind: Kind;
   readonly #time: number;

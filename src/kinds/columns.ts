@@ -1,6 +1,7 @@
 /** Printer columns that several kinds share. The generic code puts the name before them. */
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
+import { type KubeObject, valueAt } from '../apimachinery/index.ts';
 import type { PrinterColumn } from './kind.ts';
+import { healthOf } from './readiness.ts';
 
 /** The text at a path. An empty one counts as absent. */
 export function textAt(object: KubeObject, path: readonly (string | number)[]): string | undefined {
@@ -52,21 +53,14 @@ export const DISPLAY_NAME: PrinterColumn = {
   ...textFrom(['spec', 'displayName']),
 };
 
-/** Column of every kind whose manifests are in git. An invalid manifest degrades its object. */
+/** Column of every kind whose manifests are in git. Those of Kubernetes show it with `-o wide` alone. */
 export const HEALTH: PrinterColumn = {
   name: 'Health',
   type: 'string',
-  description: 'Degraded while the newest manifest in git is not served.',
-  priority: 1,
-  value: (object) => (isDegraded(object) ? 'Degraded' : 'Healthy'),
+  description:
+    'Ready; Degraded while the newest manifest in git is not served; OutOfSync while the secret store or the source of a copy differs; NotReady for other problems.',
+  value: healthOf,
 };
-
-function isDegraded(object: KubeObject): boolean {
-  const conditions = valueAt(object, ['status', 'conditions']);
-  const isTrue = (one: unknown): boolean =>
-    isRecord(one) && one['type'] === 'Degraded' && one['status'] === 'True';
-  return Array.isArray(conditions) && conditions.some(isTrue);
-}
 
 export const OWNER: PrinterColumn = {
   name: 'Owner',

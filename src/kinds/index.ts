@@ -79,6 +79,7 @@ export { CLUSTER_ROLE } from './rbac/cluster-role.ts';
 export { CLUSTER_ROLE_BINDING } from './rbac/cluster-role-binding.ts';
 export { ROLE } from './rbac/role.ts';
 export { ROLE_BINDING } from './rbac/role-binding.ts';
+export { READY_NOW, readinessOf } from './readiness.ts';
 export { type CompiledSchema, compileSchema } from './schema/compiled-schema.ts';
 export { customResourceDefinition } from './schema/custom-resource-definition.ts';
 export { hasStatus, openApiSchema } from './schema/openapi-schema.ts';

@@ -16,6 +16,7 @@ import type { Kind } from '../kinds/index.ts';
 import type { StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
 import { shownWithDerivedData } from './projection/derived-secrets.ts';
+import { withReadiness } from './projection/object-with-managed-fields.ts';
 import type { ApplyRequest } from './writes/apply.ts';
 import { applyThrough } from './writes/apply-request.ts';
 import { type CreateRequest, prepareCreate } from './writes/create.ts';
@@ -86,7 +87,8 @@ export class Registry implements ObjectRegistry {
     const { stored, commit } = await this.#parts.branch.submit(create);
     if (stored === undefined) throw notFound(request.kind, create.key.name);
     if (create.generated.size === 0) return { object: stored.object, stored, warnings, commit };
-    return { object: withShown(stored.object, create.generated), warnings, commit };
+    const object = withReadiness(request.kind, withShown(stored.object, create.generated));
+    return { object, warnings, commit };
   }
 
   async update(request: UpdateRequest): Promise<WriteResult> {
@@ -156,7 +158,8 @@ export class Registry implements ObjectRegistry {
   /** Answer to a dry run. */
   #shown(kind: Kind, object: KubeObject): KubeObject {
     const { store, clock } = this.#parts;
-    return shownWithDerivedData(kind, object, { store, time: clock.now() });
+    const shown = shownWithDerivedData(kind, object, { store, time: clock.now() });
+    return kind.storedIn === 'git' ? withReadiness(kind, shown) : shown;
   }
 
   async #issue(request: CreateRequest): Promise<WriteResult> {

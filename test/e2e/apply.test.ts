@@ -375,7 +375,7 @@ describe('a push', () => {
         },
       ]);
     }
-    expect(reads.get.status).toEqual({});
+    expect(reads.get.status.conditions).toMatchObject([{ type: 'Ready', status: 'True' }]);
     // Git has it no more, and a finalizer holds it.
     await push({ displayName: 'Three' }, ['gitplane.dev/held']);
     await push(null);

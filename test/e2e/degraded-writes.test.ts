@@ -49,8 +49,10 @@ async function call(method: string, path: string): Promise<Any> {
   return (await daemon.call(method, path)).json();
 }
 
+/** All but `Ready`, which follows from them. */
 async function conditions(): Promise<Any[]> {
-  return (await call('GET', `${TEAMS}/broken`)).status?.conditions ?? [];
+  const all: Any[] = (await call('GET', `${TEAMS}/broken`)).status?.conditions ?? [];
+  return all.filter(({ type }) => type !== 'Ready');
 }
 
 async function head(): Promise<string> {

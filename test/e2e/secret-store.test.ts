@@ -67,7 +67,10 @@ test('a secret that is tied has the values of the store when a cycle is over', a
   expect([code, text]).toEqual([0, `secret store available (${store.address})\n1 synced\n`]);
   const found = (await daemon.call('GET', `${SECRETS}/mail`)).json();
   expect(found.spec.data).toEqual({ password: Buffer.from(VALUE).toString('base64') });
-  expect(found.status.conditions).toMatchObject([{ type: 'Synced', status: 'True' }]);
+  expect(found.status.conditions).toMatchObject([
+    { type: 'Synced', status: 'True' },
+    { type: 'Ready', status: 'True' },
+  ]);
   expect((await gitplane('secrets', 'sync')).text).toContain('1 synced');
   expect((await gitplane('secrets', 'sync', '--wait')).code).toBe(2);
 });
@@ -154,6 +157,7 @@ test('a whole path becomes sealed objects, and what does not is told', async () 
     const { status } = (await daemon.call('GET', `${API}/config/main`)).json();
     expect(status.conditions).toMatchObject([
       { type: 'SecretsPulled', status: 'False', reason: 'SecretsLeftOut' },
+      { type: 'Ready', status: 'False', reason: 'SecretsLeftOut' },
     ]);
   });
   const file = 'main:namespaces/team-a/sharedsecrets/db-main.yaml';

@@ -116,7 +116,11 @@ test('a client cannot say what the status is', async () => {
   const patched = (await merge('forged', { status: { conditions } })).json();
   const put = await daemon.call('PUT', `${TEAMS}/forged`, { body });
 
-  expect([created.status, patched.status, put.json().status]).toEqual([{}, {}, {}]);
+  for (const { status } of [created, patched, put.json()]) {
+    expect(status).toEqual({
+      conditions: [expect.objectContaining({ type: 'Ready', status: 'True' })],
+    });
+  }
   expect((await get('forged')).json()).toEqual(created);
 });
 

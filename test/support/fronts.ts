@@ -155,6 +155,8 @@ export async function openTestFront(of: {
       configFile: undefined,
       environment: {},
       publicUrl: undefined,
+      listen: { host: '127.0.0.1', port: 0 },
+      hostnames: [],
     },
     data: { signingKey: of.signingKey ?? join(temporaryFolder(), 'token-signing.key') },
     feed,

@@ -207,6 +207,41 @@ export function portOf(server: Pick<Server, 'address'>): number {
   return address.port;
 }
 
+/** True for an address that means every interface. */
+function isWildcard({ host }: Address): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/**
+ * Base URL for clients without `--public-url`: on every interface that with the first `--hostname`,
+ * which the certificate has too.
+ */
+export function clientUrl(
+  { listen: address, hostnames }: Pick<DaemonOptions, 'listen' | 'hostnames'>,
+  base: string,
+): string {
+  const [host] = hostnames;
+  if (!isWildcard(address) || host === undefined) return base;
+  const url = new URL(base);
+  url.hostname = host;
+  return url.origin;
+}
+
+/** Warns if the URLs that clients get name this machine alone. */
+export function warnOfLocalUrls(
+  {
+    listen: address,
+    hostnames,
+    publicUrl,
+  }: Pick<DaemonOptions, 'listen' | 'hostnames' | 'publicUrl'>,
+  { url, logger }: { readonly url: string; readonly logger: Logger },
+): void {
+  if (publicUrl !== undefined || !isWildcard(address) || hostnames.length > 0) return;
+  const remedy =
+    'Give the URL that clients use as --public-url, or a name of this host as --hostname';
+  logger.warn({ url, remedy }, 'Sign-in pages and device codes name a URL of this machine alone');
+}
+
 /** Host for URLs: loopback instead of an address that means every interface. */
 export function urlHost({ host }: Address): string {
   if (host === '0.0.0.0') return '127.0.0.1';

@@ -40,6 +40,7 @@ import { VERSION } from '../../version.ts';
 import { type AccessControl, startAccessControl } from '../access/access-control.ts';
 import { type ConfigService, openConfig } from '../config/config-service.ts';
 import { openFlowClassifier } from '../network/flow-classification.ts';
+import { clientUrl } from '../network/listener.ts';
 import type { DaemonOptions } from '../options.ts';
 import { followTokens } from './followed-tokens.ts';
 
@@ -49,7 +50,7 @@ export interface LeaderProxyParts
   extends Pick<LeaderProxyOptions, 'leaders' | 'route' | 'timeoutMs' | 'answerMs'> {
   readonly options: Pick<
     DaemonOptions,
-    'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
+    'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl' | 'listen' | 'hostnames'
   >;
   readonly data: Pick<DataDirectory, 'signingKey'>;
   readonly feed: RecordFeed;
@@ -214,7 +215,9 @@ function placeOf({ options, config, url }: ReadContext): { readonly baseUrl: str
   return {
     get baseUrl() {
       const { platformHost } = config.current;
-      return options.publicUrl ?? (platformHost ? `https://${platformHost}` : url());
+      return (
+        options.publicUrl ?? (platformHost ? `https://${platformHost}` : clientUrl(options, url()))
+      );
     },
   };
 }

@@ -26,7 +26,7 @@ import { createRoleMetrics, type LogStream, openLogger } from '../../telemetry/i
 import { formatKubeconfig } from '../../tls/index.ts';
 import { VERSION } from '../../version.ts';
 import { runDiskJobs } from '../background/scheduled-jobs.ts';
-import { openListener, openTls, type Tls, urlHost } from '../network/listener.ts';
+import { openListener, openTls, type Tls, urlHost, warnOfLocalUrls } from '../network/listener.ts';
 import { openPushReception } from '../network/push-reception.ts';
 import { openAudit } from '../observability/open-audit.ts';
 import type { DaemonOptions } from '../options.ts';
@@ -126,6 +126,7 @@ async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
     await replaceFile(data.kubeconfig, text);
   }
   undo.push(await runDiskJobs({ ...ground, ...front, maintain: membership.maintain }));
+  warnOfLocalUrls(options, { url: base, logger });
   logger.info({ url: base, version: VERSION, replica: self }, 'Serving');
   const source = options.remote?.address.url ?? data.repository;
   const { caFile } = tls;

@@ -1,9 +1,10 @@
 /**
- * Objects as readers see them, with `managedFields`. An object that only git changed has no such
- * record in the store; it is added here (ADR 29).
+ * Objects as readers see them, with `managedFields` and the condition `Ready`. An object that only git
+ * changed has no such record in the store; it is added here (ADR 29). `Ready` follows from the other
+ * conditions and is never stored: most objects have none.
  */
-import { type KubeObject, Yielding } from '../../apimachinery/index.ts';
-import type { Kind } from '../../kinds/index.ts';
+import { type Condition, type KubeObject, listAt, Yielding } from '../../apimachinery/index.ts';
+import { hasStatus, type Kind, READY_NOW, readinessOf } from '../../kinds/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { gitRecord, gitRecordText } from '../writes/field-managers.ts';
 
@@ -16,6 +17,8 @@ export interface MaybeStored {
   json(): Buffer;
   /** Present if the catalog persists provenance of the object. */
   provenance?(): unknown;
+  /** True for a version of an earlier commit: it is not in force. */
+  readonly isPast?: boolean;
 }
 
 /** Without a schema, the fields are unknown. */
@@ -63,12 +66,36 @@ export function shownBytes(kind: RecordedKind, ready: MaybeStored): Buffer {
   const known = recent.get(ready);
   if (known !== undefined) return known;
   const bytes = ready.json();
-  if (bytes.includes(RECORD)) return bytes;
+  const isRecorded = bytes.includes(RECORD);
+  const showsReady = ready.isPast !== true && isJudged(kind);
+  if (isRecorded && !showsReady) return bytes;
+  const text = isRecorded ? undefined : kind.schema && gitRecordText(kind as Kind, ready.object);
+  const recorded = withText(bytes, text);
   const made =
-    withText(bytes, kind.schema && gitRecordText(kind as Kind, ready.object)) ??
+    (showsReady ? recorded && withReadyText(recorded) : recorded) ??
     Buffer.from(JSON.stringify(shownObject(kind, ready)));
   recent.add(ready, made);
   return made;
+}
+
+const CONDITIONS = '"conditions":[';
+const STATUS = '"status":{';
+const READY_TEXT = Buffer.from(`${CONDITIONS}${JSON.stringify(READY_NOW)}]`);
+const COMMA = Buffer.from(',');
+const CLOSING = '}'.charCodeAt(0);
+
+/** Undefined: the object has conditions, or more than one field of that name, and must be parsed. */
+function withReadyText(object: Buffer): Buffer | undefined {
+  const at = object.lastIndexOf(STATUS);
+  if (at < 0 || object.indexOf(STATUS) !== at || object.includes(CONDITIONS)) return undefined;
+  const begin = at + STATUS.length;
+  const separator = object[begin] === CLOSING ? [] : [COMMA];
+  return Buffer.concat([
+    object.subarray(0, begin),
+    READY_TEXT,
+    ...separator,
+    object.subarray(begin),
+  ]);
 }
 
 const METADATA = '"metadata":{';
@@ -84,6 +111,25 @@ function withText(object: Buffer, record: string | undefined): Buffer | undefine
 }
 
 export function shownObject(kind: RecordedKind, ready: MaybeStored): KubeObject {
+  const object = recordedObject(kind, ready);
+  return isInGit(ready) && ready.isPast !== true ? withReadiness(kind, object) : object;
+}
+
+/** The object in git with its condition `Ready`. */
+export function withReadiness(kind: RecordedKind, object: KubeObject): KubeObject {
+  if (!isJudged(kind)) return object;
+  const { conditions: _replaced, ...status } = object.status ?? {};
+  const others = listAt<Condition>(object.status, ['conditions']);
+  return { ...object, status: { conditions: [...others, readinessOf(object)], ...status } };
+}
+
+/** As in Kubernetes, roles and bindings have no status. */
+function isJudged({ schema, storedIn }: RecordedKind): boolean {
+  return (storedIn === 'git' || storedIn === 'file') && schema !== undefined && hasStatus({ schema });
+}
+
+/** With `managedFields`, and without `Ready`. */
+export function recordedObject(kind: RecordedKind, ready: MaybeStored): KubeObject {
   const { object } = ready;
   const { managedFields } = object.metadata;
   if (managedFields !== undefined || !isInGit(ready) || kind.schema === undefined) return object;
@@ -109,7 +155,7 @@ export async function shownYielding(
 
 /** The same version, with its record of managed fields. */
 export function withRecord(kind: Kind, stored: StoredObject): StoredObject {
-  const object = shownObject(kind, stored);
+  const object = recordedObject(kind, stored);
   if (object === stored.object) return stored;
   const { key, resourceVersion, terminating, labels, hidden } = stored;
   const json = (): Buffer => shownBytes(kind, stored);

@@ -18,15 +18,15 @@ import {
 import type { CatalogObject, Identity, ObjectChange } from '../../catalog/index.ts';
 import {
   countsGenerations,
+  hasStatus,
   type Kind,
   type KindTable,
   ownPart,
-  schemaTree,
 } from '../../kinds/index.ts';
 import { formatProblem, type Problem } from '../../manifests/index.ts';
 import type { Change, Store, StoredObject } from '../../state/index.ts';
 import { type FieldWrite, recordAfter } from '../writes/field-managers.ts';
-import { shownObject } from './object-with-managed-fields.ts';
+import { recordedObject } from './object-with-managed-fields.ts';
 
 /** Condition of an object whose newest manifest is not served (invariant 5). */
 export const DEGRADED = 'Degraded';
@@ -108,7 +108,7 @@ function removal(context: ProjectionContext, previous: StoredObject): Change {
   const deletion = context.deletion ?? { gracePeriodSeconds: 0 };
   const kind = context.kinds.byKind(previous.object.apiVersion, key.kind);
   // The manifest is gone from git, so its managers are recorded now.
-  const recorded = kind === undefined ? previous.object : shownObject(kind, previous);
+  const recorded = kind === undefined ? previous.object : recordedObject(kind, previous);
   const object = withFinalizers(recorded, deletion.finalizers);
   if (!isHeld(object, deletion)) return { type: 'remove', key };
   const { gracePeriodSeconds } = deletion;
@@ -247,10 +247,6 @@ function servedStatus(
   if (conditions.length === 0 && Object.keys(rest).length === 0 && !hasStatus(kind))
     return undefined;
   return conditions.length === 0 ? rest : { ...rest, conditions: conditions };
-}
-
-function hasStatus({ schema }: Kind): boolean {
-  return schemaTree(schema).properties?.['status'] !== undefined;
 }
 
 function degradedCondition(

@@ -8,7 +8,7 @@ import {
   type KubeObject,
   type ObjectMeta,
 } from '../../apimachinery/index.ts';
-import { AGE, HEALTH, type Kind, type PrinterColumn } from '../../kinds/index.ts';
+import { AGE, HEALTH, hasStatus, type Kind, type PrinterColumn } from '../../kinds/index.ts';
 import type { Transform } from './negotiation.ts';
 
 export type MetaVersion = Transform['version'];
@@ -111,11 +111,14 @@ const NAME: ColumnDefinition = {
   priority: 0,
 };
 
-type TableKind = Pick<Kind, 'columns'> & Partial<Pick<Kind, 'storedIn'>>;
+type TableKind = Pick<Kind, 'columns'> & Partial<Pick<Kind, 'storedIn' | 'schema'>>;
 
-function columnsOf({ columns, storedIn }: TableKind): readonly PrinterColumn[] {
+function columnsOf({ columns, storedIn, schema }: TableKind): readonly PrinterColumn[] {
   const shown = columns.length > 0 ? columns : [AGE];
-  return storedIn === 'git' ? [...shown, HEALTH] : shown;
+  if (storedIn !== 'git' && storedIn !== 'file') return shown;
+  if (schema === undefined || !hasStatus({ schema })) return [...shown, { ...HEALTH, priority: 1 }];
+  const last = shown.at(-1) === AGE ? -1 : shown.length;
+  return [...shown.slice(0, last), HEALTH, ...shown.slice(last)];
 }
 
 function definition({ name, type, description, priority = 0 }: PrinterColumn): ColumnDefinition {

@@ -42,6 +42,10 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
     await advertiseRefs(deps.git.repository, { service, response: reply.raw }, options);
     return reply;
   });
+  app.get('/git/*', { config }, async (request, reply) => {
+    refuseOtherRepository(deps, request, reply);
+    return reply;
+  });
   for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
     app.post(
       `${GIT_PATH}/${service}`,
@@ -107,6 +111,18 @@ function admitGit(
     void plain(reply, status.code, `${status.message}\n`);
     return undefined;
   }
+}
+
+/** Names the repository that is here to a user who may read it. git shows a plain text as `remote: …`. */
+function refuseOtherRepository(
+  deps: ServerDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const service = 'git-upload-pack';
+  if (admitGit(deps, { request, reply, service }) === undefined) return;
+  const here = `${deps.signIn.baseUrl}${GIT_PATH}`;
+  void plain(reply, 404, `There is no such repository here: the platform is at ${here}\n`);
 }
 
 /** Ends the record of an answer that another part writes to the socket, if that part has not ended it before. */

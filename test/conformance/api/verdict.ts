@@ -77,7 +77,7 @@ function normal(value: unknown, place: Place): unknown {
     // No token, or an empty one: there is no more.
     .filter(([name, item]) => name !== 'continue' || item !== '')
     // "An empty status is shown" in docs/api-differences.md.
-    .filter(([name, item]) => name !== 'status' || JSON.stringify(item) !== '{}')
+    .filter(([name, item]) => name !== 'status' || !isUnsaid(item))
     .sort(([one], [other]) => (one < other ? -1 : 1));
   const entries = shown.map(([name, item]) => {
     // A list, a table and a bookmark tell the version of the server, which others move as well.
@@ -85,6 +85,12 @@ function normal(value: unknown, place: Place): unknown {
     return [name, ofList ? '<version>' : normal(item, { namer, at: [...at, name] })];
   });
   return Object.fromEntries(entries);
+}
+
+/** True for a status without fields, and for one that has the condition `Ready` alone. */
+function isUnsaid(status: unknown): boolean {
+  const { conditions = [], ...others } = status as { conditions?: readonly { type?: string }[] };
+  return Object.keys(others).length === 0 && conditions.every(({ type }) => type === 'Ready');
 }
 
 /** Entries of one operation are in the order of their seconds, which no case can know. */

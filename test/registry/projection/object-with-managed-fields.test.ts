@@ -65,7 +65,13 @@ describe.each<[title: string, ReturnType<typeof stored>, record: unknown]>([
     expect(read).toEqual(shownObject(kind, ready));
     const { managedFields: _record, ...metadata } = read.metadata;
     const { managedFields: _before, ...before } = ready.object.metadata;
-    expect({ ...read, metadata }).toEqual({ ...ready.object, metadata: before });
+    const { status = {}, ...rest } = read;
+    const { conditions, ...others } = status;
+    const { status: own = {}, ...object } = ready.object;
+    expect({ ...rest, metadata }).toEqual({ ...object, metadata: before });
+    expect(others).toEqual(own);
+    if (record !== undefined) expect(conditions).toMatchObject([{ type: 'Ready', status: 'True' }]);
+    else expect(conditions).toBe(undefined);
     // Made once.
     expect(shownBytes(kind, ready)).toBe(bytes);
   });
@@ -83,4 +89,34 @@ test('bytes of many objects are those of each, more of them than are kept', asyn
   for (const [at, item] of items.entries()) {
     expect(shownBytes(kind, item).equals(parts[at] as Buffer)).toBe(true);
   }
+});
+
+const TIME = '2026-01-02T03:04:05Z';
+const DEGRADED = { type: 'Degraded', status: 'True', severity: 'Error', lastTransitionTime: TIME };
+const DIFFERS = { type: 'Synced', status: 'False', severity: 'Warning', reason: 'GitChanged' };
+
+test.each<[what: string, status: object, ready: object]>([
+  ['an empty status', {}, { status: 'True', reason: 'InForce' }],
+  ['other fields', { lastActivity: 'x' }, { status: 'True' }],
+  ['a field that is called as its own', { nested: { status: {} } }, { status: 'True' }],
+  ['an invalid manifest', { conditions: [DEGRADED] }, { status: 'False', lastTransitionTime: TIME }],
+  ['a difference', { conditions: [DIFFERS] }, { status: 'False', reason: 'GitChanged' }],
+  ['what is stale', { conditions: [{ ...DIFFERS, type: 'Stale', status: 'True' }] }, { status: 'True' }],
+  ['plaintext in git', { conditions: [{ ...DIFFERS, type: 'Sealed' }] }, { status: 'True' }],
+])('Ready follows from %s, and is the last condition', (_what, status, ready) => {
+  const { object, provenance } = stored({});
+  const bytes = Buffer.from(JSON.stringify({ ...object, status }));
+  const one = { object: { ...object, status } as KubeObject, json: () => bytes, provenance };
+  const read = JSON.parse(shownBytes(kind, one).toString());
+  expect(read).toEqual(shownObject(kind, one));
+  expect(read.status.conditions.at(-1)).toMatchObject({ type: 'Ready', ...ready });
+  expect(read.status.conditions.filter(({ type }: { type: string }) => type === 'Ready')).toHaveLength(1);
+});
+
+test('kinds without a status, as roles are, get no condition', () => {
+  const role = buildKindTable('g.example').byPlural('rbac.authorization.k8s.io', 'clusterroles');
+  if (role === undefined) throw new Error('There are no roles');
+  const one = stored({ managedFields: OWN });
+  expect(shownBytes(role, one)).toBe(one.json());
+  expect(shownObject(role, one)).not.toHaveProperty('status');
 });

@@ -26,8 +26,9 @@ describe('a table', () => {
     });
     expect(table.columnDefinitions.map(({ name, priority }) => `${name} ${priority}`)).toEqual([
       'Name 0',
-      ...TEAM.columns.map((column) => `${column.name} ${column.priority ?? 0}`),
-      'Health 1',
+      ...TEAM.columns.slice(0, -1).map((column) => `${column.name} ${column.priority ?? 0}`),
+      'Health 0',
+      'Age 0',
     ]);
     expect(table.rows[0]?.cells).toHaveLength(table.columnDefinitions.length);
     expect(table.rows[0]?.cells.slice(0, 3)).toEqual(['ops', 'The ops', 2]);
