@@ -112,7 +112,7 @@ test('git shows the address of the repository to who may read it', async () => {
   const wrong = `${daemon.url.replace('//', `//admin:${daemon.token}@`)}/git/wrong.git`;
   const { code, stderr } = await daemon.git(['clone', wrong, 'x'], tmpdir());
   expect(code).not.toBe(0);
-  // The host that the Config names.
-  const url = 'https://platform.example.com/git/platform.git';
-  expect(stderr).toContain(`remote: There is no such repository here: the platform is at ${url}`);
+  expect(stderr).toMatch(
+    /^remote: There is no such repository here: the platform is at https:\S+\/git\/platform\.git/m,
+  );
 });

@@ -201,7 +201,9 @@ describe.each(binaries)('kubectl 1.$minor', ({ minor, path }) => {
   test('prints tables, by short name and singular', async () => {
     const { stdout, stderr } = await kubectl(['get', 'tm']);
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/^NAME +DISPLAY NAME +USERS +HEALTH +AGE\nops +The ops +2 +Ready +4m30s\n$/);
+    expect(stdout).toMatch(
+      /^NAME +DISPLAY NAME +USERS +HEALTH +AGE\nops +The ops +2 +Ready +4m30s\n$/,
+    );
     expect((await kubectl(['get', 'team', 'ops', '-o', 'wide'])).stdout).toMatch(/^NAME .*GROUPS/);
     expect((await kubectl(['get', 'teams', '--show-labels'])).stdout).toContain('tier=one');
     expect((await kubectl(['get', 'config', '-o', 'name'])).stdout).toBe(`config.${GROUP}/ops\n`);

@@ -125,7 +125,9 @@ export function withReadiness(kind: RecordedKind, object: KubeObject): KubeObjec
 
 /** As in Kubernetes, roles and bindings have no status. */
 function isJudged({ schema, storedIn }: RecordedKind): boolean {
-  return (storedIn === 'git' || storedIn === 'file') && schema !== undefined && hasStatus({ schema });
+  return (
+    (storedIn === 'git' || storedIn === 'file') && schema !== undefined && hasStatus({ schema })
+  );
 }
 
 /** With `managedFields`, and without `Ready`. */

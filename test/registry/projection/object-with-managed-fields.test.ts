@@ -99,9 +99,17 @@ test.each<[what: string, status: object, ready: object]>([
   ['an empty status', {}, { status: 'True', reason: 'InForce' }],
   ['other fields', { lastActivity: 'x' }, { status: 'True' }],
   ['a field that is called as its own', { nested: { status: {} } }, { status: 'True' }],
-  ['an invalid manifest', { conditions: [DEGRADED] }, { status: 'False', lastTransitionTime: TIME }],
+  [
+    'an invalid manifest',
+    { conditions: [DEGRADED] },
+    { status: 'False', lastTransitionTime: TIME },
+  ],
   ['a difference', { conditions: [DIFFERS] }, { status: 'False', reason: 'GitChanged' }],
-  ['what is stale', { conditions: [{ ...DIFFERS, type: 'Stale', status: 'True' }] }, { status: 'True' }],
+  [
+    'what is stale',
+    { conditions: [{ ...DIFFERS, type: 'Stale', status: 'True' }] },
+    { status: 'True' },
+  ],
   ['plaintext in git', { conditions: [{ ...DIFFERS, type: 'Sealed' }] }, { status: 'True' }],
 ])('Ready follows from %s, and is the last condition', (_what, status, ready) => {
   const { object, provenance } = stored({});
@@ -110,7 +118,9 @@ test.each<[what: string, status: object, ready: object]>([
   const read = JSON.parse(shownBytes(kind, one).toString());
   expect(read).toEqual(shownObject(kind, one));
   expect(read.status.conditions.at(-1)).toMatchObject({ type: 'Ready', ...ready });
-  expect(read.status.conditions.filter(({ type }: { type: string }) => type === 'Ready')).toHaveLength(1);
+  expect(
+    read.status.conditions.filter(({ type }: { type: string }) => type === 'Ready'),
+  ).toHaveLength(1);
 });
 
 test('kinds without a status, as roles are, get no condition', () => {
