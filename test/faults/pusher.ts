@@ -13,7 +13,7 @@ import { created, type Life, manifestOf, specOf, type View } from './life.ts';
 
 /** What a refusal says that is certain to have changed nothing. */
 const SURELY_REFUSED =
-  /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update ref|pre-receive hook declined/;
+  /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update ref|pre-receive hook declined|remote rejected/;
 
 export interface PusherOptions {
   readonly lives: readonly Life[];

@@ -26,7 +26,7 @@ interface Hunk {
 }
 
 /** More differences than this take too long to find. */
-const MAX_EDITS = 2_000;
+const MAX_EDITS = 1_000;
 
 /** Undefined if the sides differ too much from the base. */
 export function mergeSequences(

@@ -5,6 +5,7 @@
  */
 import type { User } from '../../apimachinery/index.ts';
 
+import type { Sealing } from '../../catalog/index.ts';
 import { HeadMovedError, type HistoryCommit, type Repository } from '../../git/index.ts';
 import { formatProblem } from '../../manifests/index.ts';
 import type { Branch } from '../branch.ts';
@@ -56,6 +57,8 @@ export class OpenPush {
   readonly #options: OpenPushOptions;
   readonly #tip: PushedTip;
   readonly #files: PushedFiles;
+  /** Encryption rules that the pushed commits were judged by; undefined: by none. */
+  #sealing: Sealing | undefined;
 
   constructor(options: OpenPushOptions, tip: PushedTip) {
     this.#options = options;
@@ -138,7 +141,9 @@ export class OpenPush {
 
   /** Plaintext secrets, by the rules of the tip and not of the base. */
   async #leaks(source: PushSource): Promise<Verdict> {
-    const problems = await this.#options.branch.leaksOf(source, [this.#tip.to]);
+    const { branch } = this.#options;
+    this.#sealing = branch.state.view.sealing;
+    const problems = await branch.leaksOf(source, [this.#tip.to]);
     if (problems.length === 0) return ACCEPTED;
     const lines = [...capped(problems.map(formatProblem)), 'nothing was changed'];
     return { ...refusal(lines), problems };
@@ -202,11 +207,19 @@ export class OpenPush {
       return await this.#move(state, { head, target: to, outcome });
     }
     if (head === undefined) return 'moved';
+    if (branch.state.view.sealing !== this.#sealing) {
+      const verdict = await this.#leaks(repository);
+      if (!verdict.ok) return refused(verdict);
+    }
     const { replayed } = of;
-    const { user } = this.#tip;
-    const merged = { base: relation.base, tip: head, pushed: to };
-    const merge = await makeMerge({ branch, repository, files: this.#files, user }, merged);
-    if ('conflicts' in merge) return { ...merge, base: relation.base, head };
+    const { base } = relation;
+    if (replayed === undefined && state.catalog.viewOf(base) === undefined) return 'replay';
+    const parts = { branch, repository, files: this.#files, user: this.#tip.user };
+    const merge = await makeMerge(
+      { ...parts, replayed: replayed?.heads.get(to)?.catalog },
+      { base, tip: head, pushed: to },
+    );
+    if ('conflicts' in merge) return { ...merge, base, head };
     const commits = [...(replayed === undefined ? of.commits : []), merge.commit];
     const outcome = await this.#try(state, { source: repository, commits, to, replayed });
     if (outcome === undefined && replayed === undefined) return 'replay';

@@ -10,7 +10,7 @@ import type { Scene } from './scene.ts';
 
 /** What a refusal says that is certain to have changed nothing. */
 const SURELY_REFUSED =
-  /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update ref|pre-receive hook declined/;
+  /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update ref|pre-receive hook declined|remote rejected/;
 /** What it says when that is not certain. */
 const UNSURE = /not known whether the push counts/;
 /** A replica that is stopped would hold git for ever. */

@@ -6,6 +6,8 @@ import { type Conflict, describeConflict, subjectOf } from './conflict.ts';
 /** Conflicts whose authors are looked up. */
 const MAX_LOOKED_UP = 20;
 const REASON_LIMIT = 120;
+/** A branch that went on further is not searched for the authors of changes. */
+const MAX_SEARCHED = 20_000;
 const SHORT_ID = 12;
 
 type Source = Pick<Repository, 'history' | 'commitMetadata'>;
@@ -17,7 +19,13 @@ export async function describeConflicts(
 ): Promise<{ readonly lines: readonly string[]; readonly reason: string }> {
   const wanted = new Set(conflicts.slice(0, MAX_LOOKED_UP).map(({ path }) => path));
   const newest = new Map<string, HistoryCommit>();
+  let searched = 0;
   for await (const commit of repository.history(range.base, range.head)) {
+    searched += 1;
+    if (searched > MAX_SEARCHED) {
+      newest.clear();
+      break;
+    }
     // A merge repeats the changes of its parents.
     if (commit.parents.length > 1) continue;
     for (const { path } of commit.changes[0] ?? []) if (wanted.has(path)) newest.set(path, commit);

@@ -1,5 +1,6 @@
 /** The merge of a push: a commit with the tip as its first parent and the pushed commit as its second. */
 import { describeKey, type ObjectKey, type User } from '../../../apimachinery/index.ts';
+import type { Catalog } from '../../../catalog/index.ts';
 import { type HistoryCommit, PathError, type Repository } from '../../../git/index.ts';
 import type { Branch } from '../../branch.ts';
 import { authorOf, COMMITTER } from '../../writes/commit-message.ts';
@@ -12,6 +13,8 @@ export interface MergeParts {
   readonly repository: Repository;
   readonly files: PushedFiles;
   readonly user: User;
+  /** The catalog at the pushed commit, if the base is not recent. */
+  readonly replayed: Catalog | undefined;
 }
 
 /** Objects that a message names. */
@@ -22,12 +25,12 @@ const MAX_IN_BODY = 100;
  * Stores the merge without moving the branch. Callers hold the mutex, and the catalog is at the tip.
  */
 export async function makeMerge(
-  { branch, repository, files, user }: MergeParts,
+  { branch, repository, files, user, replayed }: MergeParts,
   commits: MergedCommits,
 ): Promise<{ readonly commit: HistoryCommit } | { readonly conflicts: readonly Conflict[] }> {
   const { state, reader, under, clock } = branch;
   const { catalog, view } = state;
-  const context = { repository, files, reader, under, catalog, view };
+  const context = { repository, files, reader, under, catalog, view, replayed };
   const { changes, conflicts, keys } = await mergeTrees(context, commits);
   if (conflicts.length > 0) return { conflicts };
   const { tip, pushed } = commits;

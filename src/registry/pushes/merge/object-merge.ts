@@ -220,8 +220,12 @@ function assemble(of: Assembly): string | null | undefined {
   const whole =
     base && tip && pushed && mergeStream({ base: base.text, tip: tip.text, pushed: pushed.text });
   if (whole !== undefined && holds(of, whole)) return orNone(whole);
-  let text = tip?.text ?? pushed?.text ?? '';
-  const entry = tip?.entry ?? pushed?.entry;
+  // The choice does not depend on which side is the tip.
+  const [start] = [tip, pushed]
+    .filter((version) => version !== undefined)
+    .sort((one, other) => (one.text < other.text ? -1 : 1));
+  const { text: first = '', entry } = start ?? {};
+  let text = first;
   const left = new Map(of.objects.map((object) => [keyString(object.key), object]));
   for (const { key, index } of (entry?.documents ?? []).toReversed()) {
     const object = key && left.get(keyString(key));

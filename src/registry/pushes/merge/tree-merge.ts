@@ -3,7 +3,13 @@
  * that one side changed are taken from it. Manifests that both changed are merged object by object,
  * other files as git merges them. The result depends on the three trees alone.
  */
-import { jsonEqual, keyString, type ObjectKey, sameKey } from '../../../apimachinery/index.ts';
+import {
+  jsonEqual,
+  keyString,
+  type ObjectKey,
+  sameKey,
+  Yielding,
+} from '../../../apimachinery/index.ts';
 import type {
   Catalog,
   CatalogObject,
@@ -42,6 +48,8 @@ export interface TreeMergeContext {
   readonly under: string;
   /** The catalog at the tip. */
   readonly catalog: Catalog;
+  /** The catalog at the pushed commit, if the base is not recent. */
+  readonly replayed: Catalog | undefined;
   readonly view: TreeView;
 }
 
@@ -55,7 +63,12 @@ export interface TreeMerge {
 
 const REGULAR = /^100/;
 /** Larger files are not merged line by line. */
-const MAX_MERGED_BYTES = 4 * 1024 * 1024;
+const MAX_MERGED_BYTES = 1024 * 1024;
+/** Together these bound the time of one merge, during which the API waits. */
+const MAX_MERGED_FILES = 500;
+const MAX_BYTES_IN_ALL = 16 * 1024 * 1024;
+/** Incarnations whose age git is asked for. */
+const MAX_DOUBTFUL = 128;
 
 export async function mergeTrees(
   context: TreeMergeContext,
@@ -86,6 +99,9 @@ class Merge {
   readonly #theirs: ReadonlyMap<string, PathChange>;
   readonly #changes: (FileChange | FileTake)[] = [];
   readonly #conflicts: Conflict[] = [];
+  readonly #pauses = new Yielding();
+  #mergedFiles = 0;
+  #mergedBytes = 0;
 
   constructor(
     context: TreeMergeContext,
@@ -106,12 +122,24 @@ class Merge {
       }
     }
     const group = this.#group(touched);
-    await this.#refuseMadeAnew(touched, base);
+    if (!(await this.#refuseMadeAnew(touched, base))) return this.#tooMuch(keys);
     for (const their of this.#theirs.values()) {
+      await this.#pauses.take();
       if (!group.has(their.path)) await this.#mergeFile(their);
     }
     await this.#mergeGroup([...group].sort());
+    if (this.#isTooMuch) return this.#tooMuch(keys);
     return { changes: this.#changes, conflicts: this.#conflicts, keys: [...keys.values()] };
+  }
+
+  get #isTooMuch(): boolean {
+    return this.#mergedFiles > MAX_MERGED_FILES || this.#mergedBytes > MAX_BYTES_IN_ALL;
+  }
+
+  #tooMuch(keys: ReadonlyMap<string, ObjectKey>): TreeMerge {
+    const [path = ''] = this.#theirs.keys();
+    const why = 'both sides changed more than is merged here; fetch, and merge it in a clone';
+    return { changes: [], conflicts: [{ path, why }], keys: [...keys.values()] };
   }
 
   /** True if the file may hold manifests on both sides. */
@@ -163,10 +191,13 @@ class Merge {
     );
   }
 
-  /** An object that the branch made anew since the base is not the one that the push changed. */
-  async #refuseMadeAnew(touched: readonly Touched[], base: string): Promise<void> {
-    const { catalog, repository } = this.#context;
-    const past = catalog.viewOf(base);
+  /**
+   * An object that the branch made anew since the base is not the one that the push changed. False:
+   * there are too many to tell.
+   */
+  async #refuseMadeAnew(touched: readonly Touched[], base: string): Promise<boolean> {
+    const { catalog, repository, replayed } = this.#context;
+    const past = replayed ?? catalog.viewOf(base);
     const doubtful = new Map<string, CatalogObject[]>();
     for (const { base: entry, pushed } of touched) {
       for (const document of entry?.documents ?? []) {
@@ -178,11 +209,13 @@ class Merge {
         doubtful.set(introducedBy, [...(doubtful.get(introducedBy) ?? []), now]);
       }
     }
+    if (doubtful.size > MAX_DOUBTFUL) return false;
     await mapLimit([...doubtful], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
       if (await repository.isAncestor(introducedBy, base)) return;
       const why = 'the branch has made it anew, and this push changes the one before';
       for (const { key, place } of objects) this.#conflicts.push({ path: place.path, key, why });
     });
+    return true;
   }
 
   async #mergeFile(their: PathChange): Promise<void> {
@@ -224,7 +257,11 @@ class Merge {
 
   /** Texts of blobs; `BINARY` for those that are not merged by lines. */
   async #texts(blobs: readonly string[]): Promise<string[]> {
+    await this.#pauses.take();
+    this.#mergedFiles += 1;
+    if (this.#isTooMuch) return blobs.map(() => BINARY);
     const contents = await this.#context.repository.readBlobs(blobs);
+    for (const { length } of contents) this.#mergedBytes += length;
     return contents.map((content) => {
       if (content.length > MAX_MERGED_BYTES || content.includes(0)) return BINARY;
       const decoded = decodeUtf8(content);
