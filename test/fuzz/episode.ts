@@ -237,7 +237,10 @@ export class Episode {
     const scopes = this.world.rightsOf(key)?.identity.scopes ?? [];
     for (const { plural, before, after } of changes) {
       if (plural !== 'ownedaccesskeys' || after === undefined) continue;
-      findings.push(...this.judge.keyWritten(key, after));
+      // A key that waits for its finalizers does not authenticate: a deletion of it gives nothing.
+      if (after.metadata.deletionTimestamp === undefined) {
+        findings.push(...this.judge.keyWritten(key, after));
+      }
       const isSame = JSON.stringify(before?.spec) === JSON.stringify(after.spec);
       if (!isSame) this.world.lineage.set(after.metadata.uid, scopes);
     }
