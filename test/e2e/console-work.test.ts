@@ -257,6 +257,12 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
         return await main(page);
       })
       .toMatch(/admin\s+create\s+teams audited/);
+    expect(
+      await page
+        .getByRole('link', { name: /^Commit / })
+        .first()
+        .getAttribute('href'),
+    ).toMatch(/^\/console\/objects\/teams\/-\/audited\?at=[0-9a-f]{40}$/);
     await page.getByRole('link', { name: 'audited' }).click();
     await page.getByRole('heading', { level: 1, name: 'audited' }).waitFor();
   });

@@ -159,6 +159,14 @@ function instantOf(text: string): string {
 
 const REVISION = 'gitplane.dev/revision';
 
+/** The object, or the platform, as the commit left it. */
+function momentHref(of: NonNullable<Event['objectRef']>, revision: string): string {
+  const { apiGroup: group = '', resource: plural, namespace = '', name = '' } = of;
+  const search = { at: revision };
+  if (plural === undefined || name === '') return href([], search);
+  return objectHref({ group, name: plural }, { namespace, name }, search);
+}
+
 function EventRow({ event }: { event: Event }): JSX.Element {
   const {
     verb,
@@ -195,7 +203,7 @@ function EventRow({ event }: { event: Event }): JSX.Element {
           <Badge tone={code >= 400 ? 'alert' : 'good'}>{code}</Badge>
         )}
         {revision === undefined ? undefined : (
-          <a href={href(['plan'], { of: revision })} aria-label={`Commit ${revision.slice(0, 8)}`}>
+          <a href={momentHref(objectRef, revision)} aria-label={`Commit ${revision.slice(0, 8)}`}>
             <Revision id={revision} />
           </a>
         )}
