@@ -83,6 +83,7 @@ function OpenBar(): JSX.Element {
             min={0}
             max={Math.max(commits.length - 1, 0)}
             value={place}
+            disabled={commits.length === 0}
             aria-label="Commit"
             aria-valuetext={
               shown === undefined ? 'now' : `${shown.subject}, ${dateTime(shown.time)}`

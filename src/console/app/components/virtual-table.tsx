@@ -18,7 +18,6 @@ export interface VirtualTableProps<Row> {
   readonly label: string;
   readonly columns: readonly VirtualColumn<Row>[];
   readonly rows: readonly Row[];
-  readonly keyOf: (row: Row) => string;
   readonly onOpen: (row: Row) => void;
   readonly sortedBy?: { readonly column: string; readonly isDescending: boolean };
   readonly onSort?: (column: string) => void;
@@ -42,6 +41,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
   });
   const first = Math.max(0, Math.floor(top / ROW_PX) - OVERSCAN);
   const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + OVERSCAN);
+  const slots = Math.ceil(height / ROW_PX) + 2 * OVERSCAN + 2;
   const template = columns.map(({ width }) => width).join(' ');
   return (
     <table
@@ -57,7 +57,8 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
       <tbody class="vbody" style={{ height: `${rows.length * ROW_PX}px` }}>
         {rows.slice(first, last).map((row, offset) => (
           <Row
-            key={props.keyOf(row)}
+            // Elements are used again for other rows: a scroll changes texts alone.
+            key={(first + offset) % slots}
             columns={columns}
             row={row}
             index={first + offset}

@@ -111,7 +111,6 @@ function Objects({ resource }: { resource: Resource }): JSX.Element {
           label={titleOf(resource)}
           columns={columns}
           rows={rows}
-          keyOf={({ key }) => key}
           onOpen={({ metadata }) =>
             go(objectHref(resource, { namespace: metadata.namespace ?? '', name: metadata.name }))
           }
