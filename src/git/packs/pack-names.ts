@@ -17,6 +17,12 @@ export function packFolder(gitDir: string): string {
   return join(gitDir, 'objects', 'pack');
 }
 
+/** The permanent pack that a temporary file is, or becomes; undefined for other files. */
+export function packOfTemporaryFile(name: string): string | undefined {
+  const [, checksum] = newFile.exec(name) ?? [];
+  return checksum === undefined ? undefined : `pack-${checksum}`;
+}
+
 let counter = 0;
 
 export function packNames(gitDir: string, checksum: string, owner: string): PackNames {

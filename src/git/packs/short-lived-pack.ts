@@ -77,20 +77,32 @@ export async function removeShortLived(
   await files.remove(pack).catch(() => undefined);
 }
 
+/** Removes short-lived packs after a checkpoint, unless a multi-pack-index names them. */
+export async function removeReplaced(target: PackTarget, tips: readonly string[]): Promise<void> {
+  const named = await packsOfMultiPackIndex(packFolder(target.gitDir));
+  for (const tip of tips) {
+    if (!named.has(`pack-gitplane-${tip}`)) await removeShortLived(target, tip);
+  }
+}
+
 /**
- * Removes packs after a checkpoint, unless a multi-pack-index names them: the short-lived packs of the
- * tips, and packs that a later one continues.
+ * Takes packs that a later one continues away from git, likewise. Each keeps its file under the name
+ * that it had while it was written, which tells `packFiles` that it is not lost. Returns these names.
  */
-export async function removeReplaced(
-  { files, gitDir, owner }: PackTarget,
-  tips: readonly string[],
-  continued: readonly PackNames[] = [],
-): Promise<void> {
+export async function withdrawContinued(
+  { files, gitDir }: PackTarget,
+  continued: readonly PackNames[],
+): Promise<string[]> {
+  if (continued.length === 0) return [];
   const named = await packsOfMultiPackIndex(packFolder(gitDir));
-  const shortLived = tips.map((tip) => shortLivedNames(gitDir, tip, owner));
-  for (const { pack, index } of [...shortLived, ...continued]) {
+  const withdrawn: string[] = [];
+  for (const { pack, index, newPack } of continued) {
     if (named.has(basename(pack, '.pack'))) continue;
     await files.remove(index).catch(() => undefined);
-    await files.remove(pack).catch(() => undefined);
+    await files.rename(pack, newPack).then(
+      () => withdrawn.push(newPack),
+      () => undefined,
+    );
   }
+  return withdrawn;
 }

@@ -5,7 +5,7 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../git-error.ts';
-import { isShortLived, packFolder } from '../packs/pack-names.ts';
+import { isShortLived, packFolder, packOfTemporaryFile } from '../packs/pack-names.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess } from '../process/git-process.ts';
 import { MAINTENANCE } from '../process/process-limits.ts';
@@ -90,13 +90,17 @@ function shortened(stderr: string): string {
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
 
-/** Inode, size and modification time of each pack file, by name. */
+/** Inode, size and modification time of each pack file, by name; `withdrawn` for one that a later pack continues. */
 export type PackFiles = ReadonlyMap<string, string>;
 
 export async function packFiles(gitDir: string): Promise<PackFiles> {
   const folder = packFolder(gitDir);
   const files = new Map<string, string>();
-  for (const name of (await readdir(folder)).sort()) {
+  const names = (await readdir(folder)).sort();
+  for (const name of names.flatMap((one) => packOfTemporaryFile(one) ?? [])) {
+    for (const extension of ['pack', 'idx']) files.set(`${name}.${extension}`, WITHDRAWN);
+  }
+  for (const name of names) {
     if (!/\.(pack|idx)$/.test(name) || isShortLived(name)) continue;
     const found = await stat(join(folder, name)).catch(() => undefined);
     if (found !== undefined) files.set(name, `${found.ino} ${found.size} ${found.mtimeMs}`);
@@ -109,13 +113,18 @@ export function packFileChanges(
   before: PackFiles,
   now: PackFiles,
 ): { gone: boolean; inPlace: boolean; added: boolean } {
-  const old = [...before];
+  const old = [...before].filter(([, stamp]) => stamp !== WITHDRAWN);
+  const isWithdrawn = (name: string): boolean => now.get(name) === WITHDRAWN;
   return {
     gone: old.some(([name]) => !now.has(name)),
-    inPlace: old.some(([name, stamp]) => now.has(name) && now.get(name) !== stamp),
-    added: [...now.keys()].some((name) => !before.has(name)),
+    inPlace: old.some(
+      ([name, stamp]) => now.has(name) && !isWithdrawn(name) && now.get(name) !== stamp,
+    ),
+    added: [...now.keys()].some((name) => !before.has(name) && !isWithdrawn(name)),
   };
 }
+
+const WITHDRAWN = 'withdrawn';
 
 const CHECKSUM = 20;
 

@@ -11,7 +11,7 @@ import { errorCode, GitError } from '../git-error.ts';
 import { sizesOf } from '../objects/delta.ts';
 import { type PackNames, packFolder, packNames } from '../packs/pack-names.ts';
 import { buildPack, type PackEntries } from '../packs/pack-writer.ts';
-import { removeReplaced } from '../packs/short-lived-pack.ts';
+import { removeReplaced, withdrawContinued } from '../packs/short-lived-pack.ts';
 import { type DurableFiles, syncRefDirectory, writeDurably } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
 import { Reader } from '../reading/reader.ts';
@@ -46,12 +46,16 @@ const SMALL_PACK_BYTES = 512 * 1024;
 /** A larger pack is continued while the trees that it saves have this share of its size. */
 const SAVED_SHARE = 1 / 4;
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
+/** Longer than the pause between two looks at the pack files (`controllers/object-integrity.ts`). */
+const WITHDRAWN_MS = 10_000;
 
 export class Checkpoints {
   readonly #target: CheckpointTarget;
   #open: OpenPack | undefined;
   /** Packs that a later one continues, by the newest tip of that one. */
   readonly #continued = new Map<string, PackNames>();
+  /** Files of packs that git no longer reads, and the time of their withdrawal. */
+  #withdrawn: { readonly path: string; readonly since: number }[] = [];
   #reader: Reader | undefined;
 
   constructor(target: CheckpointTarget) {
@@ -93,15 +97,27 @@ export class Checkpoints {
 
   /** Removes the packs that checkpoints of these tips replaced; see `short-lived-pack.ts`. */
   async removeReplaced(tips: readonly string[]): Promise<void> {
+    await this.#removeWithdrawn(performance.now() - WITHDRAWN_MS);
+    await removeReplaced(this.#target, tips);
     const continued = tips.flatMap((tip) => this.#continued.get(tip) ?? []);
-    await removeReplaced(this.#target, tips, continued);
     for (const tip of tips) this.#continued.delete(tip);
+    const since = performance.now();
+    for (const path of await withdrawContinued(this.#target, continued)) {
+      this.#withdrawn.push({ path, since });
+    }
   }
 
   async close(): Promise<void> {
     this.#open = undefined;
+    await this.#removeWithdrawn(Number.POSITIVE_INFINITY);
     await this.#reader?.close();
     this.#reader = undefined;
+  }
+
+  async #removeWithdrawn(until: number): Promise<void> {
+    const due = this.#withdrawn.filter(({ since }) => since <= until);
+    this.#withdrawn = this.#withdrawn.filter(({ since }) => since > until);
+    for (const { path } of due) await this.#target.files.remove(path).catch(() => undefined);
   }
 
   #startPack(): void {
