@@ -97,13 +97,14 @@ export class Checkpoints {
 
   /** Removes the packs that checkpoints of these tips replaced; see `short-lived-pack.ts`. */
   async removeReplaced(tips: readonly string[]): Promise<void> {
-    await this.#removeWithdrawn(performance.now() - WITHDRAWN_MS);
     await removeReplaced(this.#target, tips);
     const continued = tips.flatMap((tip) => this.#continued.get(tip) ?? []);
     for (const tip of tips) this.#continued.delete(tip);
     const since = performance.now();
     for (const path of await withdrawContinued(this.#target, continued)) {
       this.#withdrawn.push({ path, since });
+      const remove = () => void this.#removeWithdrawn(performance.now() - WITHDRAWN_MS);
+      setTimeout(remove, WITHDRAWN_MS + 1).unref();
     }
   }
 
