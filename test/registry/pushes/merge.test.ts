@@ -71,6 +71,25 @@ test('a merge has the tip as its first parent, the push as its second, and names
   expectSound(gitDir);
 });
 
+test.each(['sops', '"\\x73ops"'])(
+  'an encrypted file that both sides changed is not merged, with its metadata under %s',
+  async (name) => {
+    const secret = (key: string, metadata: string): string =>
+      `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata:\n  name: s\n  namespace: web\nspec:\n  data:\n    a: eA==\n    ${key}: eA==\n${metadata}`;
+    const metadata = `${name}:\n  age: []\n`;
+    const { platform, push } = await sides({
+      base: { 's.yaml': secret('base', metadata) },
+      tip: { 's.yaml': secret('base', `${metadata}# of the branch\n`) },
+      push: { 's.yaml': secret('pushed', metadata) },
+    });
+
+    const { verdict } = await platform.pushOpenly(push);
+
+    expect(verdict.ok).toBe(false);
+    expect(verdict.lines[0]).toContain('both sides changed the file, and it is encrypted');
+  },
+);
+
 test('pushes go on from a push that was merged, and from each other, without a fetch', async () => {
   const platform = await openTestPlatform();
   const base = await platform.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });

@@ -24,7 +24,7 @@ import {
   removeDocument,
   splitStream,
 } from '../../../manifests/index.ts';
-import { SOPS } from '../../../sealing/index.ts';
+import { mayBeSealed, SOPS } from '../../../sealing/index.ts';
 import type { Conflict } from './conflict.ts';
 
 /** A file in one version of the tree. */
@@ -125,7 +125,7 @@ function flawsOf(path: string, versions: FileVersions): Conflict[] {
 }
 
 function isSealed({ text, entry }: FileVersion): boolean {
-  if (!text.includes(SOPS) || entry.documents.length === 0) return false;
+  if (!mayBeSealed(text) || entry.documents.length === 0) return false;
   const file = readManifests(Buffer.from(text));
   return 'documents' in file
     ? file.documents.some(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS))
