@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  isKubeObject,
   isRecord,
   type JsonObject,
   jsonEqual,
@@ -178,11 +179,11 @@ function difference(kind: Kind, before: unknown, after: unknown): Difference | u
 
 /** Fields that people write. */
 function shownOf(object: unknown): JsonObject | undefined {
-  return isRecord(object) ? withoutServerFields(object as unknown as KubeObject) : undefined;
+  return isKubeObject(object) ? withoutServerFields(object) : undefined;
 }
 
 function withoutServerFields(object: KubeObject): JsonObject {
-  const { status: _status, ...fields } = object as unknown as JsonObject;
+  const { status: _status, ...fields } = object;
   const populated: readonly string[] = SERVER_POPULATED_META;
   const metadata = Object.entries(object.metadata).filter(([name]) => !populated.includes(name));
   return { ...fields, metadata: Object.fromEntries(metadata) as JsonObject };
