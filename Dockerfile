@@ -16,7 +16,7 @@ RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM ${RUNTIME_IMAGE}
 RUN apt-get update \
-  && apt-get install --yes --no-install-recommends git gpg ca-certificates tini \
+  && apt-get install --yes --no-install-recommends git gpg openssh-client ca-certificates tini \
   && rm -rf /var/lib/apt/lists/* \
   && install -d -o node -g node /data
 WORKDIR /app

@@ -167,6 +167,12 @@ test('every image that the Dockerfile begins with is pinned by its digest', () =
   expect(lines.filter((line) => /^#\s*syntax=/i.test(line))).toEqual([]);
 });
 
+test.each(['git', 'gpg', 'openssh-client', 'ca-certificates'])('the image has %s', (name) => {
+  const [, installed = ''] =
+    /apt-get install [^\n]*--no-install-recommends ([^\\\n]+)/.exec(read('Dockerfile')) ?? [];
+  expect(installed.trim().split(' ')).toContain(name);
+});
+
 describe('variables and flags', () => {
   const pages = readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
