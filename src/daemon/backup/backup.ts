@@ -5,7 +5,9 @@
 import { existsSync } from 'node:fs';
 import { copyFile, lstat, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+
 import { rfc3339, systemClock } from '../../apimachinery/index.ts';
+import { pause } from '../../concurrency/index.ts';
 import { removeTemporariesIn, temporaryPath } from '../../files/index.ts';
 import { readRef, realFiles, replayWal, runGit, silent } from '../../git/index.ts';
 import { type ParsedOptions, UsageError } from '../../options/index.ts';
@@ -14,6 +16,9 @@ import { VERSION } from '../../version.ts';
 import { writeArchive } from './archive.ts';
 import { BUNDLE, DATA, MANIFEST, manifestOf } from './backup-manifest.ts';
 
+/** Attempts, beside the first. */
+const BUNDLE_TRIES = 20;
+const BUNDLE_PAUSE_MS = 100;
 const HOUR = { deadlineMs: 60 * 60 * 1000, outputBytes: 16 * 1024 * 1024 };
 
 /** Copied by their own means, or of one process. */
@@ -90,31 +95,40 @@ async function collect({ root, folder, branch }: Source): Promise<Collected> {
   const gitDir = join(root, 'repo.git');
   // Commits that a crash of the machine left in the write-ahead log alone.
   await replayWal(gitDir, { files: realFiles, logger: silent, isOwn: false });
-  const refs = await runGit({ gitDir }, ['for-each-ref', '--count=1']);
-  if (refs.length > 0) {
-    const args = ['bundle', 'create', '-q', join(folder, BUNDLE), '--all'];
-    await runGit({ gitDir }, args, HOUR);
-  }
-  const commit = await commitIn(folder, { gitDir, ref: `refs/heads/${branch}` });
+  const commit = await writeBundle(join(folder, BUNDLE), { gitDir, ref: `refs/heads/${branch}` });
   const facts = { version: VERSION, time: rfc3339(systemClock.now()), branch, commit };
   const manifest = await manifestOf(folder, facts);
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   return { commit, leftOut };
 }
 
-/** Commit of the branch in the bundle: the branch itself moves on. */
-async function commitIn(
-  folder: string,
-  { gitDir, ref }: { gitDir: string; ref: string },
-): Promise<string | null> {
-  const bundle = join(folder, BUNDLE);
-  if (!existsSync(bundle)) return null;
-  const heads = (await runGit({ gitDir }, ['bundle', 'list-heads', bundle])).toString('latin1');
-  const line = heads.split('\n').find((text) => text.endsWith(` ${ref}`));
-  if (line !== undefined) return line.slice(0, line.indexOf(' '));
-  const tip = await readRef(gitDir, ref);
-  if (tip === undefined) throw new UsageError(`${gitDir} has no ${ref}: check --branch`);
-  return null;
+interface BranchPlace {
+  readonly gitDir: string;
+  readonly ref: string;
+}
+
+/**
+ * Writes all refs, and returns the commit of the branch in the bundle; null: there is no commit yet. git
+ * leaves out a ref whose newest pack was replaced while it looked: then it is asked again.
+ */
+async function writeBundle(file: string, { gitDir, ref }: BranchPlace): Promise<string | null> {
+  if ((await readRef(gitDir, ref)) === undefined) {
+    const refs = await runGit({ gitDir }, ['for-each-ref', '--count=1']);
+    if (refs.length === 0) return null;
+    throw new UsageError(`${gitDir} has no ${ref}: check --branch`);
+  }
+  for (let left = BUNDLE_TRIES; ; left--) {
+    try {
+      await runGit({ gitDir }, ['bundle', 'create', '-q', file, '--all'], HOUR);
+      const heads = (await runGit({ gitDir }, ['bundle', 'list-heads', file])).toString('latin1');
+      const line = heads.split('\n').find((text) => text.endsWith(` ${ref}`));
+      if (line !== undefined) return line.slice(0, line.indexOf(' '));
+      throw new Error(`git left ${ref} out of the bundle: try again`);
+    } catch (error) {
+      if (left === 0) throw error;
+      await pause(BUNDLE_PAUSE_MS);
+    }
+  }
 }
 
 /** Returns the names that are left out, with the reason. */
