@@ -86,8 +86,8 @@ export async function removeReplaced(target: PackTarget, tips: readonly string[]
 }
 
 /**
- * Takes packs that a later one continues away from git, likewise. Each keeps its file under the name
- * that it had while it was written, which tells `packFiles` that it is not lost. Returns these names.
+ * Takes packs that a later one continues away from git, likewise. Each keeps its files under the names
+ * that they had while they were written, which tell `packFiles` that it is not lost. Returns these names.
  */
 export async function withdrawContinued(
   { files, gitDir }: PackTarget,
@@ -96,13 +96,12 @@ export async function withdrawContinued(
   if (continued.length === 0) return [];
   const named = await packsOfMultiPackIndex(packFolder(gitDir));
   const withdrawn: string[] = [];
-  for (const { pack, index, newPack } of continued) {
+  for (const { pack, index, newPack, newIndex } of continued) {
     if (named.has(basename(pack, '.pack'))) continue;
-    await files.remove(index).catch(() => undefined);
-    await files.rename(pack, newPack).then(
-      () => withdrawn.push(newPack),
-      () => undefined,
-    );
+    // The index goes first: git looks for indexes.
+    await files.rename(index, newIndex).catch(() => undefined);
+    await files.rename(pack, newPack).catch(() => undefined);
+    withdrawn.push(newIndex, newPack);
   }
   return withdrawn;
 }

@@ -93,7 +93,8 @@ function shortened(stderr: string): string {
 /** Inode, size and modification time of each pack file, by name; `withdrawn` for one that a later pack continues. */
 export type PackFiles = ReadonlyMap<string, string>;
 
-export async function packFiles(gitDir: string): Promise<PackFiles> {
+/** Lists again when a file disappears meanwhile, which may have got its temporary name back. */
+export async function packFiles(gitDir: string, attempts = 3): Promise<PackFiles> {
   const folder = packFolder(gitDir);
   const files = new Map<string, string>();
   const names = (await readdir(folder)).sort();
@@ -104,6 +105,7 @@ export async function packFiles(gitDir: string): Promise<PackFiles> {
     if (!/\.(pack|idx)$/.test(name) || isShortLived(name)) continue;
     const found = await stat(join(folder, name)).catch(() => undefined);
     if (found !== undefined) files.set(name, `${found.ino} ${found.size} ${found.mtimeMs}`);
+    else if (attempts > 1) return await packFiles(gitDir, attempts - 1);
   }
   return files;
 }
