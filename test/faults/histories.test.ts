@@ -212,7 +212,7 @@ async function usePushes(scene: Scene, clone: string): Promise<void> {
       scene.pushesLost = 0;
     } else {
       expect(stderr).toMatch(
-        /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update/,
+        /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update|\(conflict: /,
       );
       scene.pushesLost += 1;
     }

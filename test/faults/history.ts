@@ -40,12 +40,12 @@ export class GitReader {
     return (await run('git', args, { cwd: this.gitDir, env: gitEnv })).code === 0;
   }
 
-  /** Oldest first. */
+  /** Oldest first, without the merges that the platform made of pushes that were overtaken. */
   async commits(range: string): Promise<LoggedCommit[]> {
     const trailer = (name: string): string =>
       `%(trailers:key=${name},valueonly=true,separator=%x2C)`;
     const format = `%H%x09${trailer('Idempotency-Key')}%x09${trailer('Request-Id')}%x09%s`;
-    const text = await this.#git('log', '--reverse', `--format=${format}`, range);
+    const text = await this.#git('log', '--no-merges', '--reverse', `--format=${format}`, range);
     if (text === '') return [];
     return text.split('\n').map((line) => {
       const [id = '', key = '', requestIds = '', subject = ''] = line.split('\t');
