@@ -45,7 +45,14 @@ export class GitReader {
     const trailer = (name: string): string =>
       `%(trailers:key=${name},valueonly=true,separator=%x2C)`;
     const format = `%H%x09${trailer('Idempotency-Key')}%x09${trailer('Request-Id')}%x09%s`;
-    const text = await this.#git('log', '--no-merges', '--reverse', `--format=${format}`, range);
+    const text = await this.#git(
+      'log',
+      '--no-merges',
+      '--topo-order',
+      '--reverse',
+      `--format=${format}`,
+      range,
+    );
     if (text === '') return [];
     return text.split('\n').map((line) => {
       const [id = '', key = '', requestIds = '', subject = ''] = line.split('\t');
