@@ -26,10 +26,12 @@ const NEWEST = [
 const PRESENT = ['rev-list', '--objects', '-n', '1', '--quiet'];
 const EVERYTHING = ['fsck', '--full', '--no-dangling', '--no-progress', '--no-reflogs'];
 
-/** Exit codes of `git fsck`: an object that another one names is missing; a pack is damaged. */
-const UNREADABLE = 2 | 4;
-/** Messages about the content of objects, whose bytes can be read. */
-const COMPLAINT = /^(?:error|warning) in \w+ [0-9a-f]{40}: /;
+/** Exit code of `git fsck`: an object that another one names is missing. */
+const MISSING = 2;
+/** Messages about the content of objects, whose bytes can be read, and about the repository. */
+const COMPLAINT = /^(?:(?:error|warning) in \w+ [0-9a-f]{40}: |notice: )/;
+/** Message about a pack that cannot be opened. */
+const UNOPENED = /^error: packfile \S*?([^/\s]+)\.pack (?:index not opened|cannot be accessed)$/;
 
 /** Reason why the newest objects of a commit cannot be read; undefined: no damage found. */
 export async function tipDamage(
@@ -52,10 +54,28 @@ export async function historyDamage(
   limits: CheckLimits,
 ): Promise<string | undefined> {
   const found = await runCheck(context, [...UNCACHED, ...EVERYTHING, tip], limits);
-  if (found === undefined || found.code === 0) return undefined;
-  const lines = found.stderr.split('\n').filter((line) => !COMPLAINT.test(line));
-  const isDamage = (found.code & UNREADABLE) !== 0 || lines.length > 0;
-  return isDamage ? shortened(lines.join('\n')) : undefined;
+  if (found === undefined) return undefined;
+  const present = new Set(await readdir(packFolder(context.gitDir)));
+  return damageIn(found, present);
+}
+
+/**
+ * Damage that `git fsck` reports. A checkpoint or maintenance may remove a pack while git reads the
+ * others: a message about a pack that is no longer there is not damage, and an object that was lost
+ * with it is reported as missing. `present`: names in the pack folder.
+ */
+export function damageIn(
+  { code, stderr }: { readonly code: number; readonly stderr: string },
+  present: ReadonlySet<string>,
+): string | undefined {
+  if (code === 0) return undefined;
+  const lines = stderr.split('\n').filter((line) => {
+    const [, pack] = UNOPENED.exec(line) ?? [];
+    const isGone = pack !== undefined && !present.has(`${pack}.pack`);
+    return line !== '' && !isGone && !COMPLAINT.test(line);
+  });
+  if (lines.length > 0) return shortened(lines.join('\n'));
+  return (code & MISSING) !== 0 ? 'an object that another one names is missing' : undefined;
 }
 
 export function damageRemedy(gitDir: string): string {
