@@ -288,7 +288,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await page.getByRole('link', { name: 'later' }).waitFor();
   });
 
-  // covers: uiSettings.navBarButtons uiSettings.externalURLs
+  // covers: uiSettings.navBarButtons uiSettings.externalURLs.block
   test('the settings of the interface act on the console', async () => {
     const path = `${API}/config/platform`;
     const current = (await daemon.call('GET', path)).json();

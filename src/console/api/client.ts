@@ -74,6 +74,8 @@ export interface ListOptions extends Moment {
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const YAML = 'application/yaml';
+/** Delays before the second and the third attempt. */
+const RETRY_DELAYS_MS = [300, 1000];
 
 export class Client {
   readonly #options: ClientOptions;
@@ -95,7 +97,11 @@ export class Client {
     return `${this.pathOf(resource, namespace)}/${encodeURIComponent(name)}`;
   }
 
-  /** Sends a request. Throws ApiError for a refusal and ConnectionError without an answer. */
+  /**
+   * Sends a request, again if no answer comes: browsers drop connections when a network interface
+   * changes. The idempotency key makes a repeated write one commit. Throws ApiError for a refusal and
+   * ConnectionError without an answer.
+   */
   async send(path: string, ask: Ask = {}): Promise<Response> {
     const { base = '', csrfToken, onUnauthorized } = this.#options;
     const { method = 'GET', signal } = ask;
@@ -104,26 +110,36 @@ export class Client {
       accept: ask.accept ?? 'application/json',
       ...this.#options.headers,
       ...ask.headers,
+      ...(isChange ? { 'idempotency-key': randomKey() } : {}),
       ...(isChange && csrfToken !== undefined ? { 'x-csrf-token': csrfToken } : {}),
       ...(ask.body === undefined ? {} : { 'content-type': ask.contentType ?? 'application/json' }),
     };
     const body = bodyOf(ask.body);
-    const request = this.#options.fetch ?? globalThis.fetch;
-    let response: Response;
-    try {
-      response = await request(`${base}${path}${queryOf(ask.query)}`, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-    } catch (error) {
-      if (signal?.aborted === true) throw error;
-      throw new ConnectionError('The server cannot be reached', { cause: error });
-    }
+    const response = await this.#fetched(`${base}${path}${queryOf(ask.query)}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
     if (response.ok) return response;
     if (response.status === 401) onUnauthorized?.();
     throw new ApiError(response.status, await statusOf(response));
+  }
+
+  async #fetched(url: string, init: RequestInit): Promise<Response> {
+    const request = this.#options.fetch ?? globalThis.fetch;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await request(url, init);
+      } catch (error) {
+        if (init.signal?.aborted === true) throw error;
+        const delay = RETRY_DELAYS_MS[attempt];
+        if (delay === undefined) {
+          throw new ConnectionError('The server cannot be reached', { cause: error });
+        }
+        await new Promise((resolve) => setTimeout(resolve, delay));
+      }
+    }
   }
 
   /** The answer as JSON. `T` is what the API documents for the path. */
@@ -305,6 +321,12 @@ function resourcesOf(discovery: Discovery | undefined): Resource[] {
       })),
     ),
   );
+}
+
+/** Also where the page came by plain HTTP, without `crypto.randomUUID`. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function bodyOf(body: unknown): string | undefined {
