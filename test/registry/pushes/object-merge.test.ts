@@ -1,6 +1,7 @@
 /** The law of merges: disjoint changes are both there, to the byte, in whichever order they came. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runAtOnce } from '../../../src/apimachinery/yield.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
 import { objectId } from '../../../src/git/objects/object-id.ts';
 import { type FileVersion, mergeObjects } from '../../../src/registry/pushes/merge/object-merge.ts';
@@ -79,8 +80,10 @@ test('disjoint changes are both in the result, byte by byte, in either order', (
         ['tip', 'pushed'],
       ];
       const wanted = orders.map((order) => streamOf(given, ['tip', 'pushed'], order));
-      const merged = mergeObjects(new Map([[PATH, { base, tip, pushed }]]), read);
-      const turned = mergeObjects(new Map([[PATH, { base, tip: pushed, pushed: tip }]]), read);
+      const merged = runAtOnce(mergeObjects(new Map([[PATH, { base, tip, pushed }]]), read));
+      const turned = runAtOnce(
+        mergeObjects(new Map([[PATH, { base, tip: pushed, pushed: tip }]]), read),
+      );
 
       expect(merged.conflicts).toEqual([]);
       expect(wanted).toContain(merged.files.get(PATH) ?? '');

@@ -61,17 +61,24 @@ interface Found {
 type Side = keyof FileVersions;
 const SIDES: readonly Side[] = ['base', 'tip', 'pushed'];
 
-/** Groups hold every path on which the sides have the same objects. */
-export function mergeObjects(
+/**
+ * Groups hold every path on which the sides have the same objects. A generator, since each parse of a
+ * file takes the processor for a while: run it with `runYielding`.
+ */
+export function* mergeObjects(
   group: ReadonlyMap<string, FileVersions>,
   read: ReadEntry,
-): ObjectMerge {
-  const conflicts: Conflict[] = [...group].flatMap(([path, versions]) => flawsOf(path, versions));
+): Generator<undefined, ObjectMerge> {
+  const conflicts: Conflict[] = [];
+  for (const [path, versions] of group) {
+    conflicts.push(...flawsOf(path, versions));
+    yield;
+  }
   const found = { base: new Map(), tip: new Map(), pushed: new Map() } as Record<
     Side,
     Map<string, Found>
   >;
-  for (const side of SIDES) conflicts.push(...collect(group, side, found[side]));
+  for (const side of SIDES) conflicts.push(...(yield* collect(group, side, found[side])));
   if (conflicts.length > 0) return { files: new Map(), conflicts };
   const placed = new Map<string, Found[]>();
   for (const id of new Set(SIDES.flatMap((side) => [...found[side].keys()]))) {
@@ -90,6 +97,7 @@ export function mergeObjects(
   if (conflicts.length > 0) return { files, conflicts };
   for (const [path, versions] of group) {
     const text = assemble({ path, versions, objects: placed.get(path) ?? [], read });
+    yield;
     if (text === undefined) conflicts.push(notMerged(path));
     else files.set(path, text);
   }
@@ -133,11 +141,11 @@ function isSealed({ text, entry }: FileVersion): boolean {
 }
 
 /** Adds the objects of one side; returns those that it has more than once. */
-function collect(
+function* collect(
   group: ReadonlyMap<string, FileVersions>,
   side: Side,
   into: Map<string, Found>,
-): Conflict[] {
+): Generator<undefined, Conflict[]> {
   const conflicts: Conflict[] = [];
   for (const [path, versions] of group) {
     const file = versions[side];
@@ -145,6 +153,7 @@ function collect(
     const read = readManifests(Buffer.from(file.text));
     const documents = 'documents' in read ? read.documents : [];
     const slices = splitStream(file.text);
+    yield;
     for (const { key, index } of file.entry.documents) {
       const value = documents.find((document) => document.index === index)?.value;
       const slice = slices[index];

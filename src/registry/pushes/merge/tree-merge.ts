@@ -7,6 +7,7 @@ import {
   jsonEqual,
   keyString,
   type ObjectKey,
+  runYielding,
   sameKey,
   Yielding,
 } from '../../../apimachinery/index.ts';
@@ -62,11 +63,11 @@ export interface TreeMerge {
 }
 
 const REGULAR = /^100/;
-/** Larger files are not merged line by line. */
-const MAX_MERGED_BYTES = 1024 * 1024;
+/** Larger files are not merged: YAML that the fast reader leaves to the library takes a second per MiB. */
+const MAX_MERGED_BYTES = 256 * 1024;
 /** Together these bound the time of one merge, during which the API waits. */
 const MAX_MERGED_FILES = 500;
-const MAX_BYTES_IN_ALL = 16 * 1024 * 1024;
+const MAX_BYTES_IN_ALL = 2 * 1024 * 1024;
 /** Incarnations whose age git is asked for. */
 const MAX_DOUBTFUL = 128;
 
@@ -283,7 +284,7 @@ class Merge {
       const content = Buffer.from(text);
       return reader.read(path, objectId('blob', content), content);
     };
-    const { files, conflicts } = mergeObjects(group, read);
+    const { files, conflicts } = await runYielding(mergeObjects(group, read));
     this.#conflicts.push(...conflicts);
     for (const [path, text] of files) {
       const tip = group.get(path)?.tip?.text;
