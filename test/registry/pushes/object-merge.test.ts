@@ -19,7 +19,7 @@ function version(text: string): FileVersion | undefined {
   return text === '' ? undefined : { text, entry: read(PATH, text) };
 }
 
-/** Who changes a field: neither side, the tip, or the push. */
+/** Side that changes a field: neither, the tip, or the push. */
 const owner = fc.constantFrom('none', 'tip', 'pushed');
 const word = fc.constantFrom('"a"', "'b'", 'c # comment', '|-\n    d\n    e', '>-\n    f');
 
@@ -34,7 +34,7 @@ const document = fc.record({
   comment: fc.constantFrom('', '# a comment\n', '\n'),
   displayName: field,
   description: field,
-  /** Who removes it, if the other side changes nothing in it. */
+  /** Side that removes it, if the other side changes nothing in it. */
   removedBy: fc.option(fc.constantFrom('tip', 'pushed'), { freq: 4, nil: undefined }),
 });
 type Document = typeof document extends fc.Arbitrary<infer T> ? T : never;
@@ -74,7 +74,7 @@ test('disjoint changes are both in the result, byte by byte, in either order', (
     fc.property(file, (given) => {
       const base = version(streamOf(given, []));
       const [tip, pushed] = ['tip', 'pushed'].map((side) => version(streamOf(given, [side])));
-      // What both add to the end of a file may come in either order.
+      // Additions of both sides to the end of a file may come in either order.
       const orders = [
         ['pushed', 'tip'],
         ['tip', 'pushed'],

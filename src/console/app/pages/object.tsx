@@ -124,7 +124,7 @@ function Tabs({ resource }: { resource: Resource }): JSX.Element {
 
 function Tab(props: ObjectTabProps & { readonly isMissing: boolean }): ComponentChildren {
   const tab = query.value.get('tab') ?? '';
-  // What is gone has a history.
+  // An object that is gone has a history.
   if (tab === 'history') return <History {...props} />;
   if (props.object === undefined) return props.isMissing ? null : <Loading />;
   if (tab === 'yaml') return <Source {...props} />;
