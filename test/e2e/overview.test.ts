@@ -328,7 +328,12 @@ describe('access', () => {
         verbs: ['get', 'list'],
       },
     ]);
-    await userWith('blind', [reviews]);
+    const ofNone = { apiGroups: [GROUP], resources: ['users'], resourceNames: ['none'] };
+    await userWith('blind', [reviews, { ...ofNone, verbs: ['get'] }]);
+    await make(`${API}/ownedaccesskeys`, {
+      metadata: { name: 'vera-key' },
+      spec: { user: 'vera' },
+    });
     await make(`${API}/teams`, { metadata: { name: 'cooks' }, spec: { users: ['none'] } });
     await make(`${RBAC}/namespaces/vault/rolebindings`, {
       metadata: { name: 'cooks' },
@@ -359,6 +364,18 @@ describe('access', () => {
     expect(owner).toMatchObject({ allowed: true, grants: [{ via: 'object', rule: 'owner' }] });
     const no = (await get(`/access/explain?${question}&user=opal`, 'auditor')).json();
     expect(no).toMatchObject({ allowed: false, grants: [], hidden: 0 });
+  });
+
+  test.each([
+    ['user', 'mia'],
+    ['team', 'cooks'],
+    ['key', 'vera-key'],
+  ])('answers for a hidden %s as for one that does not exist', async (kind, name) => {
+    expect((await get(`/access/explain?${question}&${kind}=${name}`)).code).toBe(200);
+    const hidden = await get(`/access/explain?${question}&${kind}=${name}`, 'blind');
+    const absent = await get(`/access/explain?${question}&${kind}=nobody`, 'blind');
+    expect([hidden.code, absent.code]).toEqual([404, 404]);
+    expect(hidden.text.replaceAll(name, '')).toBe(absent.text.replaceAll('nobody', ''));
   });
 
   test('lists who may do it', async () => {

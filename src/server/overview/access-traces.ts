@@ -12,7 +12,6 @@ import { type AccessTrace, teamOfGroup } from '../../auth/index.ts';
 import {
   CLUSTER_ROLE,
   CLUSTER_ROLE_BINDING,
-  KEY_KIND,
   type Kind,
   ROLE,
   ROLE_BINDING,
@@ -23,6 +22,7 @@ import { namesOf } from './summary.ts';
 import type { Visibility } from './visibility.ts';
 
 const MOST_MEMBERS = 100;
+const PLURALS = { user: 'users', team: 'teams', key: 'ownedaccesskeys' } as const;
 
 export class TraceView {
   readonly #deps: ServerDependencies;
@@ -44,18 +44,17 @@ export class TraceView {
     return trace.via === 'binding' ? this.#binding(trace) : this.#access(trace);
   }
 
-  /** The user that a request of the user, team or key has. Throws 404. */
+  /**
+   * The user that a request of the user, team or key has. Throws 404, also where the caller may not see
+   * the object: the answer does not say if it exists.
+   */
   userOf({ kind, name }: AskedAs): User {
-    const { identities } = this.#deps;
-    const user =
-      kind === 'user'
-        ? identities.user(name)
-        : kind === 'team'
-          ? identities.team(name)
-          : this.#keyHolder(name);
-    if (user !== undefined) return user;
-    const of = this.#kind(kind === 'key' ? 'ownedaccesskeys' : `${kind}s`);
-    throw of === undefined ? noSuchRoute() : notFound(of, name);
+    const of = this.#kind(PLURALS[kind]);
+    if (of === undefined) throw noSuchRoute();
+    const isSeen = this.#seen.maySee(of, { namespace: '', name });
+    const user = isSeen ? this.#deps.identities[kind](name) : undefined;
+    if (user === undefined) throw notFound(of, name);
+    return user;
   }
 
   /** Groups of another user whose source the caller may read. */
@@ -92,12 +91,6 @@ export class TraceView {
   #maySeeTeam(name: string): boolean {
     const teams = this.#kind('teams');
     return teams !== undefined && this.#seen.maySee(teams, { namespace: '', name });
-  }
-
-  #keyHolder(name: string): User | undefined {
-    const keys = this.#deps.kinds.kinds.find(({ kind }) => kind === KEY_KIND);
-    const maySee = keys !== undefined && this.#seen.maySee(keys, { namespace: '', name });
-    return maySee ? this.#deps.identities.key(name) : undefined;
   }
 
   #binding({ binding, role, rule }: Extract<AccessTrace, { via: 'binding' }>): object | undefined {
