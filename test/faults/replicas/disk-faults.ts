@@ -20,20 +20,20 @@ async function slow(at: FaultScene, pid: number | undefined): Promise<void> {
 }
 
 export const slowMember: Fault = {
-  name: 'the disk of a member of etcd is slow',
+  name: 'slow disk of an etcd member',
   needs: 'slow disks',
   run: (at) => slow(at, at.member.pid),
 };
 
 export const slowReplica: Fault = {
-  name: 'its disk is slow',
+  name: 'slow disk of a replica',
   needs: 'slow disks',
   run: (at) => slow(at, at.victim.daemon.process.pid),
 };
 
 /** A member of etcd whose disk is full ends. It is started again when there is room. */
 export const fullMember: Fault = {
-  name: 'the disk of a member of etcd is full',
+  name: 'full disk of an etcd member',
   needs: 'small disks',
   meetsMembers: true,
   run: async (at) => {
@@ -51,7 +51,7 @@ export const fullMember: Fault = {
  * operator gives it an empty disk then.
  */
 export const damagedPacks: Fault = {
-  name: 'kill -9, and its packs are damaged',
+  name: 'kill -9 with damaged packs',
   endsTerm: true,
   run: (at) =>
     away(at, async () => {
@@ -82,7 +82,7 @@ function damagePacks(folder: string): void {
 
 /** It must serve reads, say of writes that there is no room, and take them when there is. */
 export const fullReplica: Fault = {
-  name: 'its disk is full',
+  name: 'full disk of a replica',
   needs: 'small disks',
   run: async (at) => {
     at.victim.disk?.fill();

@@ -5,7 +5,7 @@ import { scratchDir } from '../../support/daemon.ts';
 import type { Fault } from './fault.ts';
 
 export const memberKilled: Fault = {
-  name: 'kill -9 of a member of etcd',
+  name: 'kill -9 of an etcd member',
   meetsMembers: true,
   run: async (at) => {
     await at.member.kill();
@@ -15,7 +15,7 @@ export const memberKilled: Fault = {
 };
 
 export const memberPaused: Fault = {
-  name: 'SIGSTOP of a member of etcd',
+  name: 'SIGSTOP of an etcd member',
   meetsMembers: true,
   run: async (at) => {
     at.member.pause();
@@ -36,7 +36,7 @@ export const quorumLost: Fault = {
 };
 
 export const compaction: Fault = {
-  name: 'compaction and defragmentation of etcd',
+  name: 'etcd compaction and defragmentation',
   meetsMembers: true,
   run: async (at) => {
     const { etcd } = at.scene.set;
@@ -49,7 +49,7 @@ export const compaction: Fault = {
 };
 
 export const compactionWhileAway: Fault = {
-  name: 'compaction of etcd while a replica is cut off',
+  name: 'etcd compaction while a replica is cut off',
   endsTerm: true,
   run: async (at) => {
     for (const proxy of at.victim.toEtcd) proxy.blackhole();
@@ -62,7 +62,7 @@ export const compactionWhileAway: Fault = {
 
 /** What was written since the snapshot is on the disks of replicas alone. A supervisor starts those that end. */
 export const restored: Fault = {
-  name: 'etcd is put back from a snapshot',
+  name: 'etcd restored from a snapshot',
   isAlone: true,
   run: async (at) => {
     const { etcd, replicas } = at.scene.set;
@@ -86,7 +86,7 @@ const NOTICED_WITHIN_MS = 30_000;
 
 /** The alarm stays until an operator makes room, compacts, and takes it back. */
 export const fullEtcd: Fault = {
-  name: 'etcd has no room',
+  name: 'etcd quota used up',
   meetsMembers: true,
   run: async (at) => {
     const { etcd } = at.scene.set;

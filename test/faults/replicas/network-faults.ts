@@ -15,7 +15,7 @@ export const withoutEtcd: Fault = {
 };
 
 export const deafToEtcd: Fault = {
-  name: 'sends to etcd and hears nothing',
+  name: 'no packets from etcd to the replica',
   endsTerm: true,
   run: async (at) => {
     for (const proxy of at.victim.toEtcd) proxy.blackhole('down');
@@ -26,7 +26,7 @@ export const deafToEtcd: Fault = {
 };
 
 export const brokenConnections: Fault = {
-  name: 'connections to etcd break',
+  name: 'connections to etcd reset',
   run: async (at) => {
     for (let i = 0; i < 3; i++) {
       for (const proxy of at.victim.toEtcd) proxy.cut();
@@ -36,7 +36,7 @@ export const brokenConnections: Fault = {
 };
 
 export const slowEtcd: Fault = {
-  name: 'the way to etcd is slow',
+  name: 'slow link to etcd',
   run: async (at) => {
     const slowness = 20 + at.random.below(200);
     for (const proxy of at.victim.toEtcd) proxy.delay(slowness);
@@ -46,7 +46,7 @@ export const slowEtcd: Fault = {
 };
 
 export const unreachablePeer: Fault = {
-  name: 'no replica reaches it',
+  name: 'no connections from other replicas',
   run: async (at) => {
     at.victim.toPeer.blackhole();
     await sleep(at.milliseconds);
@@ -55,7 +55,7 @@ export const unreachablePeer: Fault = {
 };
 
 export const deafToPeers: Fault = {
-  name: 'what other replicas send to it is lost',
+  name: 'no packets from other replicas',
   run: async (at) => {
     at.victim.toPeer.blackhole('up');
     await sleep(at.milliseconds);
@@ -64,7 +64,7 @@ export const deafToPeers: Fault = {
 };
 
 export const muteToPeers: Fault = {
-  name: 'what it answers to other replicas is lost',
+  name: 'no packets to other replicas',
   run: async (at) => {
     at.victim.toPeer.blackhole('down');
     await sleep(at.milliseconds);
@@ -73,7 +73,7 @@ export const muteToPeers: Fault = {
 };
 
 export const slowPeer: Fault = {
-  name: 'the way of other replicas to it is slow',
+  name: 'slow link from other replicas',
   run: async (at) => {
     at.victim.toPeer.delay(20 + at.random.below(200));
     await sleep(at.milliseconds);
@@ -82,7 +82,7 @@ export const slowPeer: Fault = {
 };
 
 export const brokenPeer: Fault = {
-  name: 'connections of replicas to it break',
+  name: 'connections from other replicas reset',
   run: async (at) => {
     for (let i = 0; i < 5; i++) {
       at.victim.toPeer.cut();
@@ -92,7 +92,7 @@ export const brokenPeer: Fault = {
 };
 
 export const isolated: Fault = {
-  name: 'cut off from everything',
+  name: 'cut off from etcd and all replicas',
   endsTerm: true,
   run: async (at) => {
     const ways = [...at.victim.toEtcd, at.victim.toPeer];
@@ -104,7 +104,7 @@ export const isolated: Fault = {
 };
 
 export const muteToEtcd: Fault = {
-  name: 'hears etcd and nothing arrives there',
+  name: 'no packets from the replica to etcd',
   endsTerm: true,
   run: async (at) => {
     for (const way of at.victim.toEtcd) way.blackhole('up');
@@ -116,7 +116,7 @@ export const muteToEtcd: Fault = {
 
 /** Nobody reaches it, clients neither, and all its connections are still there afterwards. */
 export const unplugged: Fault = {
-  name: 'its cable is pulled',
+  name: 'network cable of a replica pulled',
   endsTerm: true,
   needs: 'namespaces',
   run: (at) =>
@@ -142,7 +142,7 @@ async function parted(
 
 /** The replicas reach it, and it knows nothing new. */
 export const memberAlone: Fault = {
-  name: 'a member of etcd is cut off from the others',
+  name: 'etcd member cut off from its peers',
   needs: 'namespaces',
   run: (at) => {
     const others = at.scene.set.etcd.members.filter((one) => one !== at.member);
@@ -155,7 +155,7 @@ export const memberAlone: Fault = {
 };
 
 export const memberUnplugged: Fault = {
-  name: 'the cable of a member of etcd is pulled',
+  name: 'network cable of an etcd member pulled',
   needs: 'namespaces',
   run: async (at) => {
     const { network } = at.scene.set;
@@ -167,7 +167,7 @@ export const memberUnplugged: Fault = {
 
 /** A replica and a member on one side, everybody else on the other; clients reach both. */
 export const twoSides: Fault = {
-  name: 'the network falls into two parts',
+  name: 'network split into two parts',
   endsTerm: true,
   needs: 'namespaces',
   run: (at) => {
@@ -185,7 +185,7 @@ export const twoSides: Fault = {
 
 /** Both reach etcd, and a third one reaches both. */
 export const strangers: Fault = {
-  name: 'two replicas do not reach each other',
+  name: 'two replicas cut off from each other',
   needs: 'namespaces',
   run: (at) => {
     const others = at.scene.set.replicas.filter((one) => one !== at.victim);
@@ -203,7 +203,7 @@ const otherMembers = ({ scene, member }: FaultScene): Place[] =>
   scene.set.etcd.members.filter((one) => one !== member).map(({ place }) => place);
 
 export const oneWay: Fault = {
-  name: 'what it sends to one other replica is lost',
+  name: 'no packets to one other replica',
   needs: 'namespaces',
   run: (at) => {
     const others = at.scene.set.replicas.filter((one) => one !== at.victim);
@@ -212,19 +212,19 @@ export const oneWay: Fault = {
 };
 
 export const deafMember: Fault = {
-  name: 'a member of etcd does not hear the others',
+  name: 'no packets to an etcd member from its peers',
   needs: 'namespaces',
   run: (at) => held(at, otherMembers(at), [at.member.place]),
 };
 
 export const muteMember: Fault = {
-  name: 'the others do not hear a member of etcd',
+  name: 'no packets from an etcd member to its peers',
   needs: 'namespaces',
   run: (at) => held(at, [at.member.place], otherMembers(at)),
 };
 
 export const slowMemberCable: Fault = {
-  name: 'the cable of a member of etcd is slow',
+  name: 'slow link of an etcd member',
   needs: 'namespaces',
   run: async (at) => {
     const { network } = at.scene.set;

@@ -20,7 +20,7 @@ export const kill: Fault = {
 };
 
 export const lostDisk: Fault = {
-  name: 'kill -9, and its disk is lost',
+  name: 'kill -9 with a lost disk',
   endsTerm: true,
   run: (at) => killAndStart(at, true),
 };
@@ -38,7 +38,7 @@ export const pause: Fault = {
 };
 
 export const restart: Fault = {
-  name: 'SIGTERM and start',
+  name: 'SIGTERM, then start',
   endsTerm: true,
   run: (at) =>
     away(at, async () => {
@@ -50,7 +50,7 @@ export const restart: Fault = {
 };
 
 export const clockJump: Fault = {
-  name: 'its clock jumps',
+  name: 'clock of a replica jumps',
   run: async (at) => {
     const hours = 1 + at.random.below(24);
     at.victim.setClock((at.random.chance(0.5) ? 1 : -1) * hours * 3_600_000);
