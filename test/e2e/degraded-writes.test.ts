@@ -16,13 +16,19 @@ beforeAll(async () => {
   const clone = await daemon.clone();
   await commit(clone, 'displayName: Good');
   await git(clone, 'push', '-q');
+  await breakIt(clone);
+});
+
+/** Moves the branch to an invalid manifest. */
+async function breakIt(clone: string): Promise<void> {
   await commit(clone, 'displayNam: Bad');
   // No hook judges what is moved beside it.
   const bare = join(daemon.dataDir, 'repo.git');
   await git(bare, 'fetch', '-q', clone, 'main');
   await git(bare, 'update-ref', 'refs/heads/main', await git(clone, 'rev-parse', 'HEAD'));
   await vi.waitFor(async () => expect(await conditions()).toHaveLength(1));
-});
+}
+
 afterAll(async () => {
   await daemon.stop();
 });
@@ -108,6 +114,27 @@ describe('a write to an object whose manifest in git is not valid', () => {
     expect(message).toMatch(/Dropped the manifest in git.*\nteams\/broken\.yaml:5:9: .*displayNam/);
     expect(await git(clone, 'log', '-1', '--format=%(trailers:key=Request-Id)')).toMatch(
       /Request-Id: /,
+    );
+  });
+
+  test('is mended by a forced rollback to the version that is served', async () => {
+    const clone = await daemon.clone();
+    await breakIt(clone);
+    const entries: Any[] = (await call('GET', `${TEAMS}/broken/history`)).items;
+    const good = entries.find(({ degraded }) => degraded !== true);
+    const body = { revision: good.revision };
+    const before = await head();
+    const idle = await daemon.call('POST', `${TEAMS}/broken/rollback`, { body });
+    expect(idle.code, idle.text).toBe(200);
+    expect(await head()).toBe(before);
+    const forced = await daemon.call('POST', `${TEAMS}/broken/rollback?force=true`, { body });
+    expect(forced.code, forced.text).toBe(200);
+    expect(await conditions()).toEqual([]);
+    await git(clone, 'fetch', '-q');
+    const text = await git(clone, 'show', 'origin/main:teams/broken.yaml');
+    expect(text).toContain('displayName: Good');
+    expect(await git(clone, 'log', '-1', '--format=%B', 'origin/main')).toMatch(
+      /Dropped the manifest in git/,
     );
   });
 });

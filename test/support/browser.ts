@@ -62,6 +62,21 @@ export function useBrowser(): BrowserUse {
   };
 }
 
+/** A page of the console, for the holder of an access key. */
+export async function openConsole(
+  browser: BrowserUse,
+  { url, token }: { readonly url: string; readonly token: string },
+  path: string,
+  options: Parameters<BrowserUse['visit']>[0] = {},
+): Promise<Visit> {
+  const visit = await browser.visit(options);
+  const cookie = { httpOnly: true, secure: true, sameSite: 'Lax' as const };
+  await visit.context.addCookies([{ name: '__Host-session', value: token, url, ...cookie }]);
+  await visit.page.goto(`${url}${path}`);
+  await visit.page.locator('main h1').waitFor();
+  return visit;
+}
+
 /** Fails with the rules that the page breaks. The script is injected past the policy of the page. */
 export async function expectAccessible(page: Page): Promise<void> {
   const found: unknown = await page.evaluate(`${axe.source};

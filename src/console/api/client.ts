@@ -206,23 +206,39 @@ export class Client {
   }
 
   /** Makes an object what it was at a commit. */
-  async rollback(
-    resource: Resource,
-    ref: ObjectRef,
-    of: { readonly revision: string; readonly reason?: string | undefined },
-  ): Promise<KubeObject> {
-    const path = `${this.objectPath(resource, ref)}/rollback`;
-    return await this.json(path, { method: 'POST', body: of });
+  async rollback(resource: Resource, ref: ObjectRef, of: Rollback): Promise<KubeObject> {
+    return await this.json(...this.#rollback(resource, ref, of));
   }
 
   /** The file that a rollback would leave. */
-  async previewRollback(
+  async previewRollback(resource: Resource, ref: ObjectRef, of: Rollback): Promise<FilePreview> {
+    const [path, ask] = this.#rollback(resource, ref, of);
+    return await this.json(path, { ...ask, query: { ...ask.query, ...PREVIEW } });
+  }
+
+  #rollback(resource: Resource, ref: ObjectRef, { force, ...body }: Rollback): [string, Ask] {
+    const path = `${this.objectPath(resource, ref)}/rollback`;
+    return [path, { method: 'POST', body, query: { force } }];
+  }
+
+  /** Changes an object by operations of JSON Patch (RFC 6902). */
+  async patch(
     resource: Resource,
     ref: ObjectRef,
-    revision: string,
+    of: { readonly operations: readonly object[]; readonly reason?: string },
+  ): Promise<KubeObject> {
+    const path = this.objectPath(resource, ref);
+    return await this.json(path, { ...writing(of), ...patchOf(of.operations) });
+  }
+
+  /** The file that a patch would leave. */
+  async previewPatch(
+    resource: Resource,
+    ref: ObjectRef,
+    operations: readonly object[],
   ): Promise<FilePreview> {
-    const path = `${this.objectPath(resource, ref)}/rollback`;
-    return await this.json(path, { method: 'POST', body: { revision }, query: PREVIEW });
+    const path = this.objectPath(resource, ref);
+    return await this.json(path, { query: PREVIEW, ...patchOf(operations) });
   }
 
   async commits(
@@ -262,6 +278,17 @@ export class Client {
     );
     return [...resourcesOf(core), ...resourcesOf(groups)];
   }
+}
+
+export interface Rollback {
+  readonly revision: string;
+  readonly reason?: string | undefined;
+  /** Goes on from the last good version where the manifest in git is not valid. */
+  readonly force?: boolean | undefined;
+}
+
+function patchOf(body: readonly object[]): Pick<Ask, 'method' | 'body' | 'contentType'> {
+  return { method: 'PATCH', body, contentType: 'application/json-patch+json' };
 }
 
 export interface WriteOptions {

@@ -284,6 +284,11 @@ function sealedCondition(
   };
 }
 
+/** True if the last good version is served in the place of an invalid manifest. */
+export function isDegraded({ status }: KubeObject): boolean {
+  return conditionsOf(status).some((one) => one.type === DEGRADED && one.status === 'True');
+}
+
 export function conditionsOf(status: JsonObject | undefined): readonly Condition[] {
   return listAt<Condition>(status, ['conditions']);
 }

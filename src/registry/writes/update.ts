@@ -29,7 +29,7 @@ import type { Change, StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
 import { ownVersion } from '../projection/derived-secrets.ts';
 import { withRecord } from '../projection/object-with-managed-fields.ts';
-import { isFinished } from '../projection/served-object.ts';
+import { isDegraded, isFinished } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject } from './decode.ts';
 import {
@@ -283,7 +283,9 @@ function plan(
     [...last.concealed].every(([path, value]) => hidden([path]) === value) &&
     dropped.every((path) => hidden([path]) === undefined);
   const same = jsonEqual(desiredPart(last.object), desiredPart(current.object));
-  if (same && secretsKept) return ofRecordAlone(current, last.object);
+  // The last good version is written in the place of a manifest that is not valid.
+  const mends = options.force === true && isDegraded(current.object);
+  if (same && secretsKept && !mends) return ofRecordAlone(current, last.object);
   if (current.object.metadata.deletionTimestamp !== undefined) {
     return finishing(parts, current, last.object);
   }

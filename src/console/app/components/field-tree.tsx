@@ -57,7 +57,7 @@ function Field({ name, value, schema, path, blame, blamed }: OneField): JSX.Elem
       <dt>
         <span class="field-name">{name}</span>
         {schema?.description === undefined ? undefined : (
-          <span class="field-note">{schema.description}</span>
+          <span class="field-note">{withCode(schema.description)}</span>
         )}
       </dt>
       <dd>
@@ -66,6 +66,13 @@ function Field({ name, value, schema, path, blame, blamed }: OneField): JSX.Elem
       </dd>
     </div>
   );
+}
+
+/** Words between backticks as code. */
+function withCode(text: string): ComponentChildren {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }
 
 function Value({ value, schema, path, blame, blamed }: Omit<OneField, 'name'>): JSX.Element {

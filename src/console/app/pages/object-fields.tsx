@@ -3,13 +3,24 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Blame, Condition, KubeObject, Resource } from '../../api/objects.ts';
 import { FieldTree } from '../components/field-tree.tsx';
-import { Badge, Empty, ErrorNotice, Facts, Panel, Revision, Time } from '../components/parts.tsx';
+import {
+  Badge,
+  Empty,
+  ErrorNotice,
+  Facts,
+  Panel,
+  Revision,
+  Time,
+  type Tone,
+} from '../components/parts.tsx';
+import { isBad } from '../health.ts';
 import { useLoad } from '../load.ts';
 import { at, href, momentOf } from '../location.ts';
 import type { Remembered } from '../memory.ts';
 import { slugOf } from '../resources.ts';
 import { fieldSchema, type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
+import { ShareAccess } from './object-share.tsx';
 
 interface FieldsProps {
   readonly resource: Resource;
@@ -20,10 +31,16 @@ interface FieldsProps {
 export function ObjectFields({ resource, of, object }: FieldsProps): JSX.Element {
   const schema = useLoad(() => schemaOf(resource.kind), [resource]).value;
   const [isBlamed, setBlamed] = useState(false);
+  const [isSharing, setSharing] = useState(false);
+  const mayPatch = at.value === '' && resource.verbs.includes('patch');
+  const hasRules = fieldSchema(fieldSchema(schema, 'spec'), 'access')?.type === 'array';
   const hasBlame = resource.subresources.includes('blame') && at.value === '';
   return (
     <div class="columns">
       <div class="column wide">
+        {isSharing ? (
+          <ShareAccess {...{ resource, of, object }} onClose={() => setSharing(false)} />
+        ) : undefined}
         <Specification
           {...{ object, schema }}
           blame={
@@ -40,6 +57,10 @@ export function ObjectFields({ resource, of, object }: FieldsProps): JSX.Element
       </div>
       <div class="column">
         <Metadata {...{ resource, of, object }} />
+        <Access
+          {...{ resource, of }}
+          onShare={mayPatch && hasRules ? () => setSharing(true) : undefined}
+        />
         <Conditions conditions={object.status?.conditions ?? []} />
         <Labels title="Labels" values={object.metadata.labels} />
         <Labels title="Annotations" values={object.metadata.annotations} />
@@ -105,9 +126,26 @@ function Status({
   );
 }
 
-function WhoMayRead({ resource, of }: Pick<FieldsProps, 'resource' | 'of'>): JSX.Element {
+function Access({
+  resource,
+  of,
+  onShare,
+}: Pick<FieldsProps, 'resource' | 'of'> & {
+  readonly onShare: (() => void) | undefined;
+}): JSX.Element {
   const asked = { verb: 'get', kind: slugOf(resource), namespace: of.namespace, name: of.name };
-  return <a href={href(['access', 'who'], asked)}>Who may read it</a>;
+  return (
+    <Panel title="Access">
+      <p class="row-line">
+        <a href={href(['access', 'who'], asked)}>Who may read it</a>
+        {onShare === undefined ? undefined : (
+          <button type="button" class="button small end" onClick={onShare}>
+            Give access
+          </button>
+        )}
+      </p>
+    </Panel>
+  );
 }
 
 function Metadata({ resource, of, object }: FieldsProps): JSX.Element {
@@ -128,7 +166,6 @@ function Metadata({ resource, of, object }: FieldsProps): JSX.Element {
           ],
           ['Commit', source === undefined ? undefined : <Revision id={source.revision} />],
           ['Owner', owner?.team === undefined ? owner?.user : `team ${owner.team}`],
-          ['Access', <WhoMayRead resource={resource} of={of} />],
           ['Created', creationTimestamp && <Time value={creationTimestamp} />],
           ['Deleted', deletionTimestamp && <Time value={deletionTimestamp} />],
           ['Generation', generation],
@@ -144,25 +181,28 @@ function Conditions({ conditions }: { conditions: readonly Condition[] }): JSX.E
   return (
     <Panel title="Conditions" flush>
       <ul class="rows">
-        {conditions.map(({ type, status, severity, reason, message, lastTransitionTime }) => (
-          <li key={type}>
+        {conditions.map((condition) => (
+          <li key={condition.type}>
             <div class="row-line">
-              <strong>{type}</strong>
-              <Badge tone={status === 'True' ? 'good' : severity === 'Error' ? 'alert' : 'plain'}>
-                {reason || status}
-              </Badge>
-              {lastTransitionTime === undefined ? undefined : (
+              <strong>{condition.type}</strong>
+              <Badge tone={toneOf(condition)}>{condition.reason || condition.status}</Badge>
+              {condition.lastTransitionTime === undefined ? undefined : (
                 <span class="muted end">
-                  <Time value={lastTransitionTime} />
+                  <Time value={condition.lastTransitionTime} />
                 </span>
               )}
             </div>
-            {message ? <p class="message">{message}</p> : undefined}
+            {condition.message ? <p class="message">{condition.message}</p> : undefined}
           </li>
         ))}
       </ul>
     </Panel>
   );
+}
+
+function toneOf(condition: Condition): Tone {
+  if (!isBad(condition)) return 'good';
+  return condition.severity === 'Error' ? 'alert' : 'warn';
 }
 
 function Labels({

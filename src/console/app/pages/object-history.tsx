@@ -30,7 +30,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Element {
   const { entries, error, more, isLoading } = useEntries({ resource, of, object });
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  const [target, setTarget] = useState<HistoryEntry>();
+  const [target, setTarget] = useState<{ entry: HistoryEntry; undone?: HistoryEntry }>();
   const choose = (revision: string): void =>
     setChosen((before) =>
       before.includes(revision)
@@ -42,7 +42,7 @@ export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Ele
   return (
     <>
       {target === undefined ? undefined : (
-        <Rollback {...{ resource, of, entry: target }} onClose={() => setTarget(undefined)} />
+        <Rollback {...{ resource, of, object }} {...target} onClose={() => setTarget(undefined)} />
       )}
       {chosen.length === 2 ? <Comparison {...{ resource, of, entries, chosen }} /> : undefined}
       <Panel
@@ -59,7 +59,8 @@ export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Ele
                 previous={entries[index + 1]}
                 isChosen={chosen.includes(entry.revision)}
                 onChoose={() => choose(entry.revision)}
-                onRollback={index === 0 ? undefined : () => setTarget(entry)}
+                onRollback={index === 0 ? undefined : () => setTarget({ entry })}
+                onUndo={undoOf(entries, index, setTarget)}
               />
             </li>
           ))}
@@ -74,6 +75,18 @@ export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Ele
       </Panel>
     </>
   );
+}
+
+/** The newest change alone can be taken back without those after it. */
+function undoOf(
+  entries: readonly HistoryEntry[],
+  index: number,
+  choose: (target: { entry: HistoryEntry; undone: HistoryEntry }) => void,
+): (() => void) | undefined {
+  const [undone, entry] = entries;
+  if (index !== 0 || undone === undefined || entry === undefined) return undefined;
+  if (entry.verb === 'deleted') return undefined;
+  return () => choose({ entry, undone });
 }
 
 function useEntries({ resource, of, object }: ObjectTabProps) {
@@ -110,9 +123,10 @@ function Entry(
     readonly isChosen: boolean;
     readonly onChoose: () => void;
     readonly onRollback: (() => void) | undefined;
+    readonly onUndo: (() => void) | undefined;
   },
 ): JSX.Element {
-  const { resource, of, entry, previous, isChosen, onChoose, onRollback } = props;
+  const { resource, of, entry, previous, isChosen, onChoose, onRollback, onUndo } = props;
   const {
     revision,
     verb,
@@ -149,6 +163,11 @@ function Entry(
           <a class="button small" href={href(segments.value, { at: revision })}>
             View
           </a>
+          {onUndo === undefined ? undefined : (
+            <button type="button" class="button small" onClick={onUndo}>
+              <Icon name="undo" /> Undo
+            </button>
+          )}
           {onRollback === undefined || verb === 'deleted' ? undefined : (
             <button type="button" class="button small" onClick={onRollback}>
               <Icon name="undo" /> Roll back

@@ -8,6 +8,7 @@ import { lazy } from '../components/lazy.tsx';
 import { Badge, Empty, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
 import { type VirtualColumn, VirtualTable } from '../components/virtual-table.tsx';
 import { ageOf, count } from '../format.ts';
+import { READY } from '../health.ts';
 import { useLiveList } from '../live.ts';
 import { at, go, href, query, setQuery } from '../location.ts';
 import { useNarrow } from '../media.ts';
@@ -211,7 +212,7 @@ function matchesText({ key, cells }: LiveRow, filter: string): boolean {
 }
 
 function matchesState({ cells, metadata }: LiveRow, state: string, health: number): boolean {
-  if (state === 'degraded') return health >= 0 && cells[health] !== 'Healthy';
+  if (state === 'degraded') return health >= 0 && cells[health] !== READY;
   return state !== 'deleting' || metadata.deletionTimestamp !== undefined;
 }
 
@@ -258,7 +259,8 @@ function columnsOf(
 function widthOf({ name, type }: Column, at: number, isNarrow: boolean): string {
   if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(10rem, 2fr)';
   if (type === 'date' && isNarrow) return '4rem';
-  if (type === 'date' || name === HEALTH || type === 'integer') return '7rem';
+  if (name === HEALTH) return '8.5rem';
+  if (type === 'date' || type === 'integer') return '7rem';
   return 'minmax(8rem, 1.5fr)';
 }
 
@@ -274,7 +276,7 @@ function cellOf(
     return <a href={objectHref(resource, { namespace, name })}>{name}</a>;
   }
   if (column.name === HEALTH) {
-    return value === 'Healthy' ? undefined : <Badge tone="alert">{String(value)}</Badge>;
+    return value === READY ? undefined : <Badge tone="alert">{String(value)}</Badge>;
   }
   if (column.type === 'date') return ageOf(metadata.creationTimestamp, value);
   return value === null || value === undefined ? '' : String(value);

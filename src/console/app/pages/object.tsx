@@ -5,10 +5,12 @@ import type { KubeObject, Resource } from '../../api/objects.ts';
 import { Icon } from '../components/icons.tsx';
 import { lazy } from '../components/lazy.tsx';
 import { Badge, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
+import { healthOf, READY } from '../health.ts';
 import { useLiveObject } from '../live.ts';
 import { at, href, query, segments } from '../location.ts';
 import { isFavourite, type Remembered, toggleFavourite, visited } from '../memory.ts';
 import { bySlug, listHref, resources, titleOf } from '../resources.ts';
+import { DegradedObject } from './object-degraded.tsx';
 import { ObjectFields } from './object-fields.tsx';
 import type { ObjectTabProps } from './object-tab.ts';
 
@@ -43,6 +45,7 @@ function OneObject({ resource, of }: { resource: Resource; of: Remembered }): JS
       <Head resource={resource} of={of} object={object} />
       <Tabs resource={resource} />
       {error === undefined ? undefined : <ErrorNotice error={error} />}
+      <DegradedObject resource={resource} of={of} object={object} />
       <Tab resource={resource} of={of} object={object} isMissing={error !== undefined} />
     </>
   );
@@ -88,10 +91,8 @@ function State({ object }: { object: KubeObject | undefined }): JSX.Element | nu
   if (object.metadata.deletionTimestamp !== undefined) {
     return <Badge tone="warn">being deleted</Badge>;
   }
-  const bad = object.status?.conditions?.find(
-    ({ severity, status }) => severity === 'Error' && status !== 'True',
-  );
-  return bad === undefined ? null : <Badge tone="alert">{bad.type}</Badge>;
+  const health = healthOf(object);
+  return health === READY ? null : <Badge tone="alert">{health}</Badge>;
 }
 
 const TABS = [

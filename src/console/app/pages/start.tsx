@@ -1,13 +1,6 @@
 /** Start page: whether all is well, and what is not. It follows the platform by one watch per kind. */
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import type {
-  DegradedObject,
-  HeldSummary,
-  NamedObject,
-  PushSummary,
-  Summary,
-} from '../../api/summary.ts';
+import type { DegradedObject, NamedObject, PushSummary, Summary } from '../../api/summary.ts';
 import { Icon } from '../components/icons.tsx';
 import {
   Badge,
@@ -21,11 +14,11 @@ import {
   Time,
 } from '../components/parts.tsx';
 import { count } from '../format.ts';
-import { setConnection } from '../live.ts';
-import { errorOf, type Loaded } from '../load.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
 import { listHref, named, objectHref, titleOf } from '../resources.ts';
-import { client, session } from '../session.ts';
+import { session } from '../session.ts';
+import { useSummary } from '../summary.ts';
+import { Held } from './start-held.tsx';
 
 export function StartPage(): JSX.Element {
   const summary = useSummary();
@@ -40,62 +33,6 @@ export function StartPage(): JSX.Element {
   return <Overview summary={summary.value} />;
 }
 
-const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 10_000;
-
-/** Asks for the next summary as soon as one is there: the server answers when it differs. */
-function useSummary(): Pick<Loaded<Summary>, 'value' | 'error'> {
-  const [state, setState] = useState<Pick<Loaded<Summary>, 'value' | 'error'>>({
-    value: undefined,
-    error: undefined,
-  });
-  useEffect(() => {
-    const gone = new AbortController();
-    const id = {};
-    void followSummary(gone.signal, {
-      onValue: (value) => {
-        setState({ value, error: undefined });
-        setConnection(id, 'connected');
-      },
-      onError: (error) => {
-        setState(({ value }) => ({ value, error }));
-        setConnection(id, 'disconnected');
-      },
-    });
-    return () => {
-      gone.abort();
-      setConnection(id, undefined);
-    };
-  }, []);
-  return state;
-}
-
-async function followSummary(
-  signal: AbortSignal,
-  of: {
-    readonly onValue: (value: Summary) => void;
-    readonly onError: (error: Error) => void;
-  },
-): Promise<void> {
-  let since: string | undefined;
-  let delay = FIRST_DELAY_MS;
-  while (!signal.aborted) {
-    try {
-      const value = await client.summary({ since, signal });
-      since = value.metadata.version;
-      delay = FIRST_DELAY_MS;
-      if (!signal.aborted) of.onValue(value);
-    } catch (error) {
-      if (signal.aborted) return;
-      of.onError(errorOf(error));
-      // The daemon may be another one by then.
-      since = undefined;
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      delay = Math.min(2 * delay, LONGEST_DELAY_MS);
-    }
-  }
-}
-
 function Overview({ summary }: { summary: Summary }): JSX.Element {
   const { held, degraded, problems, pushes, conditions } = summary;
   return (
@@ -106,9 +43,7 @@ function Overview({ summary }: { summary: Summary }): JSX.Element {
       <div class="columns">
         <div class="column wide">
           {degraded.count > 0 ? <Degraded degraded={degraded} /> : undefined}
-          {problems !== undefined && problems.count > 0 ? (
-            <Problems problems={problems} />
-          ) : undefined}
+          <Problems problems={problems} degraded={degraded} />
           {conditions.count > 0 ? <Conditions conditions={conditions} /> : undefined}
           {pushes === undefined ? undefined : <Pushes items={pushes.items} />}
           <Kinds summary={summary} />
@@ -173,68 +108,6 @@ function degradedText(number: number): string {
   return `${count(number, 'object is', 'objects are')} served in the last good version: the newest manifest is not valid`;
 }
 
-/** A held commit, and its approval for those who may. */
-function Held({ held }: { held: HeldSummary }): JSX.Element {
-  const { revision, message, remedy, prunes, pruneCount, mayApprove } = held;
-  return (
-    <Panel
-      title="Held"
-      class="accented"
-      aside={revision === null ? undefined : <Revision id={revision} />}
-    >
-      <p>{message}</p>
-      <p class="muted">{remedy}</p>
-      {pruneCount > 0 ? (
-        <details>
-          <summary>{count(pruneCount, 'object')} would be removed</summary>
-          <ul class="plain">
-            {prunes.map(({ kind, namespace, name, path }) => (
-              <li key={`${kind}/${namespace}/${name}`}>
-                {kind} <strong>{[namespace, name].filter(Boolean).join('/')}</strong>{' '}
-                <code>{path}</code>
-              </li>
-            ))}
-          </ul>
-        </details>
-      ) : undefined}
-      {mayApprove === true && revision !== null ? <Approve revision={revision} /> : undefined}
-    </Panel>
-  );
-}
-
-function Approve({ revision }: { revision: string }): JSX.Element {
-  const [reason, setReason] = useState('');
-  const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
-  const approve = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setState({ isBusy: true });
-    try {
-      await client.approve(revision, reason);
-      setState({ isBusy: false });
-    } catch (error) {
-      setState({ isBusy: false, error: error as Error });
-    }
-  };
-  return (
-    <form class="inline-form" onSubmit={(event) => void approve(event)}>
-      <label>
-        Reason
-        <input
-          required
-          maxLength={1024}
-          value={reason}
-          onInput={(event) => setReason(event.currentTarget.value)}
-          placeholder="Goes into the log"
-        />
-      </label>
-      <button type="submit" class="button primary" disabled={state.isBusy}>
-        Approve
-      </button>
-      {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
-    </form>
-  );
-}
-
 function placeOf({ path, line, col }: Pick<DegradedObject, 'path' | 'line' | 'col'>): string {
   return [path, line, col].filter((part) => part !== undefined).join(':');
 }
@@ -282,11 +155,21 @@ function Conditions({ conditions }: { conditions: Summary['conditions'] }): JSX.
   );
 }
 
-function Problems({ problems }: { problems: NonNullable<Summary['problems']> }): JSX.Element {
+/** Problems that no degraded object shows. */
+function Problems({
+  problems,
+  degraded,
+}: {
+  problems: Summary['problems'] | undefined;
+  degraded: Summary['degraded'];
+}): JSX.Element | null {
+  const shown = new Set(degraded.items.map((item) => placeOf(item)));
+  const items = (problems?.items ?? []).filter((item) => !shown.has(placeOf(item)));
+  if (items.length === 0) return null;
   return (
-    <Panel title="Problems in files" flush aside={<Badge tone="warn">{problems.count}</Badge>}>
+    <Panel title="Problems in files" flush aside={<Badge tone="warn">{items.length}</Badge>}>
       <ul class="rows">
-        {problems.items.map((item) => (
+        {items.map((item) => (
           <li key={`${placeOf(item)}${item.message}`}>
             <code class="place">{placeOf(item)}</code>
             <p class="message">{item.message}</p>

@@ -1,0 +1,87 @@
+/** A change before it is made: the bytes that the commit would leave, the reason, and the commit. */
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FilePreview } from '../../api/objects.ts';
+import { errorOf, type Loaded } from '../load.ts';
+import { Diff } from './diff.tsx';
+import { ErrorNotice, Loading, Notice, Panel } from './parts.tsx';
+
+export function ProposedChange(props: {
+  readonly title: string;
+  readonly aside?: ComponentChildren;
+  /** Undefined: there is nothing to show yet. */
+  readonly preview: Pick<Loaded<FilePreview>, 'value' | 'error' | 'isLoading'> | undefined;
+  readonly submit: string;
+  readonly onSubmit: (reason: string) => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  const { title, aside, preview, submit, onSubmit, onClose, children } = props;
+  const [reason, setReason] = useState('');
+  const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
+  const commit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setState({ isBusy: true });
+    try {
+      await onSubmit(reason);
+      onClose();
+    } catch (error) {
+      setState({ isBusy: false, error: errorOf(error) });
+    }
+  };
+  return (
+    <Panel title={title} class="accented" aside={aside}>
+      {children}
+      <Preview preview={preview} />
+      {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
+      <form class="inline-form" onSubmit={(event) => void commit(event)}>
+        <label>
+          Reason
+          <input
+            value={reason}
+            maxLength={1024}
+            placeholder="Goes into the commit"
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
+        </label>
+        <button
+          type="submit"
+          class="button primary"
+          disabled={state.isBusy || !isPossible(preview)}
+        >
+          {submit}
+        </button>
+        <button type="button" class="button" onClick={onClose}>
+          Cancel
+        </button>
+      </form>
+    </Panel>
+  );
+}
+
+type Shown = Parameters<typeof ProposedChange>[0]['preview'];
+
+function Preview({ preview }: { preview: Shown }): JSX.Element | null {
+  if (preview === undefined) return null;
+  const { value, error, isLoading } = preview;
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (value === undefined) return isLoading ? <Loading what="Computing the change" /> : null;
+  if (value.path === null) {
+    return (
+      <Notice tone="info">
+        <p>Nothing would change: it is like this already.</p>
+      </Notice>
+    );
+  }
+  return (
+    <div class="framed">
+      <Diff before={value.before ?? ''} after={value.after ?? ''} label="Change of the file" />
+    </div>
+  );
+}
+
+/** The right to write does not need the right to see the file: a refused preview does not count. */
+function isPossible(preview: Shown): boolean {
+  if (preview === undefined || preview.isLoading) return false;
+  return preview.error !== undefined || preview.value?.path !== null;
+}
