@@ -5,6 +5,7 @@ import { fileReader } from '../../src/catalog/file-reader.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { parseOptions } from '../../src/options/parse-options.ts';
 import { run, scratchDir } from '../support/daemon.ts';
+import { ChunkedBody } from './chunked-body.ts';
 import { Corpus } from './corpus.ts';
 import { BENCH_OPTIONS, readBenchOptions } from './options.ts';
 import { formatLine, type Line, ratioOf, withGoal } from './report.ts';
@@ -46,6 +47,8 @@ describe('a line', () => {
     { bound: { atMost: 1.9 }, met: false },
     { bound: { atLeast: 2 }, met: true },
     { bound: { atLeast: 2.1 }, met: false },
+    { bound: { below: 9 }, met: true },
+    { bound: { below: 8 }, met: false },
   ])('with the goal $bound says whether it is met', ({ bound, met }) => {
     const judged = withGoal(line, bound);
 
@@ -94,11 +97,42 @@ describe('the corpus', () => {
 describe('options', () => {
   test.each([
     [['--rows', 'start,nothing'], 'Unknown row "nothing"'],
+    [['nothing'], 'Unknown row "nothing"'],
+    [['start', '--rows', 'push'], 'Name the rows once'],
     [['--manifests', '12x'], 'Cannot use --manifests "12x"'],
     [['--repetitions', '0'], 'Cannot use --repetitions "0"'],
     [['--format', 'html'], 'Cannot use --format "html"'],
   ])('%j are refused', (args, message) => {
     expect(() => readBenchOptions(parseOptions(BENCH_OPTIONS, args, {}))).toThrow(message);
+  });
+});
+
+test('rows are named as operands or with --rows', () => {
+  const rows = (...args: string[]): readonly string[] =>
+    readBenchOptions(parseOptions(BENCH_OPTIONS, args, {})).rows;
+
+  expect(rows('start', 'kube-apiserver')).toEqual(['start', 'kube-apiserver']);
+  expect(rows('--rows', 'push,start')).toEqual(['push', 'start']);
+  expect(rows()).toContain('start');
+});
+
+describe('a chunked body', () => {
+  const wire = Buffer.from('4\r\nabcd\r\nA;x=y\r\n0123456789\r\n0\r\nTrailer: 1\r\n\r\n');
+
+  test.each([1, 2, 3, 5, 100])('in pieces of %i bytes is put together', (size) => {
+    const body = new ChunkedBody();
+    const parts: Buffer[] = [];
+    for (let at = 0; at < wire.length; at += size) {
+      expect(body.ended).toBe(false);
+      parts.push(...body.take(wire.subarray(at, at + size)));
+    }
+
+    expect(Buffer.concat(parts).toString()).toBe('abcd0123456789');
+    expect(body.ended).toBe(true);
+  });
+
+  test('without a size is an error', () => {
+    expect(() => [...new ChunkedBody().take(Buffer.from('xyz\r\n'))]).toThrow('without a size');
   });
 });
 

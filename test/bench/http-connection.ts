@@ -4,7 +4,8 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
+import { ChunkedBody } from './chunked-body.ts';
 
 /** A server on the loopback interface; over TLS where `ca` is given. */
 export interface Endpoint {
@@ -25,28 +26,57 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+interface PartialReply {
+  readonly status: number;
+  bytes: number;
+  /** Bytes of the body that are still to come, or its chunks. */
+  left: number | ChunkedBody;
+  readonly parts: Buffer[];
+}
+
 const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** Parsing a certificate for each of thousands of connections would be measured too. */
+const contexts = new Map<string, SecureContext>();
+
+/** Connects; resolves after the handshake. */
+export async function openSocket({ port, ca }: Endpoint): Promise<Socket> {
+  const host = '127.0.0.1';
+  if (ca === undefined) {
+    const socket = connect({ host, port });
+    await once(socket, 'connect');
+    return socket;
+  }
+  const secureContext = contexts.get(ca) ?? createSecureContext({ ca });
+  contexts.set(ca, secureContext);
+  const socket = connectTls({ host, port, secureContext });
+  await once(socket, 'secureConnect');
+  return socket;
+}
 
 export class HttpConnection {
   readonly #socket: Socket;
   #waiting: Waiting | undefined;
   #head: Buffer = Buffer.alloc(0);
   /** The answer whose head has come: its status and how much of its body is still to come. */
-  #reply: { status: number; bytes: number; left: number; parts: Buffer[] } | undefined;
+  #reply: PartialReply | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.setNoDelay(true);
-    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        this.#take(chunk);
+      } catch (error) {
+        this.#fail(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error('The server closed the connection')));
   }
 
-  static async open({ port, ca }: Endpoint): Promise<HttpConnection> {
-    const host = '127.0.0.1';
-    const socket = ca === undefined ? connect({ host, port }) : connectTls({ host, port, ca });
-    await once(socket, ca === undefined ? 'connect' : 'secureConnect');
-    return new HttpConnection(socket);
+  static async open(endpoint: Endpoint): Promise<HttpConnection> {
+    return new HttpConnection(await openSocket(endpoint));
   }
 
   /** One request at a time. Rejects when the answer cannot be understood or the server is gone. */
@@ -77,26 +107,39 @@ export class HttpConnection {
     const head = this.#head.toString('latin1', 0, end);
     const body = this.#head.subarray(end + HEAD_END.length);
     this.#head = Buffer.alloc(0);
+    const status = Number(head.slice(9, 12));
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    if (length === undefined) {
-      this.#fail(new Error(`An answer without Content-Length: ${head.split('\r\n')[0]}`));
+    if (length !== undefined) {
+      this.#reply = { status, bytes: 0, left: Number(length), parts: [] };
+    } else if (/\r\ntransfer-encoding: *chunked/i.test(head)) {
+      this.#reply = { status, bytes: 0, left: new ChunkedBody(), parts: [] };
+    } else {
+      this.#fail(new Error(`An answer without a length: ${head.split('\r\n')[0]}`));
       return;
     }
-    const bytes = Number(length);
-    this.#reply = { status: Number(head.slice(9, 12)), bytes, left: bytes, parts: [] };
     this.#takeBody(body);
   }
 
   #takeBody(chunk: Buffer): void {
     const reply = this.#reply;
     if (reply === undefined) return;
-    reply.left -= chunk.length;
-    if (this.#waiting?.keep === true) reply.parts.push(chunk);
-    if (reply.left > 0) return;
+    const keep = this.#waiting?.keep === true;
+    if (typeof reply.left === 'number') {
+      reply.bytes += chunk.length;
+      reply.left -= chunk.length;
+      if (keep) reply.parts.push(chunk);
+      if (reply.left > 0) return;
+    } else {
+      for (const data of reply.left.take(chunk)) {
+        reply.bytes += data.length;
+        if (keep) reply.parts.push(data);
+      }
+      if (!reply.left.ended) return;
+    }
     const waiting = this.#waiting;
     this.#reply = undefined;
     this.#waiting = undefined;
-    const body = waiting?.keep === true ? Buffer.concat(reply.parts) : undefined;
+    const body = keep ? Buffer.concat(reply.parts) : undefined;
     waiting?.resolve({ status: reply.status, bytes: reply.bytes, body });
   }
 
@@ -108,7 +151,7 @@ export class HttpConnection {
 
 /** The bytes of a request. */
 export function requestBytes(of: {
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   token?: string;
   body?: Buffer;

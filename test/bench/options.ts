@@ -1,4 +1,4 @@
-/** Options of `npm run bench`. */
+/** Options of `npm run bench`; its operands are names of rows. */
 import { mkdirSync } from 'node:fs';
 import type { OptionSpec } from '../../src/options/option-spec.ts';
 import { type ParsedOptions, UsageError } from '../../src/options/parse-options.ts';
@@ -28,15 +28,21 @@ export function readBenchOptions(options: ParsedOptions): BenchOptions {
   return {
     manifests: readNumber(options, 'manifests', { least: 100, most: 100_000 }),
     repetitions: readNumber(options, 'repetitions', { least: 1, most: 99 }),
-    rows: readRows(options.required('rows')),
+    rows: readRows(options),
     format: readChoice(options, 'format', ['text', 'json']),
     profile,
   };
 }
 
-function readRows(text: string): string[] {
-  if (text === 'all') return [...ROWS.keys()];
-  const names = text.split(',');
+/** Rows are operands, or the value of `--rows`. */
+function readRows(options: ParsedOptions): string[] {
+  const { operands } = options;
+  const text = options.required('rows');
+  if (operands.length > 0 && text !== 'all') {
+    throw new UsageError('Name the rows once: as operands, or with --rows');
+  }
+  if (operands.length === 0 && text === 'all') return [...ROWS.keys()];
+  const names = operands.length > 0 ? [...operands] : text.split(',');
   const unknown = names.find((name) => !ROWS.has(name));
   if (unknown === undefined) return names;
   const known = [...ROWS.keys()].join(', ');

@@ -9,7 +9,7 @@ import { type EtcdProcesses, etcdMissing, startEtcd } from './etcd-process.ts';
 import type { Fixture } from './fixture.ts';
 import { HttpConnection, requestBytes } from './http-connection.ts';
 import { assertStatus } from './load.ts';
-import type { Line } from './report.ts';
+import { type Measure, needing } from './needing.ts';
 
 const LEADER_KEY = '/gitplane/leader';
 const LEADER_WITHIN_MS = 60_000;
@@ -109,16 +109,9 @@ async function untilReady({ http }: ReplicaProcess): Promise<void> {
   }
 }
 
-/** A row that needs etcd: where there is none it says so and has no lines. */
-export function onEtcd(
-  row: string,
-  measure: (fixture: Fixture) => Promise<Line[]>,
-): [string, (fixture: Fixture) => Promise<Line[]>] {
-  const skipped = (): Promise<Line[]> => {
-    process.stderr.write(`bench: the row ${row} is SKIPPED: ${etcdMissing()}\n`);
-    return Promise.resolve([]);
-  };
-  return [row, (fixture) => (etcdMissing() === undefined ? measure(fixture) : skipped())];
+/** A row that needs etcd. */
+export function onEtcd(row: string, measure: Measure): [string, Measure] {
+  return needing(etcdMissing, row, measure);
 }
 
 /** An etcd and replicas for as long as `work` takes. */

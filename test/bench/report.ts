@@ -42,14 +42,26 @@ export function ratioOf({ measured, reference }: Omit<Line, 'goal'>): number | u
   return reference === undefined ? undefined : measured.median / reference.measured.median;
 }
 
-/** `line` with its goal: the ratio must be at most, or at least, so much. */
-export function withGoal(line: Line, bound: { atMost: number } | { atLeast: number }): Line {
+/** Limit of the ratio, or of the figure itself. */
+export type Bound =
+  | { readonly atMost: number }
+  | { readonly atLeast: number }
+  | { readonly below: number };
+
+/** `line` with its goal. */
+export function withGoal(line: Line, bound: Bound): Line {
+  return { ...line, goal: goalOf(line, bound) };
+}
+
+function goalOf(line: Line, bound: Bound): Goal {
+  if ('below' in bound) {
+    const { median } = line.measured;
+    return { text: `< ${bound.below} ${line.unit}`, met: median < bound.below };
+  }
   const ratio = ratioOf(line) ?? Number.NaN;
-  const goal =
-    'atMost' in bound
-      ? { text: `≤ ${bound.atMost}x`, met: ratio <= bound.atMost }
-      : { text: `≥ ${bound.atLeast}x`, met: ratio >= bound.atLeast };
-  return { ...line, goal };
+  return 'atMost' in bound
+    ? { text: `≤ ${bound.atMost}x`, met: ratio <= bound.atMost }
+    : { text: `≥ ${bound.atLeast}x`, met: ratio >= bound.atLeast };
 }
 
 export function formatHeading({ machine, manifests, bytes, repetitions }: Setting): string {

@@ -1,12 +1,13 @@
 /** Every row, in the order of the table. */
-import type { Fixture } from './fixture.ts';
+import { kubeApiserverMissing } from './kube-apiserver-process.ts';
+import { type Measure, needing } from './needing.ts';
 import { onEtcd } from './replica-processes.ts';
-import type { Line } from './report.ts';
 import { measureAudit } from './rows/audit.ts';
 import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measureHistory } from './rows/history.ts';
 import { measureIsolation } from './rows/isolation.ts';
+import { measureKubeApiserver } from './rows/kube-apiserver.ts';
 import { measureLoop } from './rows/loop.ts';
 import { measureMaintenance } from './rows/maintenance.ts';
 import { measurePatches } from './rows/patches.ts';
@@ -27,7 +28,7 @@ import { measureWatch } from './rows/watch.ts';
 import { measureWide } from './rows/wide.ts';
 import { measureWrite } from './rows/write.ts';
 
-export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = new Map([
+export const ROWS: ReadonlyMap<string, Measure> = new Map([
   ['start', measureStart],
   ['push', measurePush],
   ['write', measureWrite],
@@ -52,4 +53,5 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   onEtcd('replicas-write', measureReplicasWrite),
   onEtcd('replicas-watch', measureReplicasWatch),
   onEtcd('failover', measureFailover),
+  needing(kubeApiserverMissing, 'kube-apiserver', measureKubeApiserver),
 ]);

@@ -68,7 +68,7 @@ async function measure(
   try {
     for (const [index, daemon] of daemons.entries()) {
       const share = Math.floor((count + index) / daemons.length);
-      streams.push(...(await openStreams(daemon.http.port, await watchRequest(daemon), share)));
+      streams.push(...(await openStreams(daemon.http, await watchRequest(daemon), share)));
     }
     const after = resident();
     const hasBoth = before !== undefined && after !== undefined;

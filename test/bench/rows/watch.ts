@@ -1,12 +1,12 @@
 /** Many watches: how long until all of them have one change, and what each takes while nothing happens. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { startBareServer } from '../bare-server.ts';
 import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess, residentBytes } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
-import { HttpConnection, requestBytes } from '../http-connection.ts';
+import { type Endpoint, HttpConnection, openSocket, requestBytes } from '../http-connection.ts';
 import { assertStatus } from '../load.ts';
 import type { Line } from '../report.ts';
 import { summarize } from '../statistics.ts';
@@ -31,8 +31,8 @@ export async function measureWatch(fixture: Fixture): Promise<Line[]> {
       status: 200,
     });
     const request = await watchRequest(daemon);
-    const spread = await fanOut(daemon.http.port, request, changer(fixture, daemon));
-    const bareSpread = await fanOut(bare.port, request, async () => bare.push());
+    const spread = await fanOut(daemon.http, request, changer(fixture, daemon));
+    const bareSpread = await fanOut(bare, request, async () => bare.push());
     const lines: Line[] = [
       {
         name: `one change to ${WATCHERS} watches, after the first`,
@@ -48,8 +48,8 @@ export async function measureWatch(fixture: Fixture): Promise<Line[]> {
       },
     ];
     const [own, others] = [
-      await memoryOf(daemon.http.port, await watchRequest(daemon), daemon.memory),
-      await memoryOf(bare.port, request, () => residentBytes(bare.pid)),
+      await memoryOf(daemon.http, await watchRequest(daemon), daemon.memory),
+      await memoryOf(bare, request, () => residentBytes(bare.pid)),
     ];
     bare.close();
     if (own === undefined || others === undefined) return lines;
@@ -107,12 +107,12 @@ interface FanOut {
 }
 
 async function fanOut(
-  port: number,
+  endpoint: Endpoint,
   request: Buffer,
   change: (round: number) => Promise<void>,
 ): Promise<FanOut> {
   const found: FanOut = { afterFirst: [], untilLast: [] };
-  const streams = await openStreams(port, request, WATCHERS);
+  const streams = await openStreams(endpoint, request, WATCHERS);
   for (let round = 0; round < CHANGES; round++) {
     const arrivals = streams.map((socket) => nextEvent(socket));
     const started = performance.now();
@@ -140,20 +140,23 @@ export async function nextEvent(socket: Socket): Promise<number> {
   });
 }
 
-export async function openStreams(port: number, request: Buffer, count: number): Promise<Socket[]> {
+export async function openStreams(
+  endpoint: Endpoint,
+  request: Buffer,
+  count: number,
+): Promise<Socket[]> {
   const streams: Socket[] = [];
   while (streams.length < count) {
     const some = Math.min(AT_ONCE, count - streams.length);
     streams.push(
-      ...(await Promise.all(Array.from({ length: some }, () => openStream(port, request)))),
+      ...(await Promise.all(Array.from({ length: some }, () => openStream(endpoint, request)))),
     );
   }
   return streams;
 }
 
-async function openStream(port: number, request: Buffer): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port });
-  await once(socket, 'connect');
+async function openStream(endpoint: Endpoint, request: Buffer): Promise<Socket> {
+  const socket = await openSocket(endpoint);
   socket.write(request);
   const [head] = (await once(socket, 'data')) as [Buffer];
   if (!head.toString('latin1', 9, 12).startsWith('200')) {
@@ -164,12 +167,12 @@ async function openStream(port: number, request: Buffer): Promise<Socket> {
 
 /** Bytes that each of many streams takes. */
 async function memoryOf(
-  port: number,
+  endpoint: Endpoint,
   request: Buffer,
   resident: () => number | undefined,
 ): Promise<number | undefined> {
   const before = resident();
-  const streams = await openStreams(port, request, MANY);
+  const streams = await openStreams(endpoint, request, MANY);
   const after = resident();
   for (const socket of streams) socket.destroy();
   return before === undefined || after === undefined ? undefined : (after - before) / MANY;

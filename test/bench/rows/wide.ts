@@ -3,11 +3,11 @@
  * of 100, by three daemons in turns.
  */
 import { spawnSync } from 'node:child_process';
-import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Corpus, secretName } from '../corpus.ts';
 import { API, type DaemonProcess, MAIN } from '../daemon-process.ts';
+import { bytesBelow } from '../disk.ts';
 import type { Fixture } from '../fixture.ts';
 import { AUTHOR, BRANCH, copyRepository, git } from '../git.ts';
 import { HttpConnection, requestBytes } from '../http-connection.ts';
@@ -162,7 +162,7 @@ class Side {
   /** Waits for the background, and adds the disk per write since the last call. */
   async settle(write: Write): Promise<void> {
     await sleep(REST_MS);
-    const bytes = await sizeOf(join(this.gitDir, 'objects'));
+    const bytes = await bytesBelow(join(this.gitDir, 'objects'));
     if (this.#settled !== undefined && this.ms[write].length > 0) {
       this.kilobytes[write].push((bytes - this.#settled) / WRITES / 1024);
     }
@@ -199,18 +199,4 @@ class Side {
       body: Buffer.from(JSON.stringify({ spec: { description: `changed ${i}` } })),
     });
   }
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-  const sizes = entries
-    .filter((entry) => entry.isFile())
-    // A pack may be replaced meanwhile.
-    .map((entry) =>
-      stat(join(entry.parentPath, entry.name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
