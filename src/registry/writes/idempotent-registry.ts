@@ -43,6 +43,13 @@ export interface Committed {
 
 /** Cached results for repetitions; some contain values that are shown only once. */
 const MAX_RESULTS = 256;
+/**
+ * Lifetime of a refusal, in milliseconds. A connection that was cut off delivers a request minutes
+ * later: Linux sends the data of a closed socket again for about 100 s.
+ */
+const REFUSAL_MS = 5 * 60_000;
+/** Characters of all refusals. */
+const MAX_REFUSALS = 8 * 1024 * 1024;
 
 /** Reads recent writes from the branch, including those of former leaders. */
 export async function openIdempotentRegistry(
@@ -73,12 +80,23 @@ interface CachedResult {
   readonly result: Promise<WriteResult>;
 }
 
+/** An answer that is final: the request was not carried out and must not be later. */
+interface Refusal {
+  readonly digest: string;
+  readonly error: StatusError;
+}
+
 class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #registry: Required<ObjectRegistry>;
   readonly #committed: IdempotentParts['committed'];
   readonly #recent: RecentWrites;
   readonly #unresolved: UnresolvedIdempotencyKeys;
   readonly #results = new LRUCache<string, CachedResult>({ max: MAX_RESULTS });
+  readonly #refusals = new LRUCache<string, Refusal>({
+    ttl: REFUSAL_MS,
+    maxSize: MAX_REFUSALS,
+    sizeCalculation: ({ error }, id) => id.length + JSON.stringify(error.toStatus()).length,
+  });
 
   constructor({ registry, repository, committed }: IdempotentParts, recent: RecentWrites) {
     this.#registry = registry;
@@ -147,6 +165,10 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const id = [user.name, idempotencyKey, verbs[0], keyString(key)].join('\0');
     const running = this.#results.get(id)?.result as Promise<R> | undefined;
     if (running !== undefined) return running;
+    const refusal = this.#refusals.get(id);
+    if (refusal !== undefined && refusal.digest === options.requestDigest) {
+      return Promise.reject(refusal.error);
+    }
     const found = this.#recent.find(user.name, idempotencyKey, { verbs, key });
     const result = found === undefined ? work.run() : this.#again(wanted, work, found);
     this.#cache(id, { user: user.name, idempotencyKey, digest: options.requestDigest, result });
@@ -180,12 +202,17 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     return made === undefined ? await work.run() : work.again(made, found.verb);
   }
 
-  /** A failed write may be repeated once it is certain that nothing of it was committed. */
+  /**
+   * A failed write may be repeated once it is certain that nothing of it was committed. A refused one
+   * stays refused: a copy of the request that arrives late must not do what its client was denied.
+   */
   #cache(id: string, cached: CachedResult): void {
     this.#results.set(id, cached);
     cached.result.catch((error: unknown) => {
       this.#results.delete(id);
-      if (mayHaveHappened(error)) this.#unresolved.add(cached.user, cached.idempotencyKey);
+      const { user, idempotencyKey, digest } = cached;
+      if (mayHaveHappened(error)) this.#unresolved.add(user, idempotencyKey);
+      else if (isFinal(error) && digest !== undefined) this.#refusals.set(id, { digest, error });
     });
   }
 
@@ -240,6 +267,11 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
 function mayHaveHappened(error: unknown): boolean {
   if (error instanceof StorageError) return error.moved;
   return !(error instanceof StatusError);
+}
+
+/** True for refusals because of the request; overload and failures ask for a retry. */
+function isFinal(error: unknown): error is StatusError {
+  return error instanceof StatusError && error.code < 500 && error.code !== 429;
 }
 
 const CREATES = ['create'];

@@ -1,6 +1,7 @@
 /** A write that comes twice with one idempotency key is one commit. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
+import { StatusError } from '../../../src/apimachinery/status-error.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
 import { objectAtCommit } from '../../../src/daemon/replicated/leader.ts';
 import { StorageError } from '../../../src/git/git-error.ts';
@@ -209,12 +210,52 @@ test('a digest of 64 bits, as former versions wrote it, is compared with none af
   expect(again.commit).toBe(made.commit);
 });
 
-test('a key whose request failed may come with another', async () => {
+test('a key whose request was refused may come with another request', async () => {
   const { door } = await open();
   await create(door, 'k1');
   await expect(asked(door, 'k2', { digest: 'a' })).rejects.toMatchObject({ code: 409 });
   expect((await asked(door, 'k2', { digest: 'b', name: 'b' })).commit).toBeDefined();
 });
+
+test('a refused request stays refused, also when a copy of it arrives late', async () => {
+  const { door, commits } = await open();
+  await create(door, 'k1');
+  const refused = { code: 409, reason: 'AlreadyExists' };
+  await expect(asked(door, 'k2', { digest: 'a' })).rejects.toMatchObject(refused);
+  await door.delete({ ...target, delete: {}, options: options('k3') });
+  const told = { ...options('k4'), requestDigest: 'c' };
+  const absent = { ...target, delete: {}, options: told };
+  await expect(door.delete(absent)).rejects.toMatchObject({ code: 404 });
+  const count = commits();
+  await expect(asked(door, 'k2', { digest: 'a' })).rejects.toMatchObject(refused);
+  expect(commits()).toBe(count);
+  await create(door, 'k5');
+  await expect(door.delete(absent)).rejects.toMatchObject({ code: 404 });
+  expect(commits()).toBe(count + 1);
+});
+
+test.each([
+  [429, 'TooManyRequests'],
+  [503, 'ServiceUnavailable'],
+] as const)(
+  'a write that failed with %i is carried out when it comes again',
+  async (code, reason) => {
+    let failures = 0;
+    const around = (registry: TestPlatform['registry']): Required<ObjectRegistry> => ({
+      get: (of) => registry.get(of),
+      update: (of) => registry.update(of),
+      apply: (of) => registry.apply(of),
+      delete: (of) => registry.delete(of),
+      create: async (of) => {
+        if (failures++ === 0) throw new StatusError(code, reason, 'try again');
+        return registry.create(of);
+      },
+    });
+    const { door } = await open({ around });
+    await expect(asked(door, 'k1', { digest: 'a' })).rejects.toMatchObject({ code });
+    expect((await asked(door, 'k1', { digest: 'a' })).commit).toBeDefined();
+  },
+);
 
 test('a commit without a digest is the one of any request for its object', async () => {
   const { door, next } = await open();
