@@ -12,7 +12,13 @@ COPY scripts ./scripts
 COPY schemas ./schemas
 COPY examples/platform ./examples/platform
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+COPY LICENSE ./
+# The image has what the package has: the bundles, and beside them the libraries that fit one platform.
+RUN npm run build \
+  && npm prune --omit=dev --ignore-scripts \
+  && mkdir /app \
+  && tar -xzf "$(npm pack --silent --ignore-scripts)" -C /app --strip-components=1 \
+  && mv node_modules /app/node_modules
 
 FROM ${RUNTIME_IMAGE}
 RUN apt-get update \
@@ -23,16 +29,13 @@ WORKDIR /app
 ENV NODE_ENV=production \
     GITPLANE_DATA_DIR=/data \
     GITPLANE_LISTEN=0.0.0.0:8443
-COPY --from=build /src/node_modules ./node_modules
-COPY --from=build /src/dist ./dist
-COPY package.json ./
-COPY schemas ./schemas
-COPY examples/platform ./examples/platform
+COPY --from=build /app ./
 USER node
 VOLUME /data
 # Clients, and other replicas.
 EXPOSE 8443 8444
+# /livez answers from the first second; /healthz and /readyz wait for a long first start.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["node", "dist/cli/probe.js", "https://127.0.0.1:8443/healthz"]
+  CMD ["node", "dist/cli/probe.js", "https://127.0.0.1:8443/livez"]
 ENTRYPOINT ["tini", "--", "node", "dist/main.js"]
 CMD ["serve"]

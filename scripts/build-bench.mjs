@@ -2,13 +2,15 @@
  * Compiles the bench from `test/bench/` to `build/bench/`. Its rows use the program as `dist/` has it:
  * what a loader of TypeScript adds at run time would be measured too.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
 export async function buildBench(root) {
   const source = join(root, 'test', 'bench');
   const target = join(root, 'build', 'bench');
+  // The image is built without tests.
+  if (!existsSync(source)) return;
   rmSync(target, { recursive: true, force: true });
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),

@@ -45,7 +45,7 @@ export async function bundleConsole(root) {
     throw new Error(`The first page of the console takes ${bytes} bytes`);
   const names = { script: basename(path), style: basename(entry.cssBundle) };
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ entry: names, files }));
-  return { bytes, files };
+  return { bytes, files, metafile };
 }
 
 /** Chunks that a file imports at once, and theirs. */

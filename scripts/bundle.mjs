@@ -8,12 +8,13 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { buildBench } from './build-bench.mjs';
 import { bundleConsole } from './bundle-console.mjs';
+import { writePackages } from './bundled-packages.mjs';
 import { linkFolder } from './link-doors.mjs';
 import { bundleScript, cacheOf, runBundle } from './load-bundle.mjs';
 import { schemaFunctions } from './schema-functions.mjs';
@@ -22,17 +23,35 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 const LOADER = 'load-bundle.mjs';
 
-/** What is started, and the bundle that it becomes a loader of. */
-const program = { entry: join(dist, 'main.js'), bundle: join(dist, 'bundle', 'gitplane.cjs') };
-const worker = {
-  entry: join(dist, 'catalog', 'reader-pool', 'worker.js'),
-  bundle: join(dist, 'bundle', 'worker.cjs'),
-};
+/** A file of `dist/` that is started, and the bundle that it becomes a loader of. */
+const part = (entry, bundle) => ({
+  entry: join(dist, ...entry.split('/')),
+  bundle: join(dist, 'bundle', bundle),
+});
+const program = part('main.js', 'gitplane.cjs');
+const worker = part('catalog/reader-pool/worker.js', 'worker.cjs');
+const others = [
+  part('audit/store/store-thread.js', 'audit-store.cjs'),
+  part('endpoint-patches/sandbox/thread.js', 'sandbox.cjs'),
+  part('git/publication/publishing-worker.js', 'publishing.cjs'),
+  part('sign-in/saml/thread.js', 'saml.cjs'),
+];
+/** ES modules: one is for other programs, one waits at its top level. */
+const modules = [
+  part('endpoint-patches/library.js', 'endpoint-patches.mjs'),
+  part('git/serve/hook-client.js', 'hook-client.mjs'),
+];
 
 const HEAD = `'use strict';
 const __placeOf = (path) =>
   require('node:url').pathToFileURL(require('node:path').join(__dirname, '..', path)).href;
 const __resolve = (name) => require('node:url').pathToFileURL(require.resolve(name)).href;`;
+const MODULE_HEAD = `import { createRequire as __createRequire } from 'node:module';
+import { fileURLToPath as __fileOf } from 'node:url';
+import { dirname as __folderOf } from 'node:path';
+const require = __createRequire(import.meta.url);
+const __dirname = __folderOf(__fileOf(import.meta.url));
+${HEAD}`;
 
 /** Libraries that do: the engine of the sandbox, which the bench runs in its own thread, and node-cron. */
 const LOOKS_AROUND =
@@ -46,13 +65,26 @@ const inPlace = {
       if (!path.startsWith(dist) && !LOOKS_AROUND.test(path)) return undefined;
       const contents = readFileSync(path, 'utf8')
         .replace(/^#!.*/, '')
+        .replaceAll('createRequire(import.meta.url)(', 'require(')
         .replaceAll('import.meta.url', `__placeOf(${JSON.stringify(relative(dist, path))})`)
-        .replaceAll('import.meta.resolve(', '__resolve(');
+        .replace(/import\.meta\.resolve\(('[^']*')\)/g, resolved);
       if (contents.includes('import.meta')) throw new Error(`${path} needs another import.meta`);
       return { contents };
     });
   },
 };
+
+/** Replacement of `import.meta.resolve('name')`. */
+function resolved(_, quoted) {
+  const name = quoted.slice(1, -1);
+  return WASM.includes(name)
+    ? `__placeOf(${JSON.stringify(`bundle/${basename(wasmFile(name))}`)})`
+    : `__resolve(${quoted})`;
+}
+
+function wasmFile(name) {
+  return fileURLToPath(import.meta.resolve(name));
+}
 
 /** Schemas are functions already. */
 const compiled = {
@@ -64,11 +96,23 @@ const compiled = {
   },
 };
 
+/** Installed beside the bundles: they have parts that fit one platform. */
+const INSTALLED = Object.keys(
+  JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).dependencies,
+);
+
+/** Copied beside the bundles, where the code that loads them looks. */
+const WASM = [
+  '@jitl/quickjs-wasmfile-release-sync/wasm',
+  'node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm',
+];
+
 /** What only some configurations load: in files of their own, so that no start reads them for nothing. */
 const APART = [
   '@grpc/grpc-js',
   '@grpc/proto-loader',
   'isomorphic-git',
+  'node-sqlite3-wasm',
   'oidc-provider',
   'openid-client',
   'pg',
@@ -82,7 +126,7 @@ const fileOf = (library) => `library-${library.replace(/^@/, '').replaceAll('/',
 const apart = {
   name: 'apart',
   setup({ onResolve }) {
-    onResolve({ filter: /^[@a-z][a-z/-]+$/ }, ({ path, kind }) =>
+    onResolve({ filter: /^[@a-z][a-z0-9/-]+$/ }, ({ path, kind }) =>
       kind !== 'entry-point' && APART.includes(path)
         ? { path: `./${fileOf(path)}`, external: true }
         : undefined,
@@ -92,28 +136,29 @@ const apart = {
 
 async function makeBundle({ entry, bundle }) {
   if (readFileSync(entry, 'utf8').includes(LOADER)) throw new Error('Run tsc first');
-  await bundleTo(bundle, entry, [compiled, inPlace, apart]);
+  return await bundleTo(bundle, entry, [compiled, inPlace, apart]);
 }
 
-async function bundleTo(outfile, entry, plugins) {
-  await build({
+async function bundleTo(outfile, entry, plugins, format = 'cjs') {
+  const { metafile } = await build({
     entryPoints: [entry],
     absWorkingDir: root,
     outfile,
     bundle: true,
-    format: 'cjs',
+    format,
     platform: 'node',
     target: 'node20',
     charset: 'ascii',
-    banner: { js: HEAD },
-    // It has parts that are no JavaScript.
-    external: ['lmdb'],
+    banner: { js: format === 'esm' ? MODULE_HEAD : HEAD },
+    external: INSTALLED,
     plugins,
+    metafile: true,
     // What is loaded late is in the bundle or in Node itself; a script of `vm` finds no modules.
     supported: { 'dynamic-import': false },
     legalComments: 'eof',
     logLevel: 'warning',
   });
+  return metafile;
 }
 
 /** What a first start and a stop compile is what every later one needs. */
@@ -160,6 +205,10 @@ async function cacheWorker({ bundle }, dataDir) {
   await once(thread, 'exit');
 }
 
+function writeModule({ entry, bundle }) {
+  writeFileSync(entry, `export * from './${relative(dirname(entry), bundle)}';\n`);
+}
+
 function writeLoader({ entry, bundle }) {
   const to = (file) => JSON.stringify(`./${relative(dirname(entry), file)}`);
   writeFileSync(
@@ -175,17 +224,24 @@ loadBundle(fileURLToPath(new URL(${to(bundle)}, import.meta.url)));
 
 linkFolder(dist);
 await buildBench(root);
-await bundleConsole(root);
+const { metafile: consoleFiles } = await bundleConsole(root);
 const dataDir = mkdtempSync(join(tmpdir(), 'gitplane-build-'));
 try {
-  await Promise.all([
-    ...[program, worker].map(makeBundle),
-    ...APART.map((library) => bundleTo(join(dist, 'bundle', fileOf(library)), library, [])),
+  const metafiles = await Promise.all([
+    ...[program, worker, ...others].map(makeBundle),
+    ...modules.map(({ bundle, entry }) => bundleTo(bundle, entry, [inPlace], 'esm')),
+    ...APART.map((name) => bundleTo(join(dist, 'bundle', fileOf(name)), name, [])),
   ]);
+  for (const name of WASM) {
+    copyFileSync(wasmFile(name), join(dist, 'bundle', basename(wasmFile(name))));
+  }
+  writePackages(root, [...metafiles, consoleFiles]);
+  copyFileSync(join(root, 'scripts', LOADER), join(dist, 'bundle', LOADER));
+  for (const one of others) writeLoader(one);
+  for (const one of modules) writeModule(one);
   await cacheProgram(program, dataDir);
   await cacheWorker(worker, dataDir);
 } finally {
   rmSync(dataDir, { recursive: true, force: true });
 }
-copyFileSync(join(root, 'scripts', LOADER), join(dist, 'bundle', LOADER));
-for (const part of [program, worker]) writeLoader(part);
+for (const one of [program, worker]) writeLoader(one);

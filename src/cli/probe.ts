@@ -5,7 +5,7 @@
  */
 import { request } from 'node:https';
 
-const url = process.argv[2] ?? 'https://127.0.0.1:8443/healthz';
+const url = process.argv[2] ?? 'https://127.0.0.1:8443/livez';
 const probe = request(url, { rejectUnauthorized: false, timeout: 2500 }, (answer) => {
   answer.resume();
   process.exitCode = answer.statusCode === 200 ? 0 : 1;

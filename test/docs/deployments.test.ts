@@ -173,6 +173,11 @@ test.each(['git', 'gpg', 'openssh-client', 'ca-certificates'])('the image has %s
   expect(installed.trim().split(' ')).toContain(name);
 });
 
+test('the image asks whether the daemon lives, which it answers from its first second', () => {
+  const [, url = ''] = /HEALTHCHECK[^\0]*?(https:[^"]+)/.exec(read('Dockerfile')) ?? [];
+  expect(new URL(url).pathname).toBe('/livez');
+});
+
 describe('variables and flags', () => {
   const pages = readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))

@@ -70,6 +70,8 @@ export interface Daemon {
 }
 
 export interface DaemonSetup {
+  /** Another build than that of the checkout. */
+  readonly main?: string;
   /** An existing data directory to continue with; a fresh one when absent. */
   readonly dataDir?: string;
   readonly seed?: string | undefined;
@@ -103,13 +105,14 @@ afterAll(() => {
 
 /** Starts the daemon and waits until it serves. Rejects with its output when it ends before. */
 export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
-  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run npm run build first`);
+  const { main = MAIN } = setup;
+  if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build first`);
   const dataDir = setup.dataDir ?? join(scratchDir(), 'data');
   const seed = 'seed' in setup ? setup.seed : EXAMPLE_PLATFORM;
   const args = ['serve', '--data-dir', dataDir, '--listen', `127.0.0.1:${await freePort()}`];
   if (seed !== undefined) args.push('--seed', seed);
   const node = [process.execPath, ...(setup.node ?? [])];
-  const [program = '', ...words] = [...(setup.via ?? []), ...node, MAIN, ...args];
+  const [program = '', ...words] = [...(setup.via ?? []), ...node, main, ...args];
   const child = spawn(program, [...words, ...(setup.args ?? [])], {
     env: { ...process.env, ...setup.env },
     detached: setup.detached ?? false,
