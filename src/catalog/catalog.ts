@@ -11,7 +11,7 @@ import { Contents } from './contents.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
-import { RecentSteps, type SideStep } from './recent-steps.ts';
+import { childrenOf, RecentSteps, type SideStep } from './recent-steps.ts';
 import { type ObjectChange, pointOf, type Step, type StepResult, type Trial } from './step.ts';
 import { type Layers, UndoLog } from './undo-log.ts';
 
@@ -73,10 +73,14 @@ export class Catalog {
       return fork;
     }
     const views = new Map<string, Catalog>();
-    for (const side of this.#recent?.sidesTo(commit) ?? []) {
+    const sides = this.#recent?.sidesTo(commit) ?? [];
+    const children = childrenOf(sides);
+    for (const side of sides) {
       const [into, ...others] = side.parents.map((id) => views.get(id) ?? this.viewOf(id));
       if (into === undefined || others.includes(undefined)) return undefined;
-      const view = into.fork();
+      // A layer for each of thousands of commits in a row would be slow to read through.
+      const isShared = (children.get(side.parents[0] ?? '') ?? 0) > 1;
+      const view = isShared ? into.fork() : into;
       const otherParents = others.filter((other) => other !== undefined);
       view.advance({ ...side, ...(side.merge && { ...side.merge, otherParents }) });
       views.set(side.commit.id, view);

@@ -97,3 +97,12 @@ export class RecentSteps {
       : [...this.#sides.values()].filter(({ commit: { id } }) => found.has(id));
   }
 }
+
+/** Number of steps that begin at each commit. */
+export function childrenOf(sides: readonly SideStep[]): ReadonlyMap<string, number> {
+  const children = new Map<string, number>();
+  for (const { parents } of sides) {
+    for (const id of parents) children.set(id, (children.get(id) ?? 0) + 1);
+  }
+  return children;
+}

@@ -82,15 +82,20 @@ function mergeLists(lists: Three<Items>, path: FieldPath): MergedValue {
     joinsNeighbours: true,
   });
   if (order?.isClean !== true || new Set(order.items).size < order.items.length) return conflict;
-  const named = (items: Items, name: string): JsonValue | undefined =>
-    items.find((item) => nameOf(item) === name);
+  const named = (items: Items): ReadonlyMap<string, JsonValue> =>
+    new Map(items.map((item) => [nameOf(item) ?? '', item]));
+  const byName = {
+    base: named(lists.base),
+    tip: named(lists.tip),
+    pushed: named(lists.pushed),
+  };
   const versionsOf = (name: string): Versions => ({
-    base: named(lists.base, name),
-    tip: named(lists.tip, name),
-    pushed: named(lists.pushed, name),
+    base: byName.base.get(name),
+    tip: byName.tip.get(name),
+    pushed: byName.pushed.get(name),
   });
   const conflicts: FieldPath[] = [];
-  for (const name of names(lists.base)) {
+  for (const name of byName.base.keys()) {
     const { base, tip, pushed } = versionsOf(name);
     const [left] = [tip, pushed].filter((item) => item !== undefined);
     const isRemoved = tip === undefined || pushed === undefined;

@@ -31,8 +31,8 @@ export async function describeConflicts(
     for (const { path } of commit.changes[0] ?? []) if (wanted.has(path)) newest.set(path, commit);
   }
   const lines: string[] = [];
-  for (const conflict of conflicts) {
-    const commit = newest.get(conflict.path);
+  for (const [i, conflict] of conflicts.entries()) {
+    const commit = i < MAX_LOOKED_UP ? newest.get(conflict.path) : undefined;
     lines.push(describeConflict(conflict, commit && (await described(repository, commit))));
   }
   const [first] = conflicts;

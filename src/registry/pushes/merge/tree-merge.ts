@@ -123,7 +123,7 @@ class Merge {
       }
     }
     const group = this.#group(touched);
-    if (!(await this.#refuseMadeAnew(touched, base))) return this.#tooMuch(keys);
+    if (!(await this.#refuseOtherLives(touched, { base, group }))) return this.#tooMuch(keys);
     for (const their of this.#theirs.values()) {
       await this.#pauses.take();
       if (!group.has(their.path)) await this.#mergeFile(their);
@@ -166,10 +166,11 @@ class Merge {
 
   /**
    * Manifests to merge object by object: those that both sides changed, and those that share an object
-   * which the sides have in different files.
+   * which the sides have in different files, or which the branch removed and the push moved.
    */
   #group(touched: readonly Touched[]): Set<string> {
     const group = new Set<string>();
+    const origins = originsOf(touched);
     for (const { path, base, pushed } of touched) {
       const [our, their] = [this.#ours.get(path), this.#theirs.get(path)];
       if (our !== undefined && !isSameChange(our, their)) group.add(path);
@@ -177,46 +178,73 @@ class Merge {
       for (const { key } of [...(base?.documents ?? []), ...(pushed?.documents ?? [])]) {
         if (key !== undefined) keys.set(keyString(key), key);
       }
-      for (const elsewhere of this.#placesElsewhere(path, [...keys.values()])) {
+      for (const elsewhere of this.#placesElsewhere(path, { keys: [...keys.values()], origins })) {
         group.add(path).add(elsewhere);
       }
     }
     return group;
   }
 
-  /** Files that the branch has moved the objects to, or made them in. */
-  #placesElsewhere(path: string, keys: readonly ObjectKey[]): string[] {
-    const places = keys.flatMap((key) => this.#context.catalog.claims(key));
-    return places.flatMap((place) =>
-      place.path !== path && this.#ours.has(place.path) ? [place.path] : [],
-    );
+  /** Files that the branch has moved the objects to, made them in, or removed them from. */
+  #placesElsewhere(
+    path: string,
+    { keys, origins }: { keys: readonly ObjectKey[]; origins: ReadonlyMap<string, string> },
+  ): string[] {
+    const places = keys.flatMap((key) => [
+      origins.get(keyString(key)) ?? path,
+      ...this.#context.catalog.claims(key).map((place) => place.path),
+    ]);
+    return places.filter((place) => place !== path && this.#ours.has(place));
   }
 
   /**
-   * An object that the branch made anew since the base is not the one that the push changed. False:
-   * there are too many to tell.
+   * Conflicts where the branch made an object anew since the base, which is not the one that the push
+   * changed, or removed one that the push would bring back. False: there are too many to tell.
    */
-  async #refuseMadeAnew(touched: readonly Touched[], base: string): Promise<boolean> {
+  async #refuseOtherLives(
+    touched: readonly Touched[],
+    { base, group }: { readonly base: string; readonly group: ReadonlySet<string> },
+  ): Promise<boolean> {
     const { catalog, repository, replayed } = this.#context;
     const past = replayed ?? catalog.viewOf(base);
+    const doubtful = this.#madeAnew(touched, past);
+    const gone = new Map<string, CatalogObject[]>();
+    // Objects of a group are compared with their base when it is merged.
+    for (const { pushed } of touched.filter(({ path }) => !group.has(path))) {
+      for (const { key } of pushed?.documents ?? []) {
+        const was = key && catalog.object(key) === undefined ? past?.object(key) : undefined;
+        if (was !== undefined) addTo(gone, was);
+      }
+    }
+    if (doubtful.size + gone.size > MAX_DOUBTFUL) return false;
+    const refuse = (objects: readonly CatalogObject[], why: string): void => {
+      for (const { key, place } of objects) this.#conflicts.push({ path: place.path, key, why });
+    };
+    await mapLimit([...doubtful], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
+      if (await repository.isAncestor(introducedBy, base)) return;
+      refuse(objects, 'the branch has made it anew, and this push changes the one before');
+    });
+    await mapLimit([...gone], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
+      if (!(await repository.isAncestor(introducedBy, base))) return;
+      refuse(objects, 'the branch has removed it, and this push brings it back');
+    });
+    return true;
+  }
+
+  /** Objects that the push touched, and that the branch may have made anew, by incarnation. */
+  #madeAnew(touched: readonly Touched[], past: Catalog | undefined): Map<string, CatalogObject[]> {
+    const { catalog } = this.#context;
     const doubtful = new Map<string, CatalogObject[]>();
-    for (const { base: entry, pushed } of touched) {
-      for (const document of entry?.documents ?? []) {
+    for (const { base, pushed } of touched) {
+      for (const document of base?.documents ?? []) {
         const { key } = document;
         const now = key && catalog.object(key);
         if (key === undefined || now === undefined || isUntouched(document, pushed)) continue;
         const { introducedBy } = now.identity;
-        if (past?.object(key)?.identity.introducedBy === introducedBy) continue;
-        doubtful.set(introducedBy, [...(doubtful.get(introducedBy) ?? []), now]);
+        if (past?.object(key)?.identity.introducedBy !== introducedBy) addTo(doubtful, now);
       }
     }
-    if (doubtful.size > MAX_DOUBTFUL) return false;
-    await mapLimit([...doubtful], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
-      if (await repository.isAncestor(introducedBy, base)) return;
-      const why = 'the branch has made it anew, and this push changes the one before';
-      for (const { key, place } of objects) this.#conflicts.push({ path: place.path, key, why });
-    });
-    return true;
+    return doubtful;
   }
 
   async #mergeFile(their: PathChange): Promise<void> {
@@ -317,6 +345,21 @@ class Merge {
     }
     return { base: versions.base, tip: versions.tip, pushed: versions.pushed };
   }
+}
+
+/** Path of each object in the files that the push changed, before it did. */
+function originsOf(touched: readonly Touched[]): ReadonlyMap<string, string> {
+  const origins = new Map<string, string>();
+  for (const { path, base } of touched) {
+    for (const { key } of base?.documents ?? []) if (key) origins.set(keyString(key), path);
+  }
+  return origins;
+}
+
+/** Adds an object to those of its incarnation. */
+function addTo(incarnations: Map<string, CatalogObject[]>, object: CatalogObject): void {
+  const { introducedBy } = object.identity;
+  incarnations.set(introducedBy, [...(incarnations.get(introducedBy) ?? []), object]);
 }
 
 const BINARY = '\0';

@@ -1,0 +1,88 @@
+/** Attacks by a push whose base is behind: what a merge must not bring back, exceed or wait for. */
+import { describe, expect, test } from 'vitest';
+import { mergeValues } from '../../../src/manifests/merge/values.ts';
+import { foreignCommit, git } from '../../support/git.ts';
+import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
+
+type Files = Readonly<Record<string, string | null>>;
+
+/** Commits beside the branch, each on top of the one before; returns the id of the last. */
+function pushed(platform: TestPlatform, from: string, ...steps: readonly Files[]): string {
+  let parent = from;
+  for (const files of steps) {
+    parent = foreignCommit(platform.repository.gitDir, { parents: [parent], files });
+  }
+  return parent;
+}
+
+describe('an object that the branch removed stays away, where a push', () => {
+  const both = `${team('a')}---\n${team('b')}`;
+  const moved = { 'x.yaml': null, 'y.yaml': team('a') };
+  test.each<[string, { base: Files; tip: Files; push: Files }]>([
+    [
+      'moves its file',
+      { base: { 'x.yaml': team('a'), 'b.yaml': team('b') }, tip: { 'x.yaml': null }, push: moved },
+    ],
+    [
+      'moves its file and changes it',
+      {
+        base: { 'x.yaml': team('a'), 'b.yaml': team('b') },
+        tip: { 'x.yaml': null },
+        push: { ...moved, 'y.yaml': team('a', { displayName: 'push' }) },
+      },
+    ],
+    [
+      'moves it out of a file, which is then the same on both sides',
+      {
+        base: { 'x.yaml': both },
+        tip: { 'x.yaml': team('b') },
+        push: { ...moved, 'x.yaml': team('b') },
+      },
+    ],
+    [
+      'moves it out of a file, which is then another one on both sides',
+      {
+        base: { 'x.yaml': both },
+        tip: { 'x.yaml': team('b') },
+        push: { ...moved, 'x.yaml': `# mine\n${team('b')}` },
+      },
+    ],
+    [
+      'moves it out of a file that the branch ignores since',
+      {
+        base: { 'x.yaml': team('a'), 'b.yaml': team('b') },
+        tip: { '.gitplaneignore': 'x.yaml\n' },
+        push: moved,
+      },
+    ],
+  ])('%s', async (_what, { base, tip, push }) => {
+    const platform = await openTestPlatform();
+    const start = await platform.commit(base);
+    const now = await platform.commit(tip);
+    // The second one has to replay the base.
+    const { repository } = platform;
+    for (const process of [platform, await openTestPlatform({ repository })]) {
+      const { verdict } = await process.pushOpenly(pushed(platform, start, push));
+
+      const change = verdict.ok
+        ? /^accepted: 0 created, 0 changed/
+        : /has removed it, and this push/;
+      expect(verdict.lines[0]).toMatch(change);
+      expect(process.names('teams')).toEqual(['b']);
+      git(repository.gitDir, ['update-ref', repository.ref, now]);
+    }
+  });
+});
+
+test('lists of tens of thousands of names are merged', () => {
+  const names = (change: (i: number) => string): string[] =>
+    Array.from({ length: 40_000 }, (_, i) => change(i));
+  const base = names(String);
+  const tip = names((i) => (i === 3 ? 'tip' : String(i)));
+  const push = names((i) => (i === 39_990 ? 'push' : String(i)));
+
+  const { value, conflicts } = mergeValues({ base, tip, pushed: push });
+
+  expect(conflicts).toEqual([]);
+  expect(value).toEqual(names((i) => (i === 3 ? 'tip' : i === 39_990 ? 'push' : String(i))));
+});
