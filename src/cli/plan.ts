@@ -98,9 +98,9 @@ async function planFor(
   const judge = await judgeOf(repository, kinds, options);
   const dryRun = await judge.dryRun({ to, source: repository });
   const made = planOf(kinds, to, dryRun);
-  return computeEffects === undefined
-    ? made
-    : await withEffects(made, { kinds, dryRun, computeEffects });
+  if (computeEffects === undefined) return made;
+  const changes = await withEffects(made.changes, { kinds, effect: dryRun, computeEffects });
+  return { ...made, changes };
 }
 
 /** A platform in memory, at the base. */

@@ -3,9 +3,15 @@ import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/ind
 import type { ObjectChange } from '../catalog/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import { type DryRunReport, isAnew } from '../registry/index.ts';
+import { type DryRunReport, isAnew, type WriteEffect } from '../registry/index.ts';
 import { type FieldChange, fieldChanges, type PatchStep, patchOf } from './field-changes.ts';
 import { type AccessChange, accessChanges } from './plan-access.ts';
+import {
+  bySource,
+  type DerivedChanges,
+  derivedChanges,
+  type SecretsBySource,
+} from './plan-derived.ts';
 
 export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';
 
@@ -27,6 +33,8 @@ export interface PlanChange {
   readonly degraded?: true;
   /** Access that it opens and closes. Absent: none. */
   readonly access?: readonly AccessChange[];
+  /** Derived objects that follow. Absent: none. */
+  readonly derived?: DerivedChanges;
   /** Effects on objects outside the repository. */
   readonly effects?: PlanEffects;
 }
@@ -79,7 +87,7 @@ export interface Plan {
 
 export function planOf(kinds: KindTable, to: string, dryRun: DryRunReport): Plan {
   const { from = null, problems, warnings, excess } = dryRun;
-  const changes = dryRun.changes.flatMap((change) => describe(kinds, change) ?? []).sort(byPlace);
+  const changes = changesOf(kinds, dryRun);
   const summary = { create: 0, update: 0, delete: 0, recreate: 0, move: 0 };
   for (const { verb } of changes) summary[verb]++;
   const refused = problems.length > 0 || dryRun.objections.length > 0;
@@ -88,18 +96,24 @@ export function planOf(kinds: KindTable, to: string, dryRun: DryRunReport): Plan
   return { from, to, verdict, summary, changes, problems, warnings, objections };
 }
 
+/** The visible changes in words, sorted by kind and name. */
+export function changesOf(kinds: KindTable, effect: WriteEffect): PlanChange[] {
+  const secrets = bySource(effect.derived);
+  return effect.changes.flatMap((change) => describe(kinds, change, secrets) ?? []).sort(byPlace);
+}
+
 /** Adds the effects of changes on other systems. Invalid changes have none. */
 export async function withEffects(
-  plan: Plan,
+  plain: readonly PlanChange[],
   {
     kinds,
-    dryRun,
+    effect,
     computeEffects,
-  }: { kinds: KindTable; dryRun: DryRunReport; computeEffects: ComputeEffects },
-): Promise<Plan> {
+  }: { kinds: KindTable; effect: WriteEffect; computeEffects: ComputeEffects },
+): Promise<PlanChange[]> {
   const changes: PlanChange[] = [];
-  for (const change of plan.changes) {
-    const found = dryRun.changes.find(
+  for (const change of plain) {
+    const found = effect.changes.find(
       ({ key }) => key.kind === change.kind && key.name === change.name && key.namespace === '',
     );
     const isAsked = kinds.byKind(change.apiVersion, change.kind)?.storedIn === 'file';
@@ -113,11 +127,15 @@ export async function withEffects(
       }));
     changes.push(effects === undefined ? change : { ...change, effects });
   }
-  return { ...plan, changes };
+  return changes;
 }
 
 /** Undefined for invisible changes, such as the index of a document in its file. */
-function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefined {
+function describe(
+  kinds: KindTable,
+  change: ObjectChange,
+  secrets: SecretsBySource,
+): PlanChange | undefined {
   const { key, before, after } = change;
   const there = after ?? before;
   const manifest = there?.manifest;
@@ -126,7 +144,6 @@ function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefine
   const moved = before !== undefined && before.place.path !== there.place.path;
   const { apiVersion } = manifest;
   const { namespace, name } = key;
-  const access = accessChanges(kind, before?.manifest, after?.manifest);
   const about = {
     apiVersion,
     kind: key.kind,
@@ -134,7 +151,13 @@ function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefine
     name,
     path: there.place.path,
     ...(moved ? { previousPath: before.place.path } : {}),
-    ...(access.length === 0 ? {} : { access }),
+    ...consequencesOf(kinds, {
+      kind,
+      key,
+      before: before?.manifest,
+      after: after?.manifest,
+      secrets,
+    }),
     ...(after !== undefined && after.problems.length > 0 ? { degraded: true as const } : {}),
   };
   if (after === undefined) return { verb: 'delete', ...about, fields: [] };
@@ -148,6 +171,18 @@ function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefine
   if (moved) return { verb: 'move', ...about, fields };
   const broke = !jsonEqual(before.problems, after.problems);
   return broke ? { verb: 'update', ...about, fields } : undefined;
+}
+
+function consequencesOf(
+  kinds: KindTable,
+  of: Parameters<typeof derivedChanges>[1],
+): Pick<PlanChange, 'access' | 'derived'> {
+  const access = accessChanges(of.kind, of.before, of.after);
+  const derived = derivedChanges(kinds, of);
+  return {
+    ...(access.length === 0 ? {} : { access }),
+    ...(derived === undefined ? {} : { derived }),
+  };
 }
 
 function byPlace(a: PlanChange, b: PlanChange): number {

@@ -2,8 +2,15 @@
 import { badRequest, type User } from '../apimachinery/index.ts';
 import { isOnSomeRef, resolveCommit } from '../git/index.ts';
 import type { KindTable } from '../kinds/index.ts';
-import type { PushJudge, PushSource } from '../registry/index.ts';
-import { type ComputeEffects, type Plan, planOf, withEffects } from './plan.ts';
+import type { PushJudge, PushSource, WriteEffect } from '../registry/index.ts';
+import {
+  type ComputeEffects,
+  changesOf,
+  type Plan,
+  type PlanChange,
+  planOf,
+  withEffects,
+} from './plan.ts';
 import { checkRevision, noCommit } from './revision.ts';
 
 export interface PlannerParts {
@@ -33,10 +40,22 @@ export class Planner {
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
     const dryRun = await judge.dryRun({ to, source, user });
     const plan = planOf(kinds, to, dryRun);
+    return { ...plan, changes: await this.#withEffects(plan.changes, dryRun, user) };
+  }
+
+  /** Changes that a write would make. */
+  async changesOf(effect: WriteEffect, user: User | undefined): Promise<PlanChange[]> {
+    return await this.#withEffects(changesOf(this.#parts.kinds, effect), effect, user);
+  }
+
+  async #withEffects(
+    changes: readonly PlanChange[],
+    effect: WriteEffect,
+    user: User | undefined,
+  ): Promise<PlanChange[]> {
     const computeEffects = this.#parts.effects?.(user);
-    return computeEffects === undefined
-      ? plan
-      : await withEffects(plan, { kinds, dryRun, computeEffects });
+    if (computeEffects === undefined) return [...changes];
+    return await withEffects(changes, { kinds: this.#parts.kinds, effect, computeEffects });
   }
 
   /** A planner that also computes effects elsewhere. */

@@ -27,7 +27,7 @@ import {
 import { type EditContext, editFile } from './writes/file-edits.ts';
 import type { Sealer } from './writes/sealer.ts';
 import type { Write, Written } from './writes/write.ts';
-import type { FilePreview } from './writes/write-context.ts';
+import type { Preview, WritePreview } from './writes/write-context.ts';
 import { WriteQueue } from './writes/write-queue.ts';
 
 /** Writes resume after an operator acts or a disk recovers; neither is quick. */
@@ -173,19 +173,23 @@ export class Branch {
     return await leaksOf({ source, reader: this.#options.reader, view }, tips);
   }
 
-  /** The file that a write would leave, without writing it. Undefined: the write changes no file. */
-  async preview(write: Write): Promise<FilePreview | undefined> {
+  /** The result of a write, without writing. Empty if the write changes no file. */
+  async preview(write: Write, previews: readonly Preview[]): Promise<WritePreview> {
     return await this.runExclusive(async (state) => {
       const prepared = write.prepare();
-      if (prepared.do !== 'commit') return undefined;
+      if (prepared.do !== 'commit' || previews.length === 0) return {};
       const { catalog, view } = state;
       const texts = new LRUCache<string, string>({ max: 2 });
       const batch = this.#options.repository.begin(state.revision);
       const readFolder = batch.readFolder.bind(batch);
       const context = { ...this.#options, catalog, view, texts, readFolder };
-      const { path, content } = await editFile(context, prepared.edit);
+      const edited = await editFile(context, prepared.edit);
+      const { path, content } = edited;
+      const effect = previews.includes('effect') ? await state.effectOf(edited) : undefined;
+      if (!previews.includes('file')) return { effect };
       const [former] = await readFormer(context, path);
-      return { path, before: former?.toString('utf8'), after: content?.toString('utf8') };
+      const [before, after] = [former, content].map((bytes) => bytes?.toString('utf8'));
+      return { file: { path, before, after }, effect };
     });
   }
 

@@ -2,7 +2,13 @@
  * Synchronizes catalog and state with the branch. Callers hold the mutex of `branch.ts`; this file
  * does not guard against overlap.
  */
-import { flatMapYielding, type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
+import {
+  flatMapYielding,
+  keyString,
+  type ObjectKey,
+  runAtOnce,
+  runYielding,
+} from '../apimachinery/index.ts';
 import {
   type Catalog,
   catalogDocuments,
@@ -20,7 +26,7 @@ import type { Repository } from '../git/index.ts';
 import type { Change } from '../state/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { type FillingContext, fillStore, provenanceFor } from './projection/catalog-snapshot.ts';
-import { DerivedSecrets } from './projection/derived-secrets.ts';
+import { type DerivedSecretChange, DerivedSecrets } from './projection/derived-secrets.ts';
 import { type Deletion, projectChange, projectChanges } from './projection/served-object.ts';
 import { PruneApprovals, prunesOf, Removals } from './pushes/prune-approvals.ts';
 import type { PreparedMove } from './pushes/push-dry-run.ts';
@@ -28,6 +34,7 @@ import { emptyFold, persistedFold, SpeculativeCatalog } from './speculative-cata
 import type { FieldWrite } from './writes/field-managers.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 import { isStateObject } from './writes/state-objects.ts';
+import type { WriteEffect } from './writes/write-context.ts';
 
 /** One write, applied in memory, that readers do not see yet. */
 export interface StagedWrite {
@@ -103,6 +110,29 @@ export class DesiredState {
   /** Moves the catalog past a commit that is being built. Readers do not see it yet. */
   stage(commit: { id: string; committerTime: number }, edited: EditedFile): StepResult {
     return this.#speculative.stage(commit, edited);
+  }
+
+  /** Changes that an edited file would make, without making them. */
+  async effectOf({ path, entry }: EditedFile): Promise<WriteEffect> {
+    const commit = { id: NO_COMMIT, committerTime: Math.floor(this.#options.clock.now() / 1000) };
+    const files = new Map([[path, entry]]);
+    const { changes } = await this.catalog.tryYielding({ commit, files });
+    return { changes, derived: await this.derivedSecretsAfter(changes) };
+  }
+
+  /** Derived secrets that would change with their sources, without changing them. */
+  async derivedSecretsAfter(changes: readonly ObjectChange[]): Promise<DerivedSecretChange[]> {
+    const { store, kinds, clock } = this.#options;
+    const time = clock.now();
+    const own = await flatMapYielding(changes, (change) =>
+      this.#derivedSecrets.isSource(change.key)
+        ? projectChange({ kinds, store, time }, change)
+        : [],
+    );
+    if (own.length === 0) return [];
+    const completed = await this.#derivedSecrets.completeYielding(own, time);
+    const keys = new Set(changes.map(({ key }) => keyString(key)));
+    return this.#derivedSecrets.derivedIn(completed, keys);
   }
 
   /** Uses the result of an accepted push when the branch reaches it. Another move discards it. */
@@ -312,6 +342,9 @@ export class DesiredState {
     });
   }
 }
+
+/** The commit of a dry run, which will never exist. */
+const NO_COMMIT = '0'.repeat(40);
 
 async function isHere(repository: Repository, commit: string): Promise<boolean> {
   return await repository.commitMetadata(commit).then(

@@ -4,7 +4,8 @@ export { Branch } from './branch.ts';
 export type { BranchObserver, BranchOptions } from './branch-options.ts';
 export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';
 export { PendingWrites } from './pending-writes.ts';
-export { isAccessRole } from './projection/derived-roles.ts';
+export { isAccessRole, roleChanges } from './projection/derived-roles.ts';
+export type { DerivedSecretChange } from './projection/derived-secrets.ts';
 export { shownBytes, shownObject, shownYielding } from './projection/object-with-managed-fields.ts';
 export { ReadableStore } from './projection/readable-store.ts';
 export { ReadableView } from './projection/readable-view.ts';
@@ -39,7 +40,9 @@ export type {
   DeleteResult,
   Guard,
   PlannedChange,
+  Preview,
   Target,
+  WriteEffect,
   WriteOptions,
   WriteParts,
   WriteResult,

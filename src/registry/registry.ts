@@ -31,10 +31,10 @@ import { prepareUpdate, type UpdateRequest } from './writes/update.ts';
 import type { Write } from './writes/write.ts';
 import type {
   DeleteResult,
-  FilePreview,
   Target,
   WriteOptions,
   WriteParts,
+  WritePreview,
   WriteResult,
 } from './writes/write-context.ts';
 import type { Concealed } from './writes/write-only.ts';
@@ -81,8 +81,8 @@ export class Registry implements ObjectRegistry {
     const create = prepareCreate(this.#parts, request);
     const { warnings } = create;
     if (request.options.dryRun) {
-      const file = await this.#dryRun(create, request.options);
-      return { object: this.#shown(request.kind, create.preview()), warnings, file };
+      const preview = await this.#dryRun(create, request.options);
+      return { object: this.#shown(request.kind, create.preview()), warnings, ...preview };
     }
     const { stored, commit } = await this.#parts.branch.submit(create);
     if (stored === undefined) throw notFound(request.kind, create.key.name);
@@ -94,9 +94,9 @@ export class Registry implements ObjectRegistry {
   async update(request: UpdateRequest): Promise<WriteResult> {
     const update = prepareUpdate(this.#parts, request);
     if (request.options.dryRun) {
-      const file = await this.#dryRun(update, request.options);
-      const object = update.preview() ?? this.get(request).object;
-      return { object: this.#shown(request.kind, object), warnings: update.warnings(), file };
+      const preview = await this.#dryRun(update, request.options);
+      const object = this.#shown(request.kind, update.preview() ?? this.get(request).object);
+      return { object, warnings: update.warnings(), ...preview };
     }
     const { stored, commit } = await this.#parts.branch.submit(update);
     const warnings = update.warnings();
@@ -124,9 +124,12 @@ export class Registry implements ObjectRegistry {
   async delete(request: DeleteRequest): Promise<DeleteResult> {
     const deletion = prepareDelete(this.#parts, request);
     if (request.options.dryRun) {
-      const prepared = await this.#parts.branch.runExclusive(async () => deletion.prepare());
+      const { branch, clock } = this.#parts;
+      const { previews = [] } = request.options;
+      const prepared = await branch.runExclusive(async () => deletion.prepare());
+      const preview = previews.length === 0 ? {} : await branch.preview(deletion, previews);
       const { object } = this.get(request);
-      return { ...afterDeletion(prepared, object, this.#parts.clock.now()), warnings: [] };
+      return { ...afterDeletion(prepared, object, clock.now()), warnings: [], ...preview };
     }
     if (request.delete.propagationPolicy === 'Orphan') await this.#release(deletion);
     const { stored, commit } = await this.#parts.branch.submit(deletion);
@@ -148,11 +151,8 @@ export class Registry implements ObjectRegistry {
     if (owner !== undefined) await release(owner);
   }
 
-  async #dryRun(write: Write, { previewsFile }: WriteOptions): Promise<FilePreview | undefined> {
-    const { branch } = this.#parts;
-    if (previewsFile === true) return await branch.preview(write);
-    await branch.runExclusive(async () => write.prepare());
-    return undefined;
+  async #dryRun(write: Write, { previews = [] }: WriteOptions): Promise<WritePreview> {
+    return await this.#parts.branch.preview(write, previews);
   }
 
   /** Answer to a dry run. */

@@ -174,6 +174,22 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
+  test('the effect of an edit names who gains access, before it is saved', async () => {
+    await team('guarded', { users: ['ada'] });
+    const { page } = await open('/console/objects/teams/-/guarded?tab=edit');
+    await page.getByText('The server accepts it').waitFor();
+    await type(page, '- ada', '- deploy-bot');
+    const effect = page.locator('.panel', {
+      has: page.getByRole('heading', { name: 'Effect', exact: true }),
+    });
+    await effect.getByText('1 opened, 1 closed').waitFor();
+    const text = await effect.innerText();
+    expect(text).toMatch(/access opens User deploy-bot: the rights of gitplane:team:guarded/);
+    expect(text).toMatch(/access closes User ada: the rights of gitplane:team:guarded/);
+    const { spec } = (await daemon.call('GET', `${API}/teams/guarded`)).json();
+    expect(spec.users).toEqual(['ada']);
+  });
+
   test('a conflict shows both values, takes over what others changed, and is saved again', async () => {
     await team('disputed', { description: 'one', username: 'disputed' });
     const { page } = await open('/console/objects/teams/-/disputed?tab=edit');

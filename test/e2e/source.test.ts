@@ -1,5 +1,5 @@
 /** Manifests as they stand in git, files that a write would leave, and the commits of the branch. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 
 let daemon: Daemon;
@@ -73,7 +73,7 @@ test('a dry run shows the bytes of the file, and changes nothing', async () => {
   const preview = (await put(daemon.token)).json();
 
   expect(preview).toMatchObject({
-    kind: 'FilePreview',
+    kind: 'WritePreview',
     path: 'teams/storefront.yaml',
     before: text,
   });
@@ -134,4 +134,103 @@ test('commits come newest first, by pages, with what they changed', async () => 
   const { items } = (await get(`/commits?atRevision=${seen[3]}&limit=1`)).json();
   expect(items[0].revision).toBe(seen[3]);
   expect((await get('/commits?continue=x')).code).toBe(400);
+});
+
+describe('the effect of a write', () => {
+  const SHARED = `${API}/namespaces/payments/sharedsecrets/registry`;
+  const MERGE = 'application/merge-patch+json';
+
+  beforeAll(async () => {
+    const labels = {
+      'gitplane.dev/sharedsecret-name': 'registry',
+      'gitplane.dev/sharedsecret-namespace': 'payments',
+    };
+    const body = { metadata: { name: 'copy', labels }, spec: {} };
+    const made = await daemon.call('POST', `${API}/namespaces/blue/projectsecrets`, { body });
+    expect(made.code, made.text).toBe(201);
+  });
+
+  const dryRun = (
+    method: string,
+    path: string,
+    { body, token, show = 'effect' }: { body?: object; token?: string; show?: string },
+  ): Promise<Answer> =>
+    daemon.call(method, `${path}?dryRun=All&show=${show}`, {
+      ...(body === undefined ? {} : { body }),
+      ...(token === undefined ? {} : { token }),
+      ...(method === 'PATCH' ? { type: MERGE } : {}),
+    });
+
+  test('access that opens and closes, with the roles and bindings that come and go', async () => {
+    const access = [{ name: 'readers', verbs: ['get'], users: ['rita'] }];
+    const answer = await dryRun('PATCH', SHARED, { body: { spec: { access } } });
+
+    expect(answer.code, answer.text).toBe(200);
+    const { effect, path } = answer.json();
+    expect(path).toBeUndefined();
+    expect(effect.hidden).toBe(0);
+    expect(effect.changes).toHaveLength(1);
+    const [{ verb, access: changes, derived }] = effect.changes;
+    expect(verb).toBe('update');
+    expect(changes).toContainEqual({
+      effect: 'opens',
+      subject: { kind: 'User', name: 'rita' },
+      rule: { verbs: ['get'], resources: ['sharedsecrets'] },
+    });
+    expect(derived.items).toContainEqual(
+      expect.objectContaining({ verb: 'create', kind: 'RoleBinding', namespace: 'payments' }),
+    );
+    expect((await get(SHARED)).json().spec.access).not.toEqual(access);
+  });
+
+  test('copies of a secret that get its data, and no value', async () => {
+    const data = { password: Buffer.from('hunter-two').toString('base64') };
+    const { code, text, json } = await dryRun('PATCH', SHARED, { body: { spec: { data } } });
+
+    expect(code, text).toBe(200);
+    const { effect } = json();
+    expect(effect.changes[0].derived.items).toEqual([
+      expect.objectContaining({ verb: 'update', kind: 'ProjectSecret', name: 'copy' }),
+    ]);
+    expect(JSON.stringify(effect)).not.toContain(data.password);
+  });
+
+  test('a deletion closes access, and its file goes', async () => {
+    const { json } = await dryRun('DELETE', SHARED, { show: 'file,effect' });
+    const { effect, before, after } = json();
+
+    expect(before).toContain('kind: SharedSecret');
+    expect(after).toBeNull();
+    expect(effect.changes[0]).toMatchObject({ verb: 'delete', name: 'registry' });
+    expect(effect.changes[0].derived.items).toContainEqual(
+      expect.objectContaining({
+        kind: 'ProjectSecret',
+        message: expect.stringMatching(/does not/),
+      }),
+    );
+    expect((await get(SHARED)).code).toBe(200);
+  });
+
+  test('a reader sees the effect without the right to clone, and no object beyond its rights', async () => {
+    const body = { spec: { data: { token: 'eA==' } } };
+    const rules = [
+      { apiGroups: ['*'], resources: ['sharedsecrets'], verbs: ['patch', 'get'] },
+      { apiGroups: ['*'], resources: ['teams'], verbs: ['patch'] },
+    ];
+    await daemon.call('PATCH', `${RBAC}/clusterroles/rita`, { body: { rules }, type: MERGE });
+    const { code, text, json } = await dryRun('PATCH', SHARED, { body, token: reader });
+
+    expect(code, text).toBe(200);
+    const { effect } = json();
+    expect(effect.changes).toHaveLength(1);
+    expect(effect.changes[0].derived?.items ?? []).toEqual([]);
+    expect(effect.hidden).toBeGreaterThan(0);
+    expect((await dryRun('PATCH', SHARED, { body, token: reader, show: 'file' })).code).toBe(403);
+    const team = { body: { spec: { description: 'x' } }, token: reader };
+    expect((await dryRun('PATCH', TEAM, team)).code).toBe(403);
+  });
+
+  test('other words of show are refused', async () => {
+    expect((await dryRun('PATCH', TEAM, { body: {}, show: 'files' })).code).toBe(400);
+  });
 });

@@ -2,7 +2,6 @@
 import type {
   Blame,
   CommitPage,
-  FilePreview,
   HistoryPage,
   KubeObject,
   Moment,
@@ -13,6 +12,7 @@ import type {
   Status,
   SyncStatus,
   Table,
+  WritePreview,
 } from './objects.ts';
 import type { SearchResult, Summary } from './summary.ts';
 
@@ -210,8 +210,8 @@ export class Client {
     return await this.json(...this.#rollback(resource, ref, of));
   }
 
-  /** The file that a rollback would leave. */
-  async previewRollback(resource: Resource, ref: ObjectRef, of: Rollback): Promise<FilePreview> {
+  /** The result of a rollback, without writing. */
+  async previewRollback(resource: Resource, ref: ObjectRef, of: Rollback): Promise<WritePreview> {
     const [path, ask] = this.#rollback(resource, ref, of);
     return await this.json(path, { ...ask, query: { ...ask.query, ...PREVIEW } });
   }
@@ -231,12 +231,12 @@ export class Client {
     return await this.json(path, { ...writing(of), ...patchOf(of.operations) });
   }
 
-  /** The file that a patch would leave. */
+  /** The result of a patch, without writing. */
   async previewPatch(
     resource: Resource,
     ref: ObjectRef,
     operations: readonly object[],
-  ): Promise<FilePreview> {
+  ): Promise<WritePreview> {
     const path = this.objectPath(resource, ref);
     return await this.json(path, { query: PREVIEW, ...patchOf(operations) });
   }
@@ -297,8 +297,8 @@ export interface WriteOptions {
   readonly reason?: string | undefined;
 }
 
-/** A dry run that shows the file. */
-const PREVIEW = { dryRun: 'All', show: 'file' };
+/** A dry run that shows the file, and the objects that change. */
+const PREVIEW = { dryRun: 'All', show: 'file,effect' };
 
 /** Query and headers of a write. */
 export function writing({

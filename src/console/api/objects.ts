@@ -1,4 +1,5 @@
 /** Objects and documents of the API, as JSON. */
+import type { WriteEffect } from './plan.ts';
 
 export interface ObjectMeta {
   readonly name: string;
@@ -134,11 +135,13 @@ export interface Blame {
   readonly fields: readonly { readonly path: string; readonly revision?: string }[];
 }
 
-/** The file that a write would leave. */
-export interface FilePreview {
-  readonly path: string | null;
-  readonly before: string | null;
-  readonly after: string | null;
+/** Result of a dry run: the file with `show=file`, the objects with `show=effect`. */
+export interface WritePreview {
+  /** Null: no file. Absent: not asked for. */
+  readonly path?: string | null;
+  readonly before?: string | null;
+  readonly after?: string | null;
+  readonly effect?: WriteEffect;
   readonly object: KubeObject;
 }
 

@@ -28,7 +28,27 @@ export interface PlanChange {
   readonly fields: readonly FieldChange[];
   readonly degraded?: true;
   readonly access?: readonly AccessChange[];
+  readonly derived?: DerivedChanges;
   readonly effects?: PlanEffects;
+}
+
+/** Roles, bindings and copies of secrets that follow from the object. */
+export interface DerivedChanges {
+  readonly count: number;
+  readonly items: readonly {
+    readonly verb: 'create' | 'update' | 'delete';
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace?: string;
+    readonly name: string;
+    readonly message?: string;
+  }[];
+}
+
+/** Changes that a write would make; `hidden`: number of those that the user may not see. */
+export interface WriteEffect {
+  readonly changes: readonly PlanChange[];
+  readonly hidden: number;
 }
 
 export interface FieldChange {

@@ -71,6 +71,32 @@ export function shownOf(kind: Kind, rbacKind: string, owner: StoredObject): Obje
   });
 }
 
+/** Roles and bindings that come and go with a change of their owner, sorted by name. */
+export function roleChanges(
+  kind: Kind,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): { readonly verb: 'create' | 'delete'; readonly key: ObjectKey }[] {
+  const [had, has] = [before, after].map((owner) => new Set(roleNames(kind, owner)));
+  const namespace = (after ?? before)?.metadata.namespace ?? '';
+  const kinds = Object.keys(SHOWN_AS).filter((name) => SHOWN_AS[name]?.scope === kind.scope);
+  return [...new Set([...(had ?? []), ...(has ?? [])])].sort().flatMap((name) => {
+    if (had?.has(name) === has?.has(name)) return [];
+    const verb = has?.has(name) === true ? 'create' : 'delete';
+    return kinds.map((one) => ({
+      verb,
+      key: { group: RBAC_GROUP, kind: one, namespace, name },
+    }));
+  });
+}
+
+function roleNames(kind: Kind, owner: KubeObject | undefined): string[] {
+  if (owner === undefined) return [];
+  return accessGrants(kind, owner).map((grant) =>
+    grantName(kind, owner.metadata.name ?? '', grant),
+  );
+}
+
 /** Events of a collection for one change of an owner: removals first. */
 export function shownEvents(kind: Kind, rbacKind: string, event: JournalEvent): JournalEvent[] {
   const { previous, current, type, resourceVersion } = event;

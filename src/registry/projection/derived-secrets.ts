@@ -116,6 +116,14 @@ export function shownWithDerivedData(
   return withDerivedData(kind, object, { object: store.get(key)?.object, time });
 }
 
+/** A derived secret that changes with its source. */
+export interface DerivedSecretChange {
+  readonly key: ObjectKey;
+  readonly source: ObjectKey;
+  /** Message of its condition after the change. */
+  readonly message: string | undefined;
+}
+
 /** Index from sources to derived secrets, for one store. */
 export class DerivedSecrets {
   readonly #store: Store;
@@ -155,6 +163,23 @@ export class DerivedSecrets {
         step.follow(id, follower, this.#kind(follower));
     }
     return step.changes;
+  }
+
+  /** True if derived secrets have the data of the object. */
+  isSource(key: ObjectKey): boolean {
+    return (this.#known().get(keyString(key))?.size ?? 0) > 0;
+  }
+
+  /** The derived secrets in the result of `complete` that are not in `own`. */
+  derivedIn(completed: readonly Change[], own: ReadonlySet<string>): DerivedSecretChange[] {
+    return completed.flatMap((change) => {
+      if (change.type === 'remove' || own.has(keyString(change.key))) return [];
+      const { key, object } = change;
+      const source = this.#kind(key)?.follows?.(object);
+      if (source === undefined) return [];
+      const synced = conditionsOf(object.status).find(({ type }) => type === SYNCED);
+      return [{ key, source, message: synced?.message }];
+    });
   }
 
   /**

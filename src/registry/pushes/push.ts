@@ -14,6 +14,7 @@ import {
 import { formatProblem, type Problem } from '../../manifests/index.ts';
 import type { Branch } from '../branch.ts';
 import type { DesiredState } from '../desired-state.ts';
+import type { DerivedSecretChange } from '../projection/derived-secrets.ts';
 import type { WriteParts } from '../writes/write-context.ts';
 import { type Landed, type LandingRepository, OpenPush } from './open-push.ts';
 import { prunesOf } from './prune-approvals.ts';
@@ -46,6 +47,7 @@ export interface DryRunReport {
   /** The revision that readers see; undefined before the first commit. */
   readonly from: string | undefined;
   readonly changes: readonly ObjectChange[];
+  readonly derived: readonly DerivedSecretChange[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** Reasons for a refusal, beside the problems. */
@@ -200,7 +202,8 @@ export class PushJudge {
     const count = { prunes: prunes.length, before, after: before + growth };
     const excess =
       prunes.length === 0 ? undefined : await state.approvals.objectionToPush(source, to, count);
-    return { from, changes, problems, warnings, objections, excess, prunes };
+    const derived = await state.derivedSecretsAfter(changes);
+    return { from, changes, derived, problems, warnings, objections, excess, prunes };
   }
 
   async #judgeMove(push: Push, oldId: string | undefined, newId: string): Promise<Verdict> {
@@ -282,6 +285,7 @@ function unread(from: string | undefined, objections: readonly string[]): DryRun
   return {
     from,
     changes: [],
+    derived: [],
     problems: [],
     warnings: [],
     objections,

@@ -4,19 +4,23 @@ import type { Authorizer, Clock, KubeObject, StatusError, User } from '../../api
 import type { ObjectChange } from '../../catalog/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
 import type { Store, StoredObject } from '../../state/index.ts';
+import type { DerivedSecretChange } from '../projection/derived-secrets.ts';
 import type { WriteOrigin } from './commit-message.ts';
 import type { FieldValidation } from './decode.ts';
 
 export interface WriteOptions extends WriteOrigin {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
-  /** A dry run also returns the file that the write would leave. */
-  readonly previewsFile?: boolean | undefined;
+  /** Further answers of a dry run. */
+  readonly previews?: readonly Preview[] | undefined;
   /** Continues from the last good version of an object whose manifest in git is not valid. */
   readonly force?: boolean | undefined;
   /** Differs between requests with the same idempotency key and different contents. */
   readonly requestDigest?: string | undefined;
 }
+
+/** `file`: the file that the write would leave. `effect`: the objects that it would change. */
+export type Preview = 'file' | 'effect';
 
 /** The object of a request. */
 export interface Target {
@@ -80,7 +84,19 @@ export interface FilePreview {
   readonly after: string | undefined;
 }
 
-export interface WriteResult {
+/** Changes that a write would make, with those of derived secrets. */
+export interface WriteEffect {
+  readonly changes: readonly ObjectChange[];
+  readonly derived: readonly DerivedSecretChange[];
+}
+
+/** Answer to the previews that a dry run asks for. */
+export interface WritePreview {
+  readonly file?: FilePreview | undefined;
+  readonly effect?: WriteEffect | undefined;
+}
+
+export interface WriteResult extends WritePreview {
   readonly object: KubeObject;
   /** Set if `object` is exactly the stored one, so that its encoded form can be used. */
   readonly stored?: StoredObject | undefined;
@@ -91,8 +107,6 @@ export interface WriteResult {
   readonly isReplayed?: true | undefined;
   /** The commit of the write; absent for dry runs and writes that changed nothing. */
   readonly commit?: string | undefined;
-  /** Of a dry run that asks for it. */
-  readonly file?: FilePreview | undefined;
 }
 
 export interface DeleteResult extends WriteResult {

@@ -69,6 +69,11 @@ function query(name: string, type: Parameter['type'], description: string): Para
 
 const PRETTY = query('pretty', 'string', 'true: the answer is indented.');
 const DRY_RUN = query('dryRun', 'string', 'All: nothing is stored, the answer is the same.');
+const SHOW = query(
+  'show',
+  'string',
+  'Of a dry run: file (the file that the write would leave), effect (the objects that it would change), or file,effect.',
+);
 const FIELD_MANAGER = query(
   'fieldManager',
   'string',
@@ -107,10 +112,11 @@ const LIST: readonly Parameter[] = [
   query('allowWatchBookmarks', 'boolean', 'A watch may send bookmarks.'),
   query('sendInitialEvents', 'boolean', 'A watch begins with the objects that exist.'),
 ];
-const WRITE: readonly Parameter[] = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+const WRITE: readonly Parameter[] = [PRETTY, DRY_RUN, SHOW, FIELD_MANAGER, FIELD_VALIDATION];
 const DELETE: readonly Parameter[] = [
   PRETTY,
   DRY_RUN,
+  SHOW,
   query('gracePeriodSeconds', 'integer', 'Seconds until the object is removed.'),
   query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
   query('propagationPolicy', 'string', 'Orphan, Background or Foreground.'),
@@ -181,7 +187,7 @@ function templateOf(subresource: Subresource): Template {
   const parameters = [
     PRETTY,
     ...(paged === true ? [LIMIT, CONTINUE] : []),
-    ...(writes === true ? [DRY_RUN, FIELD_MANAGER] : []),
+    ...(writes === true ? [DRY_RUN, SHOW, FIELD_MANAGER] : []),
   ];
   return { verb, method, action: method, one: true, subresource, words, parameters };
 }

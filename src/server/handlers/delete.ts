@@ -6,6 +6,7 @@ import type { Answer } from '../output/answer.ts';
 import { encodeDocument } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';
+import { previewsOf } from './preview.ts';
 import { answerForm, objectAnswer, timed, writeTarget } from './shared.ts';
 
 export async function handleDelete(
@@ -29,7 +30,9 @@ export async function handleDelete(
   );
   // As in Kubernetes: 202 only with `orphanDependents: false`.
   const code = asked.orphanDependents === false ? 202 : 200;
-  if (!result.gone) return objectAnswer(deps, request, result, code);
+  if (!result.gone || previewsOf(request).length > 0) {
+    return await objectAnswer(deps, request, result, code);
+  }
   const { kind } = request;
   const status = {
     kind: 'Status',

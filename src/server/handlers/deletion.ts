@@ -6,6 +6,7 @@ import { decodeTypedBody } from '../input/typed-body.ts';
 import { fieldManagerOf } from '../input/write-options.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
+import { previewsOf } from './preview.ts';
 import { reasonOf } from './shared.ts';
 
 /** Throws 400, 415 and 422. */
@@ -28,5 +29,6 @@ export function deletionOptions(request: ResourceRequest, asked: DeleteOptions):
     requestId: request.id,
     ...idempotencyOf(request),
     reason: reasonOf(request),
+    previews: previewsOf(request),
   };
 }

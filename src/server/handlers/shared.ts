@@ -1,6 +1,6 @@
 /** Shared steps of the handlers. */
 import type { KubeObject } from '../../apimachinery/index.ts';
-import { apiVersionOf, masked } from '../../kinds/index.ts';
+import { masked } from '../../kinds/index.ts';
 import {
   shownObject,
   type Target,
@@ -14,16 +14,15 @@ import type { Answer } from '../output/answer.ts';
 import { negotiate, type Shape } from '../output/negotiation.ts';
 import {
   type AnswerForm,
-  encodeDocument,
   encodeObject,
   type ReadyObject,
   readyObject,
 } from '../output/representation.ts';
 import { parseIncludeObject } from '../output/table.ts';
 import { pastFilter } from '../past-filter.ts';
-import { GIT_PATH } from '../paths.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
+import { previewAnswer, previewsOf } from './preview.ts';
 
 /** Throws 406 if the server supports none of the accepted media types. */
 export function answerForm(
@@ -57,14 +56,9 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
     fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
     requestId: request.id,
     ...idempotencyOf(request),
-    previewsFile: previewsFile(request),
+    previews: previewsOf(request),
     reason: reasonOf(request),
   };
-}
-
-/** `show=file` of a dry run. The right to clone shows the same. */
-function previewsFile({ info }: ResourceRequest): boolean {
-  return info.query.get('show') === 'file' && info.query.get('dryRun') === 'All';
 }
 
 /** Header with the reason of a write: as UTF-8, or in the Latin-1 of HTTP. */
@@ -125,12 +119,12 @@ function namedOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
 }
 
 /** The answer to a create: the object as its user wrote it. */
-export function createdAnswer(
+export async function createdAnswer(
   deps: ServerDependencies,
   request: ResourceRequest,
   result: WriteResult,
-): Answer {
-  return answerWith(deps, request, {
+): Promise<Answer> {
+  return await answerWith(deps, request, {
     result,
     ready: result.stored ?? readyObject(result.object),
     code: 201,
@@ -138,47 +132,33 @@ export function createdAnswer(
 }
 
 /** The answer to any other write. */
-export function objectAnswer(
+export async function objectAnswer(
   deps: ServerDependencies,
   request: ResourceRequest,
   result: WriteResult,
   code: number,
-): Answer {
-  return answerWith(deps, request, { result, ready: shownAfterWrite(deps, request, result), code });
+): Promise<Answer> {
+  return await answerWith(deps, request, {
+    result,
+    ready: shownAfterWrite(deps, request, result),
+    code,
+  });
 }
 
-function answerWith(
+async function answerWith(
   deps: ServerDependencies,
   request: ResourceRequest,
   of: { result: WriteResult; ready: ReadyObject; code: number },
-): Answer {
+): Promise<Answer> {
   const { result, ready, code } = of;
   const form = answerForm(deps, request, 'object');
-  if (previewsFile(request)) return fileAnswer(deps, request, { result, ready, form, code });
+  if (previewsOf(request).length > 0) {
+    return await previewAnswer(deps, request, { result, ready, form, code });
+  }
   const headers = result.commit === undefined ? {} : { 'gitplane-commit': result.commit };
   const { warnings, object } = result;
   const written = object.metadata;
   return { code, warnings, headers, written, ...encodeObject(request.kind, ready, form) };
-}
-
-/** The answer to a dry run with `show=file`. Throws 403 without the right to clone. */
-function fileAnswer(
-  deps: ServerDependencies,
-  request: ResourceRequest,
-  of: { result: WriteResult; ready: ReadyObject; form: AnswerForm; code: number },
-): Answer {
-  const { result, ready, form, code } = of;
-  authorizeRequest(deps, request.user, { verb: 'get', path: GIT_PATH });
-  const { file, warnings } = result;
-  const document = {
-    kind: 'FilePreview',
-    apiVersion: apiVersionOf(request.kind),
-    path: file?.path ?? null,
-    before: file?.before ?? null,
-    after: file?.after ?? null,
-    object: shownObject(request.kind, ready),
-  };
-  return { code, warnings, ...encodeDocument(document, form) };
 }
 
 /** Observes the time of a write from its arrival until it is durable and visible. */

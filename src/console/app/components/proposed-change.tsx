@@ -1,16 +1,16 @@
 /** A change before it is made: the bytes that the commit would leave, the reason, and the commit. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FilePreview } from '../../api/objects.ts';
+import type { WritePreview } from '../../api/objects.ts';
 import { errorOf, type Loaded } from '../load.ts';
-import { Diff } from './diff.tsx';
 import { ErrorNotice, Loading, Notice, Panel } from './parts.tsx';
+import { Previewed } from './previewed.tsx';
 
 export function ProposedChange(props: {
   readonly title: string;
   readonly aside?: ComponentChildren;
   /** Undefined: there is nothing to show yet. */
-  readonly preview: Pick<Loaded<FilePreview>, 'value' | 'error' | 'isLoading'> | undefined;
+  readonly preview: Pick<Loaded<WritePreview>, 'value' | 'error' | 'isLoading'> | undefined;
   readonly submit: string;
   readonly onSubmit: (reason: string) => Promise<unknown>;
   readonly onClose: () => void;
@@ -75,7 +75,7 @@ function Preview({ preview }: { preview: Shown }): JSX.Element | null {
   }
   return (
     <div class="framed">
-      <Diff before={value.before ?? ''} after={value.after ?? ''} label="Change of the file" />
+      <Previewed preview={value} />
     </div>
   );
 }

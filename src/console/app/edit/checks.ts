@@ -1,14 +1,14 @@
 /** Verdict of the server on a draft: problems at their places, and the file that saving would leave. */
 import { ApiError } from '../../api/client.ts';
-import type { FilePreview, ObjectRef, Resource } from '../../api/objects.ts';
+import type { ObjectRef, Resource, WritePreview } from '../../api/objects.ts';
 import type { Mark } from '../components/editor.ts';
 import { client } from '../session.ts';
 import type { Draft } from './draft.ts';
 
 export interface Check {
   readonly marks: readonly Mark[];
-  /** Absent without the right to clone, and where there are problems. */
-  readonly preview: FilePreview | undefined;
+  /** Absent where there are problems, and without the right to get the object. */
+  readonly preview: WritePreview | undefined;
   /** A refusal that names no field. */
   readonly error: Error | undefined;
 }
@@ -47,24 +47,26 @@ function unknownFields(draft: Draft, message: string): readonly Mark[] {
   );
 }
 
+/** Previews by what they need: the right to clone, the right to get the object, none. */
+const PREVIEWS = ['file,effect', 'effect', undefined] as const;
+
 async function dryRun(
   target: Target,
   object: Record<string, unknown>,
   signal: AbortSignal,
-): Promise<FilePreview | undefined> {
-  try {
-    return await client.json(pathOf(target, object), {
-      ...asked(target, object),
-      query: { dryRun: 'All', show: 'file' },
-      signal,
-    });
-  } catch (error) {
-    const mayNotClone = error instanceof ApiError && /platform\.git/.test(error.message);
-    if (!mayNotClone) throw error;
-    const query = { dryRun: 'All' };
-    await client.send(pathOf(target, object), { ...asked(target, object), query, signal });
-    return undefined;
+): Promise<WritePreview | undefined> {
+  for (const show of PREVIEWS) {
+    try {
+      const query = { dryRun: 'All', show };
+      const path = pathOf(target, object);
+      const response = await client.send(path, { ...asked(target, object), query, signal });
+      return show === undefined ? undefined : ((await response.json()) as WritePreview);
+    } catch (error) {
+      const isWithheld = error instanceof ApiError && error.code === 403;
+      if (!isWithheld || show === undefined) throw error;
+    }
   }
+  return undefined;
 }
 
 export async function save(

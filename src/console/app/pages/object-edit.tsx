@@ -3,9 +3,8 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, writing } from '../../api/client.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { Diff } from '../components/diff.tsx';
 import { createEditor, type Editor } from '../components/editor.ts';
-import { ErrorNotice, Loading, Notice, Panel } from '../components/parts.tsx';
+import { ErrorNotice, Loading, Panel } from '../components/parts.tsx';
 import { type Check, check, save, type Target } from '../edit/checks.ts';
 import { desired, readDraft, secretPaths, template, textOf, withValue } from '../edit/draft.ts';
 import { type Merged, mergeFields } from '../edit/merge.ts';
@@ -14,6 +13,7 @@ import { go, href, segments } from '../location.ts';
 import { objectHref } from '../resources.ts';
 import { type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
+import { ChangePreview, Verdict } from './edit-change.tsx';
 import { Conflict } from './edit-conflict.tsx';
 import { DeleteObject } from './edit-delete.tsx';
 import { SecretValues } from './edit-secrets.tsx';
@@ -170,7 +170,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
             </div>
           </form>
         </Panel>
-        <Change result={result} isUnchanged={isUnchanged} />
+        <ChangePreview result={result} isUnchanged={isUnchanged} />
       </div>
     </div>
   );
@@ -220,55 +220,4 @@ function useCheck(
     };
   }, [text, object, values]);
   return result;
-}
-
-function Verdict({ result }: { result: Check | undefined }): JSX.Element {
-  const problems = result?.marks.length ?? 0;
-  const isGood = result !== undefined && problems === 0 && result.error === undefined;
-  return (
-    <span class={isGood ? 'check good' : 'check'} role="status">
-      {result === undefined
-        ? 'Checking…'
-        : isGood
-          ? 'The server accepts it'
-          : `${Math.max(problems, 1)} ${problems > 1 ? 'problems' : 'problem'}`}
-    </span>
-  );
-}
-
-function Change({
-  result,
-  isUnchanged,
-}: {
-  result: Check | undefined;
-  isUnchanged: boolean;
-}): JSX.Element | null {
-  if (result === undefined || isUnchanged) return null;
-  const { preview, error, marks } = result;
-  if (error !== undefined) return <ErrorNotice error={error} />;
-  if (marks.length > 0) {
-    return (
-      <Panel title="Problems" flush>
-        <ul class="rows">
-          {marks.map(({ message }) => (
-            <li key={message} class="message">
-              {message}
-            </li>
-          ))}
-        </ul>
-      </Panel>
-    );
-  }
-  if (preview === undefined) {
-    return (
-      <Notice tone="info">
-        <p>The change of the file takes the right to clone the repository.</p>
-      </Notice>
-    );
-  }
-  return (
-    <Panel title={preview.path ?? 'No change of a file'} flush>
-      <Diff before={preview.before ?? ''} after={preview.after ?? ''} label="Change of the file" />
-    </Panel>
-  );
 }

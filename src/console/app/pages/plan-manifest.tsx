@@ -1,19 +1,18 @@
 /** Plan of pasted manifests: a dry run of each document by server-side apply, with the rights of the user. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../api/client.ts';
-import type { KubeObject, Resource } from '../../api/objects.ts';
-import type { FieldChange } from '../../api/plan.ts';
-import { compareObjects, FieldChanges } from '../components/difference.tsx';
-import { Badge, ErrorNotice, Panel } from '../components/parts.tsx';
+import type { KubeObject, WritePreview } from '../../api/objects.ts';
+import type { WriteEffect } from '../../api/plan.ts';
+import { ErrorNotice, Panel } from '../components/parts.tsx';
+import { Change } from '../components/plan-change.tsx';
+import { count } from '../format.ts';
 import { errorOf } from '../load.ts';
 import { resources } from '../resources.ts';
 import { client } from '../session.ts';
 
 interface Outcome {
   readonly title: string;
-  readonly verb?: 'created' | 'changed' | 'unchanged';
-  readonly fields?: readonly FieldChange[];
+  readonly effect?: WriteEffect;
   readonly error?: Error;
 }
 
@@ -65,19 +64,32 @@ export function PastedManifest(): JSX.Element {
 }
 
 function OutcomePanel({ outcome }: { outcome: Outcome }): JSX.Element {
-  const { title, verb, fields = [], error } = outcome;
-  const badge =
-    verb === undefined ? undefined : (
-      <Badge tone={verb === 'created' ? 'good' : verb === 'changed' ? 'info' : 'plain'}>
-        {verb}
-      </Badge>
-    );
+  const { title, effect, error } = outcome;
   return (
-    <Panel title={title} aside={badge}>
+    <Panel title={title} flush={effect !== undefined && effect.changes.length > 0}>
       {error === undefined ? undefined : <ErrorNotice title="It would be refused" error={error} />}
-      {fields.length === 0 ? undefined : <FieldChanges fields={fields} />}
-      {verb === 'unchanged' ? <p class="muted">The object is like this already.</p> : undefined}
+      {effect === undefined ? undefined : <Changes effect={effect} />}
     </Panel>
+  );
+}
+
+function Changes({ effect: { changes, hidden } }: { effect: WriteEffect }): JSX.Element {
+  if (changes.length === 0 && hidden === 0) {
+    return <p class="muted">The object is like this already.</p>;
+  }
+  return (
+    <>
+      <ul class="rows">
+        {changes.map((change) => (
+          <li key={`${change.kind}/${change.namespace}/${change.name}`}>
+            <Change change={change} />
+          </li>
+        ))}
+      </ul>
+      {hidden > 0 ? (
+        <p class="muted">{count(hidden, 'more object')} that you may not see.</p>
+      ) : undefined}
+    </>
   );
 }
 
@@ -117,29 +129,17 @@ async function planOne(value: unknown, number: number): Promise<Outcome> {
   }
   const namespace = resource.namespaced ? (metadata?.namespace ?? 'default') : '';
   try {
-    const before = await current(resource, { namespace, name });
-    const after = await client.json<KubeObject>(client.objectPath(resource, { namespace, name }), {
-      method: 'PATCH',
-      query: { dryRun: 'All', fieldManager: 'gitplane-console', force: true },
-      contentType: 'application/apply-patch+yaml',
-      body: value,
-    });
-    const fields = compareObjects(before, after);
-    const verb = before === undefined ? 'created' : fields.length > 0 ? 'changed' : 'unchanged';
-    return { title, verb, fields };
+    const { effect } = await client.json<WritePreview>(
+      client.objectPath(resource, { namespace, name }),
+      {
+        method: 'PATCH',
+        query: { dryRun: 'All', show: 'effect', fieldManager: 'gitplane-console', force: true },
+        contentType: 'application/apply-patch+yaml',
+        body: value,
+      },
+    );
+    return { title, ...(effect === undefined ? {} : { effect }) };
   } catch (error) {
     return { title, error: errorOf(error) };
-  }
-}
-
-async function current(
-  resource: Resource,
-  ref: { readonly namespace: string; readonly name: string },
-): Promise<KubeObject | undefined> {
-  try {
-    return await client.get(resource, ref);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 404) return undefined;
-    throw error;
   }
 }

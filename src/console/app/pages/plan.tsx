@@ -1,10 +1,8 @@
 /** Plan: the effect of a commit, a branch or a manifest, before it is made. Its address can be shared. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AccessChange, Plan, PlanChange, PlanEffects } from '../../api/plan.ts';
-import { FieldChanges, textOf } from '../components/difference.tsx';
+import type { Plan, PlanChange } from '../../api/plan.ts';
 import {
-  Badge,
   Empty,
   ErrorNotice,
   Loading,
@@ -14,10 +12,10 @@ import {
   Revision,
   type Tone,
 } from '../components/parts.tsx';
+import { Change } from '../components/plan-change.tsx';
 import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href, query, setQuery } from '../location.ts';
-import { objectHref, resources } from '../resources.ts';
 import { client } from '../session.ts';
 import { PastedManifest } from './plan-manifest.tsx';
 
@@ -201,50 +199,6 @@ export function Places({
   );
 }
 
-const VERBS: Readonly<Record<PlanChange['verb'], readonly [string, Tone]>> = {
-  create: ['created', 'good'],
-  update: ['changed', 'info'],
-  delete: ['removed', 'alert'],
-  recreate: ['made anew', 'warn'],
-  move: ['moved', 'plain'],
-};
-
-function Change({ change }: { change: PlanChange }): JSX.Element {
-  const { verb, kind, namespace, name, path, previousPath, fields, degraded, access, effects } =
-    change;
-  const [word, tone] = VERBS[verb];
-  const title = [namespace, name].filter(Boolean).join('/');
-  const resource = resources.value.find(
-    (one) => one.kind === kind && change.apiVersion.startsWith(one.group),
-  );
-  const link =
-    resource === undefined || verb === 'create'
-      ? undefined
-      : objectHref(resource, { namespace: namespace ?? '', name });
-  return (
-    <>
-      <div class="row-line">
-        <Badge tone={tone}>{word}</Badge>
-        <span class="row-title">
-          {kind} {link === undefined ? title : <a href={link}>{title}</a>}
-        </span>
-        {degraded === true ? (
-          <Badge tone="alert">not valid: the last good version stays</Badge>
-        ) : undefined}
-      </div>
-      <code class="place">{previousPath === undefined ? path : `${previousPath} → ${path}`}</code>
-      {access === undefined ? undefined : <AccessChanges items={access} />}
-      {fields.length === 0 ? undefined : (
-        <details open={verb !== 'create' && fields.length <= 20}>
-          <summary>{count(fields.length, 'field')}</summary>
-          <FieldChanges fields={fields} />
-        </details>
-      )}
-      {effects === undefined ? undefined : <Effects effects={effects} />}
-    </>
-  );
-}
-
 function AccessSummary({ changes }: { changes: readonly PlanChange[] }): JSX.Element | null {
   const all = changes.flatMap(({ access = [] }) => access);
   if (all.length === 0) return null;
@@ -255,72 +209,5 @@ function AccessSummary({ changes }: { changes: readonly PlanChange[] }): JSX.Ele
         {opened} opened, {all.length - opened} closed. Each is shown with its object.
       </p>
     </Notice>
-  );
-}
-
-function AccessChanges({ items }: { items: readonly AccessChange[] }): JSX.Element {
-  return (
-    <ul class="plain">
-      {items.map((item) => (
-        <li key={JSON.stringify(item)}>
-          <Badge tone={item.effect === 'opens' ? 'warn' : 'info'}>access {item.effect}</Badge>{' '}
-          {accessText(item)}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function accessText({ subject, rule, role, rightsOf }: AccessChange): string {
-  const who = subject === undefined ? 'everyone with this role' : `${subject.kind} ${subject.name}`;
-  if (role !== undefined) return `${who}: ${role}`;
-  if (rightsOf !== undefined) return `${who}: the rights of ${rightsOf}`;
-  const { verbs = [], resources: on = [], resourceNames = [], nonResourceURLs = [] } = rule ?? {};
-  const names = resourceNames.length === 0 ? '' : ` named ${resourceNames.join(', ')}`;
-  return `${who}: ${verbs.join(', ')} on ${[...on, ...nonResourceURLs].join(', ')}${names}`;
-}
-
-function Effects({ effects }: { effects: PlanEffects }): JSX.Element {
-  const { unknown, objects, changed, items, unseen, warnings } = effects;
-  if (unknown !== undefined) {
-    return <p class="muted">The effect of its patches is not known: {unknown}</p>;
-  }
-  return (
-    <details open>
-      <summary>
-        {changed} of {count(objects, 'object')} change on the control-plane cluster
-        {unseen > 0 ? `; ${unseen} were not examined` : ''}
-      </summary>
-      {warnings.map((text) => (
-        <p key={text} class="muted">
-          {text}
-        </p>
-      ))}
-      <ul class="plain">
-        {items.map(({ verb, kind, source, before, after, message }) => (
-          <li key={`${kind}/${source.namespace}/${source.name}`}>
-            <Badge tone={verb === 'fail' ? 'alert' : 'info'}>{verb}</Badge> {kind}{' '}
-            {source.namespace}/{source.name} {message}
-            <SideBySide before={before} after={after} />
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
-}
-
-/** Two versions of an object as JSON. */
-export function SideBySide({ before, after }: { before: unknown; after: unknown }): JSX.Element {
-  return (
-    <div class="sides">
-      <figure>
-        <figcaption>Before</figcaption>
-        <pre class="lines">{before === undefined ? 'none' : textOf(before)}</pre>
-      </figure>
-      <figure>
-        <figcaption>After</figcaption>
-        <pre class="lines">{after === undefined ? 'none' : textOf(after)}</pre>
-      </figure>
-    </div>
   );
 }

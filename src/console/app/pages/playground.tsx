@@ -4,10 +4,10 @@ import { useEffect, useState } from 'preact/hooks';
 import type { KubeObject, Resource } from '../../api/objects.ts';
 import { textOf } from '../components/difference.tsx';
 import { Badge, ErrorNotice, Notice, Panel, type Tone } from '../components/parts.tsx';
+import { SideBySide } from '../components/plan-change.tsx';
 import { count } from '../format.ts';
 import { errorOf } from '../load.ts';
 import { client } from '../session.ts';
-import { SideBySide } from './plan.tsx';
 
 interface Previewed {
   readonly before: KubeObject;
