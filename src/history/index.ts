@@ -15,6 +15,5 @@ export {
   withEffects,
 } from './plan.ts';
 export type { AccessChange } from './plan-access.ts';
-export type { DerivedChange, DerivedChanges } from './plan-derived.ts';
 export { Planner, type PlanTarget } from './planner.ts';
 export { checkRevision, checkTime, type Past } from './revision.ts';
