@@ -3,16 +3,8 @@
  * again by itself after a restart of the server (410), and tells whether it is connected.
  */
 import { ApiError, type Client, type ListOptions } from './client.ts';
-import type {
-  Column,
-  KubeObject,
-  Moment,
-  ObjectMeta,
-  ObjectRef,
-  Resource,
-  Table,
-  TableRow,
-} from './objects.ts';
+import type { Column, KubeObject, Moment, ObjectRef, Resource, Table } from './objects.ts';
+import { type LiveRow, Rows } from './rows.ts';
 
 export type Connection = 'loading' | 'connected' | 'disconnected' | 'refused';
 
@@ -26,10 +18,10 @@ export interface LiveListOptions extends Pick<ListOptions, 'namespace' | 'labelS
   readonly onChange: (list: LiveList) => void;
 }
 
-/** The state of the list. Rows are replaced, never changed. */
+/** The state of the list. A row is replaced when it changes; the array is the same one. */
 export interface LiveList {
   readonly columns: readonly Column[];
-  readonly rows: ReadonlyMap<string, LiveRow>;
+  readonly rows: readonly LiveRow[];
   /** Objects that are not loaded yet. */
   readonly remaining: number;
   readonly connection: Connection;
@@ -37,29 +29,14 @@ export interface LiveList {
   readonly error: Error | undefined;
 }
 
-export interface LiveRow {
-  readonly key: string;
-  readonly cells: readonly unknown[];
-  readonly metadata: RowMeta;
-}
-
-/** The part of the metadata that lists show. */
-export type RowMeta = Pick<
-  ObjectMeta,
-  'name' | 'namespace' | 'labels' | 'creationTimestamp' | 'deletionTimestamp' | 'generation'
->;
-
 /** The first page is small, so that it is there soon. */
 const FIRST_PAGE_SIZE = 200;
-const PAGE_SIZE = 2000;
+/** Larger pages take longer to decode than a frame may. */
+const PAGE_SIZE = 1000;
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
 /** A watch that ends earlier than this counts as a failure. */
 const SHORTEST_WATCH_MS = 1000;
-
-export function keyOf({ namespace = '', name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
-  return `${namespace}/${name}`;
-}
 
 /** Runs until the signal is aborted. Never rejects. */
 export async function followList(options: LiveListOptions): Promise<void> {
@@ -70,7 +47,7 @@ export async function followList(options: LiveListOptions): Promise<void> {
 class Follower {
   readonly #options: LiveListOptions;
   #columns: readonly Column[] = [];
-  #rows = new Map<string, LiveRow>();
+  #rows = new Rows();
   #remaining = 0;
   #connection: Connection = 'loading';
   #error: Error | undefined;
@@ -116,14 +93,14 @@ class Follower {
   }
 
   async #list(): Promise<void> {
-    const rows = new Map<string, LiveRow>();
+    const rows = new Rows();
     // The rows of before stay until the new ones are there.
-    const isFirst = this.#rows.size === 0;
+    const isFirst = this.#rows.all.length === 0;
     let token: string | undefined;
     do {
       const page = await this.#page(token);
       if (page.columnDefinitions.length > 0) this.#columns = page.columnDefinitions;
-      for (const row of page.rows) addRow(rows, row);
+      for (const row of page.rows) rows.put(row);
       const { metadata } = page;
       token = metadata.continue || undefined;
       this.#remaining = token === undefined ? 0 : (metadata.remainingItemCount ?? 0);
@@ -170,8 +147,8 @@ class Follower {
     for (const row of rows ?? []) {
       this.#resourceVersion = row.object.metadata.resourceVersion ?? this.#resourceVersion;
       if (type === 'BOOKMARK') continue;
-      if (type === 'DELETED') this.#rows.delete(keyOf(row.object.metadata));
-      else addRow(this.#rows, row);
+      if (type === 'DELETED') this.#rows.delete(row.object.metadata);
+      else this.#rows.put(row);
     }
     if (metadata?.resourceVersion) this.#resourceVersion = metadata.resourceVersion;
     if (type !== 'BOOKMARK') this.#tell('connected');
@@ -181,7 +158,7 @@ class Follower {
     this.#connection = connection;
     this.#options.onChange({
       columns: this.#columns,
-      rows: this.#rows,
+      rows: this.#rows.all,
       remaining: this.#remaining,
       connection: this.#connection,
       error: this.#error,
@@ -249,21 +226,6 @@ function isOver({ onChange, onConnection }: LiveObjectOptions, error: unknown): 
 interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: Partial<Table> & { readonly code?: number; readonly message?: string };
-}
-
-function addRow(rows: Map<string, LiveRow>, { cells, object }: TableRow): void {
-  const { name, namespace, labels, creationTimestamp, deletionTimestamp, generation } =
-    object.metadata;
-  const key = keyOf(object.metadata);
-  const metadata: RowMeta = {
-    name,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    ...(generation === undefined ? {} : { generation }),
-  };
-  rows.set(key, { key, cells, metadata });
 }
 
 /** Lines of a stream of JSON documents. */

@@ -24,7 +24,7 @@ export function setConnection(of: object, connection: Connection | undefined): v
 
 const NOTHING: LiveList = {
   columns: [],
-  rows: new Map(),
+  rows: [],
   remaining: 0,
   connection: 'loading',
   error: undefined,

@@ -1,6 +1,9 @@
 /**
  * A table of any length: only the rows in view are in the document. Screen readers learn the number of
  * rows and the place of each. Arrow keys, Page Up and Page Down, Home and End move through the rows.
+ *
+ * A scroll changes texts and one transform: the row elements stay, each cell is a layout of its own, and
+ * no style is computed anew.
  */
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -25,12 +28,14 @@ export interface VirtualTableProps<Row> {
 
 const ROW_PX = 40;
 /** Rows above and below the view, so that a fast scroll shows no gap. */
-const OVERSCAN = 12;
+const OVERSCAN = 8;
+/** The first row moves in steps, so that a slow scroll renders rarely. */
+const STEP = 8;
 
 export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
   const { label, columns, rows, onOpen } = props;
   const view = useRef<HTMLTableElement>(null);
-  const { top, height } = useScroll(view);
+  const { step, height } = useScroll(view);
   const { at, onKeyDown } = useCurrentRow(view, {
     height,
     length: rows.length,
@@ -39,9 +44,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
       if (row !== undefined) onOpen(row);
     },
   });
-  const first = Math.max(0, Math.floor(top / ROW_PX) - OVERSCAN);
-  const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + OVERSCAN);
-  const slots = Math.ceil(height / ROW_PX) + 2 * OVERSCAN + 2;
+  const inView = Math.ceil(height / ROW_PX) + STEP + 2 * OVERSCAN;
+  const last = Math.min(rows.length, Math.max(0, step * STEP - OVERSCAN) + inView);
+  const first = Math.max(0, last - inView);
   const template = columns.map(({ width }) => width).join(' ');
   return (
     <table
@@ -54,11 +59,11 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
       onKeyDown={onKeyDown}
     >
       <Head {...props} template={template} />
-      <tbody class="vbody" style={{ height: `${rows.length * ROW_PX}px` }}>
+      <tbody class="vbody" style={{ transform: `translateY(${first * ROW_PX}px)` }}>
         {rows.slice(first, last).map((row, offset) => (
           <Row
-            // Elements are used again for other rows: a scroll changes texts alone.
-            key={(first + offset) % slots}
+            // Elements are used again for other rows.
+            key={offset}
             columns={columns}
             row={row}
             index={first + offset}
@@ -67,6 +72,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
           />
         ))}
       </tbody>
+      <tfoot class="vspace" aria-hidden="true" style={{ height: `${rows.length * ROW_PX}px` }} />
     </table>
   );
 }
@@ -106,13 +112,12 @@ function Row<Item>(props: {
   readonly template: string;
 }): JSX.Element {
   const { columns, row, index, isCurrent, template } = props;
-  const transform = `translateY(${index * ROW_PX}px)`;
   return (
     <tr
       class="vrow"
       aria-rowindex={index + 2}
       data-current={isCurrent ? '' : undefined}
-      style={{ gridTemplateColumns: template, transform }}
+      style={{ gridTemplateColumns: template }}
     >
       {columns.map(({ name, isNumber, cell }) => (
         <td key={name} class={isNumber === true ? 'number' : undefined}>
@@ -125,23 +130,23 @@ function Row<Item>(props: {
 
 type View = RefObject<HTMLTableElement | null>;
 
-/** The part of the table in view, in pixels. */
-function useScroll(view: View): { readonly top: number; readonly height: number } {
-  const [scroll, setScroll] = useState({ top: 0, height: 800 });
+/** The part of the table in view: its first row in steps, and its height in pixels. */
+function useScroll(view: View): { readonly step: number; readonly height: number } {
+  const [step, setStep] = useState(0);
+  const [height, setHeight] = useState(800);
   useLayoutEffect(() => {
     const element = view.current;
     if (element === null) return;
-    const read = (): void => setScroll({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(read);
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
     observer.observe(element);
+    const read = (): void => setStep(Math.floor(element.scrollTop / (ROW_PX * STEP)));
     element.addEventListener('scroll', read, { passive: true });
-    read();
     return () => {
       observer.disconnect();
       element.removeEventListener('scroll', read);
     };
   }, []);
-  return scroll;
+  return { step, height };
 }
 
 /** The row that the keyboard moves, which is scrolled into view. */

@@ -1,8 +1,9 @@
 /** Objects of a kind: columns of the kind, filters, any number of rows. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Column, Resource } from '../../api/objects.ts';
-import type { LiveList, LiveRow } from '../../api/watch.ts';
+import type { LiveRow } from '../../api/rows.ts';
+import type { LiveList } from '../../api/watch.ts';
 import { Icon } from '../components/icons.tsx';
 import { lazy } from '../components/lazy.tsx';
 import { Badge, Empty, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
@@ -131,8 +132,8 @@ function nextSort(sort: string, column: string): string | undefined {
 
 function Filters(props: { resource: Resource; list: LiveList; shown: number }): JSX.Element {
   const { resource, list, shown } = props;
-  const total = list.rows.size + list.remaining;
-  const isFiltered = shown !== list.rows.size;
+  const total = list.rows.length + list.remaining;
+  const isFiltered = shown !== list.rows.length;
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       <label>
@@ -186,24 +187,56 @@ function Filters(props: { resource: Resource; list: LiveList; shown: number }): 
 
 const HEALTH = 'Health';
 
-function useShownRows(list: LiveList): readonly LiveRow[] {
+/** In the order of the API without a wish. Lists that are sorted follow changes more rarely. */
+function useShownRows(live: LiveList): readonly LiveRow[] {
   const filter = (query.value.get('filter') ?? '').trim().toLowerCase();
   const state = query.value.get('state') ?? '';
   const sort = query.value.get('sort') ?? '';
+  const list = useSlowed(live, sort === '' ? 0 : BETWEEN_SORTS_MS);
   return useMemo(() => {
-    const health = list.columns.findIndex(({ name }) => name === HEALTH);
-    const rows = [...list.rows.values()].filter(
-      (row) => matchesText(row, filter) && matchesState(row, state, health),
-    );
-    rows.sort((a, b) => (a.key < b.key ? -1 : 1));
-    const at = list.columns.findIndex(({ name }) => name === sort.replace(/^-/, ''));
-    if (at >= 0) {
-      const sign = sort.startsWith('-') ? -1 : 1;
-      const isDate = list.columns[at]?.type === 'date';
-      rows.sort((a, b) => sign * compare(sortValue(a, at, isDate), sortValue(b, at, isDate)));
-    }
-    return rows;
+    const { columns, rows } = list;
+    const health = columns.findIndex(({ name }) => name === HEALTH);
+    const isFiltered = filter !== '' || state !== '';
+    const shown = isFiltered
+      ? rows.filter((row) => matchesText(row, filter) && matchesState(row, state, health))
+      : rows;
+    const at = columns.findIndex(({ name }) => name === sort.replace(/^-/, ''));
+    return at < 0 ? shown : sorted(shown, at, columns[at]?.type === 'date', sort.startsWith('-'));
   }, [list, filter, state, sort]);
+}
+
+const BETWEEN_SORTS_MS = 1000;
+
+/** The newest list, but not another one within some milliseconds. */
+function useSlowed(list: LiveList, betweenMs: number): LiveList {
+  const [shown, setShown] = useState(list);
+  const since = useRef(0);
+  useEffect(() => {
+    if (betweenMs === 0) return;
+    const wait = Math.max(0, since.current + betweenMs - performance.now());
+    const show = (): void => {
+      since.current = performance.now();
+      setShown(list);
+    };
+    if (wait === 0) return show();
+    const timer = setTimeout(show, wait);
+    return () => clearTimeout(timer);
+  }, [list, betweenMs]);
+  const isOther = shown.rows !== list.rows;
+  return betweenMs === 0 || isOther ? list : shown;
+}
+
+/** Values are computed once per row and not once per comparison. */
+function sorted(
+  rows: readonly LiveRow[],
+  at: number,
+  isDate: boolean,
+  isDescending: boolean,
+): readonly LiveRow[] {
+  const valued = rows.map((row) => ({ row, value: sortValue(row, at, isDate) }));
+  const sign = isDescending ? -1 : 1;
+  valued.sort((a, b) => sign * compare(a.value, b.value));
+  return valued.map(({ row }) => row);
 }
 
 function matchesText({ key, cells }: LiveRow, filter: string): boolean {
@@ -217,13 +250,15 @@ function matchesState({ cells, metadata }: LiveRow, state: string, health: numbe
 }
 
 /** Ages sort by the time: the youngest first. */
-function sortValue({ cells, metadata }: LiveRow, at: number, isDate: boolean): unknown {
-  return isDate ? -Date.parse(metadata.creationTimestamp ?? '') : cells[at];
+function sortValue({ cells, metadata }: LiveRow, at: number, isDate: boolean): string | number {
+  if (isDate) return -Date.parse(metadata.creationTimestamp ?? '');
+  const value = cells[at];
+  return typeof value === 'number' ? value : String(value ?? '');
 }
 
-function compare(a: unknown, b: unknown): number {
+function compare(a: string | number, b: string | number): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
-  const [left, right] = [String(a ?? ''), String(b ?? '')];
+  const [left, right] = [String(a), String(b)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
