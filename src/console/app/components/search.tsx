@@ -1,7 +1,7 @@
 /** Search over all objects, opened with `/`. Without words it shows favourite and recent objects. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../location.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
 import { named, objectHref } from '../resources.ts';
@@ -27,7 +27,8 @@ interface Hit {
 
 export function Search(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // The key acts as soon as the page is there.
+  useLayoutEffect(() => {
     const open = (event: KeyboardEvent): void => {
       const { target } = event;
       const isTyping =
