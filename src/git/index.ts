@@ -27,7 +27,7 @@ export {
 } from './process/git-environment.ts';
 export { runGit, tryGit } from './process/git-process.ts';
 export { limitedCommand, NOT_FOUND } from './process/limited-command.ts';
-export { gitMemoryMib, limitGitMemory } from './process/process-limits.ts';
+export { GitLimitError, gitMemoryMib, limitGitMemory } from './process/process-limits.ts';
 export { realFiles } from './publication/durable-files.ts';
 export type { Gate, Publication } from './publication/publisher.ts';
 export { gitDirOf, type OpenedReader, openReader, readOnlyRepository } from './read-only.ts';

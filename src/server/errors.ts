@@ -7,7 +7,7 @@ import {
   tooLarge,
   unavailable,
 } from '../apimachinery/index.ts';
-import { RefLockedError, RemoteError, StorageError } from '../git/index.ts';
+import { GitLimitError, RefLockedError, RemoteError, StorageError } from '../git/index.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
 interface StorageFailure {
@@ -50,6 +50,9 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
     const problem = 'Another git process holds the branch';
     const text = `${problem}: ${NOTHING_WRITTEN}; reads go on`;
     return { status: unavailable(text, LOCK_RETRY_SECONDS), unexpected: true };
+  }
+  if (error instanceof GitLimitError) {
+    return { status: new StatusError(500, 'InternalError', error.message), unexpected: true };
   }
   const code = codeOf(error);
   const storage = storageStatus(error, code);

@@ -23,6 +23,8 @@ export type RemoteProblem =
   | 'moved'
   /** The remote has commits that the signature policy does not allow. */
   | 'untrusted'
+  /** The local git met one of its limits. */
+  | 'limit'
   /** Any other error of git. */
   | 'failed';
 
@@ -39,6 +41,7 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
   refused: 'The remote repository refused the push',
   moved: 'Another process moved the branch for pending writes',
   untrusted: 'The remote branch has commits without a trusted signature',
+  limit: 'The remote repository cannot be read or written within the limits of git',
   failed: 'The remote repository cannot be used',
 };
 
@@ -54,9 +57,12 @@ export class RemoteError extends GitError {
     this.detail = words;
   }
 
-  /** The problem without the message of the remote; contains no internal data. */
+  /**
+   * The problem without the message of the remote; contains no internal data. The message of a limit
+   * is the daemon's own.
+   */
   get sentence(): string {
-    return SENTENCES[this.problem];
+    return this.problem === 'limit' ? this.message : SENTENCES[this.problem];
   }
 }
 

@@ -3,6 +3,7 @@
  * group of its own, so that a deadline ends its helpers too. Callers decide about retries.
  */
 import type { Counter } from '../../concurrency/index.ts';
+import type { GitError } from '../git-error.ts';
 import { isObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { type Ending, GitProcess, processError } from '../process/git-process.ts';
@@ -100,6 +101,8 @@ interface Finished extends Ending {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
+  /** The limit other than time that git met, and its remedy. */
+  readonly limit: GitError | undefined;
   /** The caller aborted it. */
   readonly aborted: boolean;
   readonly trace: ExchangeTrace;
@@ -228,13 +231,14 @@ export class Remote {
   }
 
   #errorOf(end: Finished, timeoutMs: number, secrets: readonly string[]): RemoteError {
-    const { stderr, timedOut, aborted, trace } = end;
+    const { stderr, timedOut, limit, aborted, trace } = end;
     if (this.#closed) return new RemoteError('unreachable', STOPPING);
     if (aborted) return new RemoteError('unreachable', HANGS);
     if (timedOut) {
       const seconds = (timeoutMs / 1000).toFixed(1).replace('.0', '');
       return new RemoteError('unreachable', `no answer within ${seconds} s`);
     }
+    if (limit !== undefined) return new RemoteError('limit', limit.message);
     if (trace.isWebPage) return new RemoteError('web-page');
     const { redirect } = trace;
     if (redirect !== undefined) return new RemoteError('redirected', sanitize(redirect, secrets));
@@ -282,12 +286,12 @@ export class Remote {
     const timedOut = limit === 'time';
     const aborted = options.signal?.aborted === true;
     const stderr = counter === undefined ? git.stderr : withoutProgress(git.stderr);
-    const message = limit === undefined || timedOut ? stderr : git.error(end).message;
     return {
       ...end,
       stdout: Buffer.concat(chunks).toString('utf8'),
-      stderr: message,
+      stderr,
       timedOut,
+      limit: limit === undefined || timedOut ? undefined : git.errorFor(limit),
       aborted,
       trace,
     };

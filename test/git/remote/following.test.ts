@@ -2,10 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_MEMORY_MIB, limitGitMemory } from '../../../src/git/process/process-limits.ts';
 import { stopFollowing } from '../../../src/git/remote/following.ts';
 import { RemoteError } from '../../../src/git/remote/remote-error.ts';
 import { HeadMovedError } from '../../../src/git/repository.ts';
+import { toStatusError } from '../../../src/server/errors.ts';
 import {
   commitOf,
   expectSound,
@@ -31,6 +33,28 @@ describe('fetching', () => {
     expect(filesOf(gitDir, 'main')).toEqual({ start: '1', more: '2' });
     expectSound(gitDir);
   });
+
+  test.runIf(process.platform === 'linux')(
+    'a fetch that meets the memory limit of git is refused with the limit and its remedy',
+    async () => {
+      const there = elsewhere();
+      const { following, repository } = await follow({ url: there.gitDir });
+      const before = await repository.head();
+      there.commit({ large: 'x'.repeat(200 * 1024 * 1024) });
+      limitGitMemory(64);
+      onTestFinished(() => limitGitMemory(DEFAULT_MEMORY_MIB));
+      const refused = await following.refresh().catch((error: unknown) => error);
+
+      expect(refused).toMatchObject({ problem: 'limit' });
+      expect(String(refused)).toMatch(
+        /git fetch needs more than its memory limit of 64 MiB\..*--git-memory/,
+      );
+      expect(await repository.head()).toBe(before);
+      const { status, unexpected } = toStatusError(refused);
+      expect(status).toMatchObject({ code: 503, message: expect.stringContaining('--git-memory') });
+      expect(unexpected).toBe(false);
+    },
+  );
 
   test('over HTTPS with a token in a file, which may change while it runs', async () => {
     const there = elsewhere();
