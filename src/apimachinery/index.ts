@@ -82,7 +82,6 @@ export {
   expired,
   forbiddenError,
   generateNameExhausted,
-  idempotencyKeyReused,
   invalidObject,
   MethodNotAllowedError,
   methodNotAllowed,

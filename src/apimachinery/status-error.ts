@@ -243,11 +243,6 @@ export function invalidObject(
   });
 }
 
-export function idempotencyKeyReused(key: string): StatusError {
-  const message = `the Idempotency-Key ${JSON.stringify(key)} came with another request before: give each request a key of its own`;
-  return new StatusError(422, 'Invalid', message, {});
-}
-
 /** A JSON patch that parses but cannot be applied: a failed test, a missing path. */
 export function unprocessablePatch(detail: string): StatusError {
   return new StatusError(

@@ -69,21 +69,6 @@ export class CatalogObject {
   }
 }
 
-/** Returns the known version if the new one is equal. */
-export function keepIfEqual(
-  before: CatalogObject | undefined,
-  after: CatalogObject,
-): CatalogObject {
-  const same =
-    before !== undefined &&
-    before.source === after.source &&
-    before.identity === after.identity &&
-    comparePlaces(before.place, after.place) === 0 &&
-    before.problems.length === 0 &&
-    after.problems.length === 0;
-  return same ? before : after;
-}
-
 /** Cached comparisons of a manifest with its former version. */
 const compared = new WeakMap<ManifestSource, WeakMap<ManifestSource, boolean>>();
 
@@ -108,12 +93,4 @@ function compare(a: ManifestSource, b: ManifestSource): boolean {
 export function comparePlaces(a: Place, b: Place): number {
   if (a.path !== b.path) return a.path < b.path ? -1 : 1;
   return a.index - b.index;
-}
-
-/** Chooses the document that defines a key: the incumbent, otherwise the first. */
-export function winner(claims: readonly Place[], incumbent: Place | undefined): Place | undefined {
-  if (claims.length < 2) return claims[0];
-  const inSameFile = claims.filter((place) => place.path === incumbent?.path);
-  const candidates = inSameFile.length > 0 ? inSameFile : claims;
-  return candidates.reduce((a, b) => (comparePlaces(b, a) < 0 ? b : a));
 }

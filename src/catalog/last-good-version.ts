@@ -7,11 +7,10 @@ import type { Problem } from '../manifests/index.ts';
 import type { AffectedObjects } from './affected-objects.ts';
 import {
   CatalogObject,
-  keepIfEqual,
+  comparePlaces,
   type ManifestSource,
   type Place,
   sameSources,
-  winner,
 } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { hasUnnamed, isValid } from './file.ts';
@@ -112,6 +111,26 @@ export class Resolution {
   #born(key: ObjectKey): Identity {
     return newborn(this.#rootCommit, key, this.#birth);
   }
+}
+
+/** Returns the known version if the new one is equal. */
+function keepIfEqual(before: CatalogObject | undefined, after: CatalogObject): CatalogObject {
+  const same =
+    before !== undefined &&
+    before.source === after.source &&
+    before.identity === after.identity &&
+    comparePlaces(before.place, after.place) === 0 &&
+    before.problems.length === 0 &&
+    after.problems.length === 0;
+  return same ? before : after;
+}
+
+/** Chooses the document that defines a key: the incumbent, otherwise the first. */
+function winner(claims: readonly Place[], incumbent: Place | undefined): Place | undefined {
+  if (claims.length < 2) return claims[0];
+  const inSameFile = claims.filter((place) => place.path === incumbent?.path);
+  const candidates = inSameFile.length > 0 ? inSameFile : claims;
+  return candidates.reduce((a, b) => (comparePlaces(b, a) < 0 ? b : a));
 }
 
 export function newborn(rootCommit: string, key: ObjectKey, birth: CommitPoint): Identity {

@@ -22,11 +22,6 @@ export interface PersistedObject {
 }
 
 /** Provenance that the state store persists with an object. */
-/** True for the facts that this file writes; the format of the state says so too. */
-export function isObjectFacts(value: unknown): value is ObjectFacts {
-  return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';
-}
-
 export interface PersistedProvenance {
   readonly facts: JsonValue;
   readonly text?: string | undefined;

@@ -20,9 +20,9 @@ import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
+import type { ObjectFacts } from './provenance.ts';
 import {
   type Flaws,
-  isObjectFacts,
   type PersistedObject,
   persistedBinding,
   persistedManifest,
@@ -191,6 +191,11 @@ export function restore(store: DocumentStore, rules: string): PersistedCatalog |
   const catalog = new Catalog(head.rootCommit);
   catalog.load({ id: head.revision, committerTime: head.committerTime }, files.values(), objects);
   return { catalog, ignoreBlob: head.ignoreBlob, sealing: head.sealing };
+}
+
+/** True for the facts that this file writes; the format of the state says so too. */
+function isObjectFacts(value: unknown): value is ObjectFacts {
+  return Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number';
 }
 
 interface RestoredFile extends FileEntry {

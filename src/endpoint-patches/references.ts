@@ -9,7 +9,35 @@ import type { Path, Place } from './paths/path.ts';
 import { writePlaces } from './paths/write.ts';
 import type { ReferenceRule } from './settings.ts';
 import type { TenantCluster } from './tenant.ts';
-import { nameForm, type ObjectName, translateName } from './translate.ts';
+import type { NameForm, ObjectType } from './translate.ts';
+import { type ObjectName, translateName } from './translate.ts';
+
+/** Kinds that the sync itself makes: a reference gives the name that the object has. */
+const SYNCED_KINDS: ReadonlySet<string> = new Set(['/Endpoints', '/Service']);
+
+/** Kinds that the original product names in full. Everything else is called `v…`. */
+const CONCAT_KINDS: ReadonlySet<string> = new Set([
+  '/ConfigMap',
+  '/Event',
+  '/PersistentVolumeClaim',
+  '/Pod',
+  '/Secret',
+  '/ServiceAccount',
+  'discovery.k8s.io/EndpointSlice',
+  'gateway.networking.k8s.io/Gateway',
+  'gateway.networking.k8s.io/HTTPRoute',
+  'gateway.networking.k8s.io/TLSRoute',
+  'networking.k8s.io/Ingress',
+  'networking.k8s.io/NetworkPolicy',
+  'policy/PodDisruptionBudget',
+  'snapshot.storage.k8s.io/VolumeSnapshot',
+]);
+
+const CLUSTER_KINDS: ReadonlySet<string> = new Set([
+  '/PersistentVolume',
+  'scheduling.k8s.io/PriorityClass',
+  'storage.k8s.io/StorageClass',
+]);
 
 export interface CompiledReference {
   readonly rule: ReferenceRule;
@@ -69,6 +97,16 @@ export function referenceToHost(
   if (typeof found === 'string') return { value, skipped: found };
   const form = nameForm(found, context.tenant);
   return { value: replace(value, found, translateName(found, context.tenant, form)) };
+}
+
+/** Name format of references to an object of this type. */
+function nameForm({ apiVersion, kind }: ObjectType, tenant: TenantCluster): NameForm {
+  const slash = apiVersion.indexOf('/');
+  const type = `${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`;
+  if (SYNCED_KINDS.has(type)) return 'concat';
+  if (tenant.referenceNames === 'short') return 'short';
+  if (CLUSTER_KINDS.has(type)) return 'cluster';
+  return CONCAT_KINDS.has(type) ? 'concat' : 'short';
 }
 
 /** The way back, for objects that are known; other references are left alone. */

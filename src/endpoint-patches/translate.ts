@@ -9,44 +9,9 @@ export interface ObjectName {
 
 export type NameForm = 'concat' | 'short' | 'cluster';
 
-/** Kinds that the sync itself makes: a reference gives the name that the object has. */
-const SYNCED_KINDS: ReadonlySet<string> = new Set(['/Endpoints', '/Service']);
-/** Kinds that the original product names in full. Everything else is called `v…`. */
-const CONCAT_KINDS: ReadonlySet<string> = new Set([
-  '/ConfigMap',
-  '/Event',
-  '/PersistentVolumeClaim',
-  '/Pod',
-  '/Secret',
-  '/ServiceAccount',
-  'discovery.k8s.io/EndpointSlice',
-  'gateway.networking.k8s.io/Gateway',
-  'gateway.networking.k8s.io/HTTPRoute',
-  'gateway.networking.k8s.io/TLSRoute',
-  'networking.k8s.io/Ingress',
-  'networking.k8s.io/NetworkPolicy',
-  'policy/PodDisruptionBudget',
-  'snapshot.storage.k8s.io/VolumeSnapshot',
-]);
-const CLUSTER_KINDS: ReadonlySet<string> = new Set([
-  '/PersistentVolume',
-  'scheduling.k8s.io/PriorityClass',
-  'storage.k8s.io/StorageClass',
-]);
-
 export interface ObjectType {
   readonly apiVersion: string;
   readonly kind: string;
-}
-
-/** Name format of references to an object of this type. */
-export function nameForm({ apiVersion, kind }: ObjectType, tenant: TenantCluster): NameForm {
-  const slash = apiVersion.indexOf('/');
-  const type = `${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`;
-  if (SYNCED_KINDS.has(type)) return 'concat';
-  if (tenant.referenceNames === 'short') return 'short';
-  if (CLUSTER_KINDS.has(type)) return 'cluster';
-  return CONCAT_KINDS.has(type) ? 'concat' : 'short';
 }
 
 /** On the control-plane cluster. */

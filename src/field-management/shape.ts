@@ -53,18 +53,6 @@ export function itemElements(shape: Shape, list: readonly JsonValue[]): PathElem
   return list.map((item) => (isSet ? valueElement(item) : keyElement(keysOf(shape, item))));
 }
 
-/** Throws for an item of an applied list that is there twice, or has no key. */
-export function checkItems(shape: Shape, list: readonly JsonValue[]): void {
-  const seen = new Set<PathElement>();
-  for (const element of itemElements(shape, list)) {
-    if (element === keyElement({})) throw new DuplicateItemError('an item of a list has no key');
-    if (seen.has(element)) {
-      throw new DuplicateItemError(`duplicate entries for key [${element.slice(2)}]`);
-    }
-    seen.add(element);
-  }
-}
-
 function keysOf(shape: Shape, item: JsonValue): JsonObject {
   const keys = shape?.['x-kubernetes-list-map-keys'] ?? [];
   const values: JsonObject = {};

@@ -4,10 +4,10 @@
  * with it.
  */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
-import { FieldSet, fieldElement, fieldName, type PathElement } from './field-set.ts';
+import { FieldSet, fieldElement, fieldName, keyElement, type PathElement } from './field-set.ts';
 import { mergedOrder } from './list-order.ts';
 import {
-  checkItems,
+  DuplicateItemError,
   fieldShape,
   isAtomic,
   isDeclared,
@@ -27,6 +27,18 @@ export function checkApplied(shape: Shape, value: JsonValue): void {
     return;
   }
   for (const [name, child] of Object.entries(value)) checkApplied(fieldShape(shape, name), child);
+}
+
+/** Throws for an item of an applied list that is there twice, or has no key. */
+function checkItems(shape: Shape, list: readonly JsonValue[]): void {
+  const seen = new Set<PathElement>();
+  for (const element of itemElements(shape, list)) {
+    if (element === keyElement({})) throw new DuplicateItemError('an item of a list has no key');
+    if (seen.has(element)) {
+      throw new DuplicateItemError(`duplicate entries for key [${element.slice(2)}]`);
+    }
+    seen.add(element);
+  }
 }
 
 /** Every field that an object sets. */

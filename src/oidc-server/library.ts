@@ -1,13 +1,11 @@
 /** Loads the protocol library when the configuration first enables the provider. */
-import type { Configuration, errors, interactionPolicy, Provider } from 'oidc-provider';
+import type { errors, interactionPolicy, Provider } from 'oidc-provider';
 
 export interface Library {
   readonly Provider: typeof Provider;
   readonly errors: typeof errors;
   readonly interactionPolicy: typeof interactionPolicy;
 }
-
-export type ProviderConfiguration = Configuration;
 
 /** Suppresses its console warning about this release of Node, which our tests cover. */
 export async function loadLibrary(): Promise<Library> {

@@ -14,10 +14,13 @@ import type { OidcConfig } from './client-config.ts';
 import { Clients } from './clients.ts';
 import { answerInteraction, RedirectGoneError } from './interaction.ts';
 import { type Library, loadLibrary } from './library.ts';
-import { errorPage, FORM_POLICY, PAGE_POLICY } from './pages.ts';
+import { errorPage, PAGE_POLICY } from './pages.ts';
 import { buildProvider } from './provider.ts';
 import { RefreshTokens, type RefreshTokensOptions } from './refresh-tokens.ts';
 import { Storage } from './storage.ts';
+
+/** The only script submits a form; the library adds its hash to `script-src`. */
+const FORM_POLICY = `${PAGE_POLICY}; script-src`;
 
 /** Path below the base URL. */
 const OIDC_PATH = '/oidc';

@@ -4,9 +4,6 @@
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The only script submits a form; the library adds its hash to `script-src`. */
-export const FORM_POLICY = `${PAGE_POLICY}; script-src`;
-
 /** `reference`: id of the request in log and audit. */
 export function errorPage(error: string, reference: string): string {
   const why = EXPLANATIONS[error] ?? 'The request could not be answered.';

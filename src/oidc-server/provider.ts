@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import type { Account, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Account, Configuration, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { PersonSession } from './account-claims.ts';
 import { CLAIMS, claimsOf, type Person } from './account-claims.ts';
 import type { Clients } from './clients.ts';
 import { STEP_SECONDS } from './interaction.ts';
-import type { Library, ProviderConfiguration } from './library.ts';
+import type { Library } from './library.ts';
 import { errorPage, logoutPage, PAGE_POLICY, signedOutPage } from './pages.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 import { LONGEST_SECONDS, type Storage } from './storage.ts';
+
+type ProviderConfiguration = Configuration;
 
 /** Session of a person who may sign in at clients; undefined: there is none. */
 type UsableSession = (request: IncomingMessage) => PersonSession | undefined;

@@ -1,13 +1,52 @@
 /** Commands for operators of a daemon. */
-import { STATUS_OPTIONS } from './client-options.ts';
 import type { CommandSpec } from './command-spec.ts';
-import {
-  BACKUP_OPTIONS,
-  DOCTOR_OPTIONS,
-  RESTORE_OPTIONS,
-  STATE_OPTIONS,
-} from './operator-options.ts';
+import type { OptionSpec } from './option-spec.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
+import { CONNECTION_OPTIONS, ETCD_OPTIONS, OUTPUT } from './shared-options.ts';
+
+const STATE_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'from',
+    value: 'WHERE',
+    help: 'storage to copy from: embedded, or etcd://HOST:PORT[,HOST:PORT…]',
+  },
+  {
+    name: 'to',
+    value: 'WHERE',
+    help: 'storage to copy to, of the other type; must be empty',
+  },
+  ...SERVE_OPTIONS.filter(({ name }) => ['data-dir', 'branch', 'api-group'].includes(name)),
+  ...ETCD_OPTIONS,
+  OUTPUT,
+];
+
+const DATA_DIRECTORY = SERVE_OPTIONS.filter(({ name }) => name === 'data-dir');
+
+const BACKUP_OPTIONS: readonly OptionSpec[] = [
+  ...SERVE_OPTIONS.filter(({ name }) => ['data-dir', 'branch'].includes(name)),
+  {
+    name: 'recipient',
+    value: 'AGE',
+    multiple: true,
+    help: 'age recipient whose identity opens the backup; keep that identity elsewhere',
+  },
+  OUTPUT,
+];
+
+const RESTORE_OPTIONS: readonly OptionSpec[] = [
+  ...DATA_DIRECTORY,
+  {
+    name: 'age-key-file',
+    value: 'FILE',
+    multiple: true,
+    variable: 'SOPS_AGE_KEY_FILE',
+    help: 'age identities that open the backup',
+  },
+  OUTPUT,
+];
+
+/** Options of the daemon whose data directory is checked. */
+const DOCTOR_OPTIONS: readonly OptionSpec[] = [...SERVE_OPTIONS, OUTPUT];
 
 export const DAEMON_COMMANDS = {
   serve: {
@@ -29,7 +68,7 @@ export const DAEMON_COMMANDS = {
   status: {
     group: 'Daemon',
     summary: 'show the state of a platform on one screen; exit 1 when it is not well',
-    options: STATUS_OPTIONS,
+    options: CONNECTION_OPTIONS,
     examples: [
       {
         purpose: 'Show the platform of data/kubeconfig, or of the login.',

@@ -1,5 +1,4 @@
 /** Commands on manifests and commits, without a daemon. */
-import { DIFF_OPTIONS } from './client-options.ts';
 import type { CommandSpec } from './command-spec.ts';
 import {
   CRDS_OPTIONS,
@@ -8,6 +7,7 @@ import {
   REPO_OPTIONS,
   VALIDATE_OPTIONS,
 } from './manifest-options.ts';
+import type { OptionSpec } from './option-spec.ts';
 import {
   EDIT_OPTIONS,
   IMPORT_OPTIONS,
@@ -15,6 +15,16 @@ import {
   SEAL_OPTIONS,
   UNSEAL_OPTIONS,
 } from './sealing-options.ts';
+import { CONNECTION_OPTIONS } from './shared-options.ts';
+
+const DIFF_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'from-context',
+    value: 'NAME',
+    help: 'compare the objects of a context of kubectl, in place of files',
+  },
+  ...CONNECTION_OPTIONS,
+];
 
 export const MANIFEST_COMMANDS = {
   validate: {

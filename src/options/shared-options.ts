@@ -88,3 +88,16 @@ export const PGP_KEYS: OptionSpec = {
   value: 'FILE',
   help: 'public keys (gpg --armor --export) of PGP recipients in .sops.yaml; default: .sops.pub.asc beside it',
 };
+
+/** Of clients of a daemon. */
+export const CONNECTION_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    default: 'data/kubeconfig',
+    variable: 'KUBECONFIG',
+    help: 'kubeconfig of the platform; also read from $KUBECONFIG',
+  },
+  API_GROUP,
+  OUTPUT,
+];

@@ -18,10 +18,12 @@ import {
   readRef,
   tryGit,
 } from '../git/index.ts';
-import { MAX_MOVE_BYTES } from './log-record.ts';
 import type { Mirror } from './mirror.ts';
 import type { RepositoryLog } from './repository-log.ts';
 import { TermEndedError } from './term.ts';
+
+/** Larger moves are refused: etcd stores a move until two replicas have it on disk. */
+const MAX_MOVE_BYTES = 64 * 1024 * 1024;
 
 export interface LedRepositoryOptions {
   readonly log: RepositoryLog;

@@ -37,8 +37,6 @@ export interface LogRecord {
 
 /** Three parts fit into a transaction of the default size. */
 const PART_BYTES = 512 * 1024;
-/** Larger moves are refused: etcd stores a move until two replicas have it on disk. */
-export const MAX_MOVE_BYTES = 64 * 1024 * 1024;
 
 export interface RecordContext {
   readonly keys: Keys;

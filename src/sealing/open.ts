@@ -2,26 +2,29 @@
  * Decryption of a file. It is all or nothing: one MAC covers all documents, so one tampered value
  * makes all of them invalid. The content of a file never causes an exception.
  */
+
+import type { ParsedNode } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import {
   type FieldPath,
   isRecord,
   type JsonObject,
   type JsonValue,
 } from '../apimachinery/index.ts';
-import { type ManifestDocument, type StreamSlice, splitStream } from '../manifests/index.ts';
+import {
+  compose,
+  evaluate,
+  type ManifestDocument,
+  type StreamSlice,
+  splitStream,
+} from '../manifests/index.ts';
+import { untaggedScalar } from './go-scalar.ts';
 import { Mac, storedMac } from './mac.ts';
 import { parseMetadata, type SealMetadata, SOPS } from './metadata.ts';
-import {
-  boundTo,
-  type ClearValue,
-  clearValueOf,
-  isSealed,
-  jsonOf,
-  openValue,
-} from './sealed-value.ts';
+import { boundTo, type ClearValue, clearValueOf, isSealed, openValue } from './sealed-value.ts';
 import { SealingError } from './sealing-error.ts';
 import { type Selection, selectionOf } from './selection.ts';
-import { type Leaf, mapLeaves, orderedTree, type Tree } from './tree.ts';
+import { type Leaf, mapLeaves, OrderedMap, TextScalar, type Tree } from './tree.ts';
 
 /** A key that JavaScript moves to the front of an object. */
 const INDEX = /^(?:0|[1-9]\d{0,9})$/;
@@ -221,6 +224,50 @@ class Opener {
   }
 }
 
+/** The tree of a document. Undefined: it does not parse. */
+function orderedTree(source: string): Tree | undefined {
+  const { contents, flaws } = compose(source, { tokens: false });
+  if (contents === null || flaws.length > 0) return undefined;
+  const { targets, flaws: others } = evaluate(contents);
+  return others.length > 0 ? undefined : treeOf(contents, targets);
+}
+
+function treeOf(node: ParsedNode | null, targets: ReadonlyMap<ParsedNode, ParsedNode>): Tree {
+  const real = isAlias(node) ? (targets.get(node) ?? null) : node;
+  if (isSeq(real)) return real.items.map((item) => treeOf(item, targets));
+  if (isMap(real)) {
+    return new OrderedMap(
+      real.items.map(({ key, value }) => {
+        const name = isAlias(key) ? targets.get(key) : key;
+        return [isScalar(name) ? String(name.source) : '', treeOf(value, targets)];
+      }),
+    );
+  }
+  return isScalar(real) ? untagged(real) : null;
+}
+
+/** The JSON value of a plaintext. Throws SealingError if JSON cannot hold it exactly. */
+function jsonOf({ type, bytes }: ClearValue): string | number | boolean {
+  const text = bytes.toString('utf8');
+  switch (type) {
+    case 'bool':
+      return text.toLowerCase() === 'true';
+    case 'int':
+    case 'float': {
+      const value = Number(text);
+      const exact = type === 'float' ? Number.isFinite(value) : Number.isSafeInteger(value);
+      if (!exact)
+        throw new SealingError('is a number that cannot be kept exactly; seal it as text');
+      return value;
+    }
+    default:
+      if (!Buffer.from(text, 'utf8').equals(bytes)) {
+        throw new SealingError('is not text; write it in base64 before it is sealed');
+      }
+      return text;
+  }
+}
+
 /** True if the JSON value does not keep the order of the text. */
 function losesOrder(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(losesOrder);
@@ -232,3 +279,8 @@ const IN_CLEAR =
   'must be encrypted: the "sops" block of this file selects this value; run "gitplane seal" on the file';
 const MISMATCH =
   'the MAC does not fit the values: one was added, removed or moved without the key; edit sealed files with "gitplane edit" or sops';
+
+function untagged(node: Extract<ParsedNode, { source: string }>): TextScalar {
+  const { value, bytes } = untaggedScalar(node.source, isScalar(node) ? node : undefined);
+  return new TextScalar(value, bytes);
+}

@@ -91,28 +91,6 @@ function boolText(value: boolean): string {
   return value ? 'True' : 'False';
 }
 
-/** The JSON value of a plaintext. Throws SealingError if JSON cannot hold it exactly. */
-export function jsonOf({ type, bytes }: ClearValue): string | number | boolean {
-  const text = bytes.toString('utf8');
-  switch (type) {
-    case 'bool':
-      return text.toLowerCase() === 'true';
-    case 'int':
-    case 'float': {
-      const value = Number(text);
-      const exact = type === 'float' ? Number.isFinite(value) : Number.isSafeInteger(value);
-      if (!exact)
-        throw new SealingError('is a number that cannot be kept exactly; seal it as text');
-      return value;
-    }
-    default:
-      if (!Buffer.from(text, 'utf8').equals(bytes)) {
-        throw new SealingError('is not text; write it in base64 before it is sealed');
-      }
-      return text;
-  }
-}
-
 /** A number without an exponent, as Go writes it with 'f' and -1. */
 export function plainDigits(value: number): string {
   const text = String(value);

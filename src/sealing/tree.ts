@@ -2,10 +2,9 @@
  * A document as a tree whose maps keep the order of the text, which is the order of the MAC. Plain
  * JSON is used if JavaScript keeps that order.
  */
-import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
 import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
-import { compose, evaluate, setOwn } from '../manifests/index.ts';
-import { type Scalar, untaggedScalar } from './go-scalar.ts';
+import { setOwn } from '../manifests/index.ts';
+import type { Scalar } from './go-scalar.ts';
 
 /** A map in the order of its text. */
 export class OrderedMap {
@@ -73,31 +72,4 @@ function mapped(
     if (value !== undefined) setOwn(copy, key, value);
   }
   return copy;
-}
-
-/** The tree of a document. Undefined: it does not parse. */
-export function orderedTree(source: string): Tree | undefined {
-  const { contents, flaws } = compose(source, { tokens: false });
-  if (contents === null || flaws.length > 0) return undefined;
-  const { targets, flaws: others } = evaluate(contents);
-  return others.length > 0 ? undefined : treeOf(contents, targets);
-}
-
-function treeOf(node: ParsedNode | null, targets: ReadonlyMap<ParsedNode, ParsedNode>): Tree {
-  const real = isAlias(node) ? (targets.get(node) ?? null) : node;
-  if (isSeq(real)) return real.items.map((item) => treeOf(item, targets));
-  if (isMap(real)) {
-    return new OrderedMap(
-      real.items.map(({ key, value }) => {
-        const name = isAlias(key) ? targets.get(key) : key;
-        return [isScalar(name) ? String(name.source) : '', treeOf(value, targets)];
-      }),
-    );
-  }
-  return isScalar(real) ? untagged(real) : null;
-}
-
-function untagged(node: Extract<ParsedNode, { source: string }>): TextScalar {
-  const { value, bytes } = untaggedScalar(node.source, isScalar(node) ? node : undefined);
-  return new TextScalar(value, bytes);
 }

@@ -25,9 +25,14 @@ import {
 import { StoreError, type StoreSide } from '../secrets-merge/index.ts';
 import { type LoginSettings, loginOf } from './login-settings.ts';
 import { LearnedPace } from './pace.ts';
-import { pacedTransport, systemTiming, type Timing } from './paced-transport.ts';
+import { pacedTransport, type Timing } from './paced-transport.ts';
 import type { StoreSettings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
+
+const systemTiming: Timing = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => delay(ms, undefined, { signal }),
+};
 
 export interface ConnectionOptions {
   readonly settings: StoreSettings;

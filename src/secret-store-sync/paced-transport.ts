@@ -2,7 +2,6 @@
  * A transport that sends requests one after another at the learned pace. A request that the store
  * refuses (429) was not executed: it is sent again at the lower pace.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { Mutex } from '../concurrency/index.ts';
 import {
   retryAfterMs,
@@ -17,11 +16,6 @@ export interface Timing {
   now(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
-
-export const systemTiming: Timing = {
-  now: () => performance.now(),
-  sleep: (ms, signal) => delay(ms, undefined, { signal }),
-};
 
 export interface PacedOptions {
   readonly pace: LearnedPace;

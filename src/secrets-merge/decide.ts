@@ -4,10 +4,12 @@
  */
 
 import { type FingerprintMap, NO_PRINTS, sameFingerprints } from './fingerprints.ts';
-import { MISSING_READS_BEFORE_ACTING } from './guards.ts';
 import { agreedFingerprints, type History, type Merge, mergeKeys } from './merge.ts';
 import { mayPull, mayPush, type SyncPolicy } from './policy.ts';
 import type { HeldPair, StoreVersion, SyncState } from './sync-state.ts';
+
+/** Consecutive missing reads before a key counts as removed. */
+const MISSING_READS_BEFORE_ACTING = 2;
 
 export type GitView =
   | { readonly state: 'absent' }

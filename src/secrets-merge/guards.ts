@@ -13,11 +13,6 @@ export interface KeyHistory {
   readonly maxVersions: number;
 }
 
-/** Consecutive reads older than the base before the sync investigates. */
-export const STALE_READS_BEFORE_CHECK = 3;
-/** Consecutive missing reads before a key counts as removed. */
-export const MISSING_READS_BEFORE_ACTING = 2;
-
 /** True if a read is older than the known version: the node may lag behind. */
 export function looksStale(state: SyncState, read: StoreVersion): boolean {
   const known = newestKnown(state);
@@ -35,21 +30,6 @@ export function isStillNewer(state: SyncState, read: StoreVersion, key: KeyHisto
   const { keyCreatedTime: made } = known;
   if (made === undefined) return key.createdTime > known.createdTime;
   return key.createdTime > made || (key.createdTime === made && read.version > known.version);
-}
-
-/**
- * True if a read proves that the store was restored from an older copy and written since: the
- * history of the same key has another version under the known number, or has not reached it.
- */
-export function isFork(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
-  const known = newestKnown(state);
-  if (known === undefined || key.versions.get(read.version) !== read.createdTime) return false;
-  const { keyCreatedTime: made } = known;
-  const isSameLife =
-    made === undefined ? key.createdTime <= known.createdTime : key.createdTime === made;
-  if (!isSameLife) return false;
-  const there = key.versions.get(known.version);
-  return there === undefined ? read.version < known.version : there !== known.createdTime;
 }
 
 const MAX_DELETIONS = 3;

@@ -2,12 +2,17 @@
  * Reads both sides into a `Situation`. A read older than the known version is not trusted, since it
  * may come from a node that lags behind.
  */
-import { type OlderStore, type Situation, type StoreView, visible } from './decide.ts';
-import { type FingerprintMap, NO_PRINTS } from './fingerprints.ts';
-import { isFork, isStillNewer, looksStale, STALE_READS_BEFORE_CHECK } from './guards.ts';
+import type { OlderStore, Situation, StoreView } from './decide.ts';
+import type { FingerprintMap } from './fingerprints.ts';
+import type { KeyHistory } from './guards.ts';
+import { isStillNewer, looksStale } from './guards.ts';
 import type { GitRead, StoreRead } from './ports.ts';
 import type { SyncRecord } from './sync-record.ts';
+import type { SyncState } from './sync-state.ts';
 import { newestKnown, type StoreVersion, type SyncBase } from './sync-state.ts';
+
+/** Consecutive reads older than the base before the sync investigates. */
+const STALE_READS_BEFORE_CHECK = 3;
 
 /** Both sides with their values, which `situation` does not contain. */
 export interface Observation {
@@ -55,11 +60,6 @@ function viewOf(store: StoreRead, { task: { fingerprints } }: SyncRecord): Store
   return { ...rest, prints: fingerprints.of(values) };
 }
 
-/** Fingerprints of the store for the keys of the object. */
-export function shownFingerprints({ situation, gitPrints, view }: Observation): FingerprintMap {
-  return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
-}
-
 /**
  * `unsure`: the node may lag behind. A read that stays old for longer is from an older copy of the
  * store, unless a standby answers.
@@ -88,6 +88,21 @@ async function trustOf(
   const isThere = key.versions.get(known.version) === known.createdTime;
   if (isThere) return older('StoreLags', known);
   return older((await task.store.isStandby?.()) === true ? 'StoreLags' : 'StoreOlder', known);
+}
+
+/**
+ * True if a read proves that the store was restored from an older copy and written since: the
+ * history of the same key has another version under the known number, or has not reached it.
+ */
+function isFork(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
+  const known = newestKnown(state);
+  if (known === undefined || key.versions.get(read.version) !== read.createdTime) return false;
+  const { keyCreatedTime: made } = known;
+  const isSameLife =
+    made === undefined ? key.createdTime <= known.createdTime : key.createdTime === made;
+  if (!isSameLife) return false;
+  const there = key.versions.get(known.version);
+  return there === undefined ? read.version < known.version : there !== known.createdTime;
 }
 
 function isSameVersion(a: StoreVersion, b: StoreVersion): boolean {

@@ -4,11 +4,13 @@
  * exactly the commit that was read, and the base is written last.
  */
 import type { Step } from './decide.ts';
+import { visible } from './decide.ts';
+import type { FingerprintMap } from './fingerprints.ts';
 import { NO_PRINTS } from './fingerprints.ts';
 import { changed, changeOf } from './key-changes.ts';
 import { agreedFingerprints } from './merge.ts';
 import { nextStep } from './next-step.ts';
-import { type Observation, observe, shownFingerprints } from './observe.ts';
+import { type Observation, observe } from './observe.ts';
 import { push } from './push.ts';
 import { settleIntents } from './settle-intents.ts';
 import { SyncRecord } from './sync-record.ts';
@@ -158,6 +160,11 @@ async function pull(
   const prints = agreedFingerprints({ base, git: after, store: pulled }, { asInStore: push });
   await record.agree({ prints, at: store.at, commit }, { key });
   return true;
+}
+
+/** Fingerprints of the store for the keys of the object. */
+function shownFingerprints({ situation, gitPrints, view }: Observation): FingerprintMap {
+  return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
 }
 
 /** Records fingerprints of the two values that the user sees and may decide on. */

@@ -15,18 +15,3 @@ export function deferred<T>(): Deferred<T> {
   });
   return { promise, resolve, reject };
 }
-
-/** Rejects with `late()` when `work` takes longer than `timeoutMs`. */
-export async function within<T>(
-  timeoutMs: number,
-  work: Promise<T>,
-  late: () => Error,
-): Promise<T> {
-  const timer = deferred<never>();
-  const timeout = setTimeout(() => timer.reject(late()), timeoutMs);
-  try {
-    return await Promise.race([work, timer.promise]);
-  } finally {
-    clearTimeout(timeout);
-  }
-}

@@ -2,7 +2,7 @@
  * Authentication by access keys (spec sections 2.6 and 5): from the text of a key to the user of a
  * request. Only hashes of keys are stored. `set` and `remove` follow the changes of OwnedAccessKeys.
  */
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import {
   type Clock,
   type JsonObject,
@@ -21,7 +21,7 @@ import {
 import { Multimap } from '../identity/multimap.ts';
 import type { PermitContext } from '../scope/permits.ts';
 import { Scope } from '../scope/scope.ts';
-import { type AccessKey, identityOf, readAccessKey } from './access-key.ts';
+import { type AccessKey, readAccessKey } from './access-key.ts';
 import { expiresAt, isFromTheFuture, type KeyLifetimeLimits, latestEnd } from './key-lifetime.ts';
 import type { ActivityTracker } from './last-use.ts';
 
@@ -318,6 +318,14 @@ function accepted(
 function idOf(entry: Entry): string {
   entry.id ??= identityOf(entry.key);
   return entry.id;
+}
+
+/**
+ * Identity of a key: differs for a later key of the same name, and for the same object with another key
+ * text. 43 characters of base64url, from which the key cannot be derived.
+ */
+function identityOf({ uid = '', concealed }: AccessKey): string {
+  return createHash('sha256').update(`${uid}\0${concealed}`).digest('base64url');
 }
 
 function narrowed(identity: Identity, scope: Scope | undefined): Identity {

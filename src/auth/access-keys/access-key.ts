@@ -1,5 +1,4 @@
 /** An OwnedAccessKey in the form that authentication uses, parsed once per version of the object. */
-import { createHash } from 'node:crypto';
 import {
   isRecord,
   type JsonObject,
@@ -68,14 +67,6 @@ export function readAccessKey(
     lastActivity: time(object.status?.['lastActivity']),
     savedAtOnce: ttlAfterLastActivity && short,
   };
-}
-
-/**
- * Identity of a key: differs for a later key of the same name, and for the same object with another key
- * text. 43 characters of base64url, from which the key cannot be derived.
- */
-export function identityOf({ uid = '', concealed }: AccessKey): string {
-  return createHash('sha256').update(`${uid}\0${concealed}`).digest('base64url');
 }
 
 function readScope(scope: JsonValue | undefined): JsonObject | undefined {

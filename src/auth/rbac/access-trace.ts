@@ -1,14 +1,8 @@
 /** Grants as the chain that leads to a right: from a user or group by a binding to a rule of a role. */
-import {
-  type Attributes,
-  AUTHENTICATED_GROUP,
-  SUPERUSER_GROUP,
-  type User,
-} from '../../apimachinery/index.ts';
+import type { User } from '../../apimachinery/index.ts';
 import { TEAM_GROUP } from '../identity/reserved-names.ts';
 import type { Subject } from './binding-index.ts';
-import { EVERYONES_RULES } from './built-in-rights.ts';
-import { type PolicyRule, ruleAllows } from './policy-rules.ts';
+import type { PolicyRule } from './policy-rules.ts';
 import type { RoleKey } from './role-index.ts';
 
 interface Name {
@@ -29,14 +23,6 @@ export type AccessTrace = { readonly subject: Subject } & (
   /** Owner or access rule of the object itself. */
   | { readonly via: 'object'; readonly title: string }
 );
-
-/** Rights that need no binding. */
-export function* builtInTraces(attributes: Attributes): Iterable<AccessTrace> {
-  yield { via: 'builtin', subject: { kind: 'Group', name: SUPERUSER_GROUP } };
-  if (EVERYONES_RULES.some((rule) => ruleAllows(rule, attributes))) {
-    yield { via: 'builtin', subject: { kind: 'Group', name: AUTHENTICATED_GROUP } };
-  }
-}
 
 export function isGrantedTo({ subject }: AccessTrace, { name, groups }: User): boolean {
   return subject.kind === 'Group' ? groups.includes(subject.name) : subject.name === name;

@@ -20,7 +20,7 @@ import {
   valueAt,
 } from '../../apimachinery/index.ts';
 import type { AccessGrant } from '../../kinds/index.ts';
-import { type AccessTrace, builtInTraces } from './access-trace.ts';
+import type { AccessTrace } from './access-trace.ts';
 import { type Binding, BindingIndex, type Grant } from './binding-index.ts';
 import { EVERYONES_RULES, FULL_AUTHORITY } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
@@ -237,6 +237,14 @@ export class RbacAuthorizer implements RuleSource {
 
   #rulesOf(binding: Binding): readonly PolicyRule[] | undefined {
     return binding.role === undefined ? undefined : this.#roles.rules(binding.role);
+  }
+}
+
+/** Rights that need no binding. */
+function* builtInTraces(attributes: Attributes): Iterable<AccessTrace> {
+  yield { via: 'builtin', subject: { kind: 'Group', name: SUPERUSER_GROUP } };
+  if (EVERYONES_RULES.some((rule) => ruleAllows(rule, attributes))) {
+    yield { via: 'builtin', subject: { kind: 'Group', name: AUTHENTICATED_GROUP } };
   }
 }
 

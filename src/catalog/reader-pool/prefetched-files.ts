@@ -1,7 +1,5 @@
 /** Files of a branch, read before they are requested. */
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type GitContext, packFolder, Reader, readRef } from '../../git/index.ts';
+import { type GitContext, Reader, readRef } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { WantedFile } from '../file-reader.ts';
 import { flawOf } from '../reading.ts';
@@ -73,16 +71,4 @@ export async function prefetchListing(
   } finally {
     await source.close();
   }
-}
-
-/** Bytes of a pack index per object, and of an empty one (gitformat-pack). */
-const INDEX_ENTRY = 28;
-const EMPTY_INDEX = 1072;
-
-/** Approximate number of packed objects: an upper bound for the files of a branch. */
-export async function packedObjects(gitDir: string): Promise<number> {
-  const folder = packFolder(gitDir);
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.idx'));
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
-  return sizes.reduce((sum, size) => sum + Math.max(size - EMPTY_INDEX, 0) / INDEX_ENTRY, 0);
 }

@@ -2,16 +2,24 @@
  * Reads many files on all processors, with the same results as the single reader. The caller reads
  * failed files again and reports the error.
  */
+
+import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { type Counter, WorkerChannel } from '../../concurrency/index.ts';
-import { type GitContext, gitMemoryMib } from '../../git/index.ts';
+import { type GitContext, gitMemoryMib, packFolder } from '../../git/index.ts';
 import type { DocumentEncryption } from '../encryption.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
 import { LargeFiles } from './large-files.ts';
-import { PrefetchedFiles, packedObjects, prefetchListing } from './prefetched-files.ts';
+import { PrefetchedFiles, prefetchListing } from './prefetched-files.ts';
 import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
 import { startReader } from './start-reader.ts';
+
+/** Bytes of a pack index per object, and of an empty one (gitformat-pack). */
+const INDEX_ENTRY = 28;
+
+const EMPTY_INDEX = 1072;
 
 /**
  * Arena for buffers of similar lifetime. A block of this size is a separate memory mapping, which
@@ -226,6 +234,14 @@ export class ReaderPool implements Readers {
     if (this.#members.size > 0) return;
     for (const { files, settle } of this.#waiting.splice(0)) settle(files);
   }
+}
+
+/** Approximate number of packed objects: an upper bound for the files of a branch. */
+async function packedObjects(gitDir: string): Promise<number> {
+  const folder = packFolder(gitDir);
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.idx'));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + Math.max(size - EMPTY_INDEX, 0) / INDEX_ENTRY, 0);
 }
 
 export class BufferArena {

@@ -31,9 +31,6 @@ export interface ThreadJob {
   readonly request: string;
 }
 
-/** The jobs of one message, all of them. */
-export type FromThread = readonly ThreadAnswer[];
-
 export interface ThreadAnswer {
   readonly job: number;
   /** A PatchOutcome as JSON. */

@@ -8,9 +8,12 @@ import { startWorker } from '../../concurrency/index.ts';
 import type { PatchProgram } from '../program.ts';
 import type { PatchFailure, PatchOutcome } from '../report.ts';
 import type { Limits } from './limits.ts';
-import type { ThreadData } from './messages.ts';
-import { type FromThread, NO_PATCH, type ThreadJob, type ToThread } from './messages.ts';
+import type { ThreadAnswer, ThreadData } from './messages.ts';
+import { NO_PATCH, type ThreadJob, type ToThread } from './messages.ts';
 import { Watchdog } from './watchdog.ts';
+
+/** The jobs of one message, all of them. */
+type FromThread = readonly ThreadAnswer[];
 
 /** JavaScript objects of our own in a thread; those of expressions are in WebAssembly memory. */
 const HEAP_MEGABYTES = 256;

@@ -35,14 +35,6 @@ export function encodeCommit(
 /** Returns the signature of the bytes of a commit: armored, with a newline at its end. */
 export type SignCommit = (payload: Buffer) => string;
 
-/** Adds the signature behind the other headers, as git does: `gpgsig`, then lines with a leading blank. */
-export function withSignature(content: Buffer, signature: string): Buffer {
-  const end = content.indexOf('\n\n') + 1;
-  const lines = signature.trimEnd().replaceAll('\n', '\n ');
-  const header = Buffer.from(`gpgsig ${lines}\n`, 'latin1');
-  return Buffer.concat([content.subarray(0, end), header, content.subarray(end)]);
-}
-
 function identity(person: Person): string {
   const email = clean(person.email).replaceAll(' ', '');
   const name = clean(person.name) || email.replace(/@.*/, '') || 'unknown';

@@ -2,7 +2,7 @@
 
 import { Mutex } from '../../concurrency/index.ts';
 import { GitError, PathError } from '../git-error.ts';
-import { encodeCommit, type SignCommit, withSignature } from '../objects/commit-object.ts';
+import { encodeCommit, type SignCommit } from '../objects/commit-object.ts';
 import { applyDelta, treeDelta } from '../objects/delta.ts';
 import { DeltaChains } from '../objects/delta-chains.ts';
 import { assertObjectId, type ObjectType, objectId } from '../objects/object-id.ts';
@@ -191,6 +191,14 @@ export class Batch implements CommitBatch {
     this.#chains.addWhole(id);
     return object('tree', id, tree.bytes);
   }
+}
+
+/** Adds the signature behind the other headers, as git does: `gpgsig`, then lines with a leading blank. */
+function withSignature(content: Buffer, signature: string): Buffer {
+  const end = content.indexOf('\n\n') + 1;
+  const lines = signature.trimEnd().replaceAll('\n', '\n ');
+  const header = Buffer.from(`gpgsig ${lines}\n`, 'latin1');
+  return Buffer.concat([content.subarray(0, end), header, content.subarray(end)]);
 }
 
 function put(draft: Draft, type: ObjectType, content: Buffer): string {

@@ -9,12 +9,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAbandoned, thisOwner } from '../../files/index.ts';
 import { errorCode, RefLockedError } from '../git-error.ts';
-import {
-  type DurableFiles,
-  makeDirectories,
-  writeDurably,
-  writeSoon,
-} from '../publication/durable-files.ts';
+import { type DurableFiles, makeDirectories, writeDurably } from '../publication/durable-files.ts';
 import { removeStaleLock } from './stale-lock.ts';
 
 /** Folder in the git directory for files that will become refs. */
@@ -37,15 +32,6 @@ export function newRefLock(gitDir: string, owner: string): string {
 /** Writes the new value of the ref, before the lock is taken. */
 export function writeRefLock(files: DurableFiles, ownFile: string, id: string): Promise<void> {
   return writeDurably(files, ownFile, { bytes: Buffer.from(`${id}\n`), mode: 0o666 });
-}
-
-/** Like `writeRefLock`, with any content and without a flush. */
-export function writeRefLockSoon(
-  files: DurableFiles,
-  ownFile: string,
-  bytes: Buffer,
-): Promise<void> {
-  return writeSoon(files, ownFile, { bytes, mode: 0o666 });
 }
 
 /** The file is removed, or may be removed. */

@@ -2,8 +2,12 @@
  * Program of hooks/pre-receive and hooks/proc-receive: asks the daemon for its verdict on a push and
  * forwards it. It fails closed: without the daemon, no push is accepted. Arguments: the socket of the
  * daemon, and the name of the hook.
+ *
+ * proc-receive exchanges pkt-lines with `git receive-pack` (githooks, "proc-receive"): git hands over
+ * the commands and waits for one report per ref.
  */
 import { connect } from 'node:net';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import {
   forwardedVariables,
@@ -12,7 +16,47 @@ import {
   type PushVerdict,
   type RefUpdate,
 } from './hook-protocol.ts';
-import { GREETING, PktLines, parseUpdate, report } from './proc-receive.ts';
+import { pktLine } from './pkt-line.ts';
+
+const FLUSH = '0000';
+const LENGTH_DIGITS = 4;
+const ID_DIGITS = 40;
+
+/** Answer to the greeting of git: version 1, without extensions. */
+const GREETING = `${pktLine('version=1\n')}${FLUSH}`;
+
+/** Reads pkt-lines from a stream that stays open. */
+class PktLines {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest = Buffer.alloc(0);
+
+  constructor(input: Readable) {
+    this.#chunks = input[Symbol.asyncIterator]();
+  }
+
+  /** Lines before the next flush, without their line ends. */
+  async section(): Promise<string[]> {
+    const lines: string[] = [];
+    for (;;) {
+      const digits = (await this.#take(LENGTH_DIGITS)).toString('latin1');
+      const length = Number.parseInt(digits, 16);
+      if (length === 0) return lines;
+      const bytes = await this.#take(length - LENGTH_DIGITS);
+      lines.push(bytes.toString('utf8').replace(/\n$/, ''));
+    }
+  }
+
+  async #take(length: number): Promise<Buffer> {
+    while (this.#rest.length < length) {
+      const { done, value } = await this.#chunks.next();
+      if (done === true) throw new Error('git ended the dialogue');
+      this.#rest = Buffer.concat([this.#rest, value]);
+    }
+    const taken = this.#rest.subarray(0, length);
+    this.#rest = this.#rest.subarray(length);
+    return taken;
+  }
+}
 
 /** A daemon that is silent for this long counts as dead. */
 const TIMEOUT_MS = 120_000;
@@ -83,6 +127,15 @@ async function preReceive(socketPath: string): Promise<number> {
   return verdict.ok ? 0 : 1;
 }
 
+/** Parses `<old id> SP <new id> SP <ref>`. */
+function parseUpdate(line: string): RefUpdate {
+  return {
+    oldId: line.slice(0, ID_DIGITS),
+    newId: line.slice(ID_DIGITS + 1, 2 * ID_DIGITS + 1),
+    ref: line.slice(2 * ID_DIGITS + 2),
+  };
+}
+
 async function procReceive(socketPath: string): Promise<number> {
   const input = new PktLines(process.stdin);
   await input.section();
@@ -95,6 +148,15 @@ async function procReceive(socketPath: string): Promise<number> {
   // Git may keep the pipe open until the hook ends.
   process.stdin.destroy();
   return 0;
+}
+
+/** One report per ref. The client shows `reason` beside the ref. */
+function report(
+  updates: readonly RefUpdate[],
+  { ok, reason = 'refused' }: { readonly ok: boolean; readonly reason?: string | undefined },
+): string {
+  const lines = updates.map(({ ref }) => pktLine(ok ? `ok ${ref}\n` : `ng ${ref} ${reason}\n`));
+  return `${lines.join('')}${FLUSH}`;
 }
 
 const [socketPath = '', hook = 'pre-receive'] = process.argv.slice(2);

@@ -8,7 +8,8 @@ import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { errorCode } from '../git-error.ts';
 import type { DurableFiles } from '../publication/durable-files.ts';
-import { newRefLock, releaseRefLock, writeRefLockSoon } from '../refs/ref-lock.ts';
+import { writeSoon } from '../publication/durable-files.ts';
+import { newRefLock, releaseRefLock } from '../refs/ref-lock.ts';
 
 /** Paths of the files to create and to remove. */
 export interface Preallocation {
@@ -112,4 +113,9 @@ export class PreallocatedFiles {
       }
     }
   }
+}
+
+/** Like `writeRefLock`, with any content and without a flush. */
+function writeRefLockSoon(files: DurableFiles, ownFile: string, bytes: Buffer): Promise<void> {
+  return writeSoon(files, ownFile, { bytes, mode: 0o666 });
 }

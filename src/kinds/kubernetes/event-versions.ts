@@ -1,5 +1,5 @@
 /** Conversion of events between core/v1 and `events.k8s.io/v1`. */
-import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
+import type { KubeObject } from '../../apimachinery/index.ts';
 import { apiVersionOf, type Kind } from '../kind.ts';
 
 /** Names in `events.k8s.io/v1` of fields of core/v1. All other fields have the same name. */
@@ -31,17 +31,6 @@ const OLDER: Readonly<Record<string, string>> = Object.fromEntries(
 /** Name of a field in the version of a group. '' is core/v1. */
 export function eventField(group: string, field: CoreField): string {
   return group === '' ? field : (NEWER[field] ?? field);
-}
-
-/** Fields that an event has even if they are empty. */
-export function blankEvent(group: string): JsonObject {
-  const times = ['firstTimestamp', 'lastTimestamp', 'eventTime'] as const;
-  const blank: JsonObject = {
-    [eventField(group, 'source')]: {},
-    ...Object.fromEntries(times.map((field) => [eventField(group, field), null])),
-    [eventField(group, 'involvedObject')]: {},
-  };
-  return group === '' ? { ...blank, reportingComponent: '', reportingInstance: '' } : blank;
 }
 
 /** Converts an event to `kind`. */

@@ -1,6 +1,6 @@
 /** Events: of clusters, and of the management API under `core/v1` and `events.k8s.io/v1`. */
 
-import type { FieldError, FieldPath, KubeObject } from '../../apimachinery/index.ts';
+import type { FieldError, FieldPath, JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import {
   invalid,
   jsonEqual,
@@ -12,7 +12,7 @@ import { AGE, textAt, textColumn } from '../columns.ts';
 import { blankFields, defineKind, type Kind, type PrinterColumn } from '../kind.ts';
 import { CORE } from './core.ts';
 import type { CoreField } from './event-versions.ts';
-import { blankEvent, eventField } from './event-versions.ts';
+import { eventField } from './event-versions.ts';
 
 const LONGEST_WORD = 128;
 
@@ -82,6 +82,17 @@ export const CORE_EVENT: Kind = {
     'type',
   ],
 };
+
+/** Fields that an event has even if they are empty. */
+function blankEvent(group: string): JsonObject {
+  const times = ['firstTimestamp', 'lastTimestamp', 'eventTime'] as const;
+  const blank: JsonObject = {
+    [eventField(group, 'source')]: {},
+    ...Object.fromEntries(times.map((field) => [eventField(group, field), null])),
+    [eventField(group, 'involvedObject')]: {},
+  };
+  return group === '' ? { ...blank, reportingComponent: '', reportingInstance: '' } : blank;
+}
 
 /** Problems by the rules of one of the two groups. Paths have the field names of that group. */
 function eventProblems(

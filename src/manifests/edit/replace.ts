@@ -16,7 +16,6 @@ import {
   blockScalarBody,
   blockScalarHeader,
   contentLineEnd,
-  isWritten,
   propsEnd,
   type Slot,
   tailEnd,
@@ -44,6 +43,10 @@ export function replaceValue(tree: EditTree, replacement: Replacement): Splice[]
   const present = { ...replacement, slot, value };
   if (slot.kind === 'root') return [...splices, replaceRoot(tree, present)];
   return [...splices, ...replacePresent(tree, present)];
+}
+
+function isWritten(slot: Slot): slot is WrittenSlot {
+  return slot.node !== null;
 }
 
 /**

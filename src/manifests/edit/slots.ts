@@ -54,10 +54,6 @@ export interface WrittenSlot<N extends ParsedNode = ParsedNode> extends Slot {
   readonly node: N;
 }
 
-export function isWritten(slot: Slot): slot is WrittenSlot {
-  return slot.node !== null;
-}
-
 export type MapNode = YAMLMap.Parsed<ParsedNode, ParsedNode | null>;
 export type SeqNode = YAMLSeq.Parsed<ParsedNode>;
 

@@ -5,10 +5,11 @@ import {
   GREATER,
   lineEnd,
   NEWLINE,
-  PLUS,
   SPACE,
   unusual,
 } from './plain-yaml-cursor.ts';
+
+const PLUS = 0x2b;
 
 /**
  * Value of the block scalar whose header is at the cursor; stops between lines. Unsupported: empty

@@ -6,7 +6,6 @@
 
 import { LRUCache } from 'lru-cache';
 import {
-  idempotencyKeyReused,
   type KubeObject,
   keyString,
   type ObjectKey,
@@ -261,6 +260,11 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       return undefined;
     }
   }
+}
+
+function idempotencyKeyReused(key: string): StatusError {
+  const message = `the Idempotency-Key ${JSON.stringify(key)} came with another request before: give each request a key of its own`;
+  return new StatusError(422, 'Invalid', message, {});
 }
 
 /** A refused write was not committed. A write that failed after its commit may have been. */

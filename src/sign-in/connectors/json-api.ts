@@ -83,13 +83,3 @@ export async function* pagesFrom(
   const message = `${origin} gives no end of pages`;
   throw new SignInError(message, { reason: 'endless-pages', code: 502 });
 }
-
-/** The next page of RFC 8288. */
-export function linkedNext({ headers }: ProviderAnswer): string | undefined {
-  for (const [, url, parameters = ''] of (headers.get('link') ?? '').matchAll(
-    /<([^<>]*)>([^<>]*)/g,
-  )) {
-    if (/;\s?rel="?next"?/i.test(parameters)) return url;
-  }
-  return undefined;
-}

@@ -9,7 +9,7 @@ import { SignInError } from '../sign-in-error.ts';
 import { codeFlow } from './code-flow.ts';
 import { codeFlowConnector } from './code-flow-connector.ts';
 import { notAMember } from './group-gate.ts';
-import { type JsonApi, jsonApi, linkedNext, pagesFrom } from './json-api.ts';
+import { type JsonApi, jsonApi, pagesFrom } from './json-api.ts';
 import {
   bodyOf,
   numericId,
@@ -158,6 +158,16 @@ async function teamsOf(api: JsonApi): Promise<Team[]> {
     }
   }
   return teams;
+}
+
+/** The next page of RFC 8288. */
+function linkedNext({ headers }: ProviderAnswer): string | undefined {
+  for (const [, url, parameters = ''] of (headers.get('link') ?? '').matchAll(
+    /<([^<>]*)>([^<>]*)/g,
+  )) {
+    if (/;\s?rel="?next"?/i.test(parameters)) return url;
+  }
+  return undefined;
 }
 
 /** `rootCA`: a path, PEM, or base64 of PEM; empty or absent: only the system roots. */

@@ -4,6 +4,7 @@
  * one flush, and a failed transaction leaves a prefix, never a hole.
  */
 import * as fs from 'node:fs';
+import { getSystemErrorName } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
 import { runYielding } from '../../apimachinery/index.ts';
 import { RetryDelay } from '../../concurrency/index.ts';
@@ -17,7 +18,8 @@ import {
   evaluateEach,
   type StateEngine,
 } from './engine.ts';
-import { commitReason, reason } from './lmdb-error.ts';
+import type { CommitReason } from './lmdb-error.ts';
+import { reason } from './lmdb-error.ts';
 import {
   DATA_FILE,
   isTruncated,
@@ -257,7 +259,30 @@ class LmdbEngine implements StateEngine {
   }
 }
 
+/**
+ * LMDB gives the reason of a failed commit in a separate promise, which must be handled and may
+ * settle a moment later.
+ */
+function commitReason(error: unknown): Promise<CommitReason> {
+  const commitError =
+    error instanceof Error && 'commitError' in error ? error.commitError : undefined;
+  const general = new Promise<CommitReason>((resolve) =>
+    setImmediate(() => resolve(reasonOf(error))),
+  );
+  if (!(commitError instanceof Promise)) return general;
+  return Promise.race([commitError.then(() => general, reasonOf), general]);
+}
+
 function freeBytes(directory: string): number {
   const { bavail, bsize } = fs.statfsSync(directory);
   return bavail * bsize;
+}
+
+/** Maps the error number of LMDB to the code of the operating system. */
+function reasonOf(error: unknown): CommitReason {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code === 'string') return { why: reason(error), code };
+  // Error numbers of LMDB itself are negative.
+  const isErrno = typeof code === 'number' && code > 0;
+  return { why: reason(error), code: isErrno ? getSystemErrorName(-code) : 'EIO' };
 }

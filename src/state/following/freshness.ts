@@ -3,7 +3,7 @@
  * written revision comes from the writer, which knows it without a request, or from the records if
  * the writer does not answer soon. Both answers are from a moment after the question.
  */
-import { deferred, within } from '../deferred.ts';
+import { deferred } from '../deferred.ts';
 import { Waiters } from '../journal/waiters.ts';
 import { StateError } from '../state-error.ts';
 import type { Newest } from './record-feed.ts';
@@ -149,6 +149,17 @@ export class Freshness {
 
   #timeoutError(): StateError {
     return new StateError(`the state in ${this.#options.place} cannot be followed at the moment`);
+  }
+}
+
+/** Rejects with `late()` when `work` takes longer than `timeoutMs`. */
+async function within<T>(timeoutMs: number, work: Promise<T>, late: () => Error): Promise<T> {
+  const timer = deferred<never>();
+  const timeout = setTimeout(() => timer.reject(late()), timeoutMs);
+  try {
+    return await Promise.race([work, timer.promise]);
+  } finally {
+    clearTimeout(timeout);
   }
 }
 

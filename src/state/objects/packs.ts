@@ -111,9 +111,3 @@ export function isLoose({ container }: ObjectHandle): boolean {
 export function deadKey(pack: string, at: number): string {
   return `${DEAD_PREFIX}${pack.slice(PACK_PREFIX.length)}/${at}`;
 }
-
-/** The pack and the position in such a key. */
-export function readDeadKey(key: string): { pack: string; at: number } {
-  const [number = '', at = ''] = key.slice(DEAD_PREFIX.length).split('/');
-  return { pack: PACK_PREFIX + number, at: Number(at) };
-}

@@ -6,7 +6,7 @@ import type { PersistedVersions } from '../journal/versions.ts';
 import { ObjectHandle } from '../objects/object-handle.ts';
 import { OwnVersion } from '../objects/own-version.ts';
 import { handlesIn, Pack } from '../objects/pack.ts';
-import { deadKey, readDeadKey } from '../objects/packs.ts';
+import { deadKey } from '../objects/packs.ts';
 import type { RedoMark } from '../redo/redo-files.ts';
 import { nameOf, StateError, unreadableState } from '../state-error.ts';
 import type { RecordCodec } from './codec.ts';
@@ -174,6 +174,12 @@ class Reading {
     if (this.#documents.delete(name))
       this.#repairs.push(documentWrite(this.#codec, name, undefined));
   }
+}
+
+/** The pack and the position in such a key. */
+function readDeadKey(key: string): { pack: string; at: number } {
+  const [number = '', at = ''] = key.slice(DEAD_PREFIX.length).split('/');
+  return { pack: PACK_PREFIX + number, at: Number(at) };
 }
 
 /** Version 1 of the format: one record per object, `{key, hidden}` on the first line. */

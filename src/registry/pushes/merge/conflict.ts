@@ -23,9 +23,3 @@ export function subjectOf({ path, key, field }: Conflict): string {
   const object = describeKey(key);
   return field === undefined || field.length === 0 ? object : `${object} ${formatPath(field)}`;
 }
-
-/** One line for the pusher. `last`: the change on the branch. */
-export function describeConflict(conflict: Conflict, last: string | undefined): string {
-  const place = conflict.key === undefined ? '' : `${shownPath(conflict.path)}: `;
-  return `${place}${subjectOf(conflict)}: ${conflict.why}${last === undefined ? '' : ` (${last})`}`;
-}

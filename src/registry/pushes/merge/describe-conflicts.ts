@@ -1,7 +1,8 @@
 /** Conflicts in words: each with the newest change on the branch, its author and time. */
 import type { HistoryCommit, Repository } from '../../../git/index.ts';
 import { capped } from '../verdict.ts';
-import { type Conflict, describeConflict, subjectOf } from './conflict.ts';
+import { type Conflict, subjectOf } from './conflict.ts';
+import { shownPath } from '../../../apimachinery/index.ts';
 
 /** Conflicts whose authors are looked up. */
 const MAX_LOOKED_UP = 20;
@@ -41,6 +42,12 @@ export async function describeConflicts(
   const count = `${conflicts.length} conflict${conflicts.length === 1 ? '' : 's'}; nothing was changed`;
   const remedy = 'fetch, merge or rebase, and push again';
   return { lines: [...capped(lines), `${count}: ${remedy}`], reason: `${reason}${others}` };
+}
+
+/** One line for the pusher. `last`: the change on the branch. */
+function describeConflict(conflict: Conflict, last: string | undefined): string {
+  const place = conflict.key === undefined ? '' : `${shownPath(conflict.path)}: `;
+  return `${place}${subjectOf(conflict)}: ${conflict.why}${last === undefined ? '' : ` (${last})`}`;
 }
 
 async function described(

@@ -4,8 +4,7 @@
  * record keys in portions, and the parts are removed. Nothing else is written before that is done,
  * so there is never more than one.
  */
-import type { Etcd, Operation } from '../../../etcd/index.ts';
-import { partsOf } from './chunked-value.ts';
+import type { Etcd } from '../../../etcd/index.ts';
 import type { Layout } from './layout.ts';
 
 /** Bytes of records; undefined: removed. */
@@ -21,66 +20,6 @@ export interface BigBatch {
 /** The default limits of etcd for one transaction, less what a step adds. */
 export const MAX_OPERATIONS = 120;
 export const MAX_BYTES = 1024 * 1024;
-/**
- * Size limit of a last record that is written with the commit, so that a reader of that record sees
- * the batch.
- */
-const PIVOT_BYTES = 64 * 1024;
-
-export function bytesOf(operation: Operation): number {
-  if ('put' in operation) return operation.put.length + operation.value.length + 16;
-  return 'remove' in operation ? operation.remove.length + 16 : 0;
-}
-
-/** As few groups as the limits allow, in order. A single operation always fits. */
-export function inPortions(operations: readonly Operation[]): Operation[][] {
-  const portions: Operation[][] = [];
-  let portion: Operation[] = [];
-  let bytes = 0;
-  for (const operation of operations) {
-    const size = bytesOf(operation);
-    if (portion.length >= MAX_OPERATIONS || (portion.length > 0 && bytes + size > MAX_BYTES)) {
-      portions.push(portion);
-      portion = [];
-      bytes = 0;
-    }
-    portion.push(operation);
-    bytes += size;
-  }
-  if (portion.length > 0) portions.push(portion);
-  return portions;
-}
-
-export function recordOperations(layout: Layout, writes: StoredWrites): Operation[] {
-  return [...writes].map(([key, value]) =>
-    value === undefined ? { remove: layout.record(key) } : { put: layout.record(key), value },
-  );
-}
-
-/** The transactions of the batch, in order. */
-export function bigBatchSteps(layout: Layout, id: string, writes: StoredWrites): Operation[][] {
-  const parts = partsOf(encodeWrites(writes));
-  const puts = parts.map((value, part) => ({ put: layout.bigPart(id, part), value }));
-  const batch = { id, parts: parts.length, copied: 0 };
-  const commit: Operation[] = [{ put: layout.big, value: encodeBig(batch) }];
-  const last = recordOperations(layout, writes).at(-1);
-  if (last !== undefined && bytesOf(last) <= PIVOT_BYTES) commit.push(last);
-  return [...inPortions(puts), commit, ...copySteps(layout, batch, writes)];
-}
-
-/** The remaining steps after the batch is valid; safe to repeat from the beginning. */
-export function copySteps(layout: Layout, batch: BigBatch, writes: StoredWrites): Operation[][] {
-  let copied = 0;
-  const copies = inPortions(recordOperations(layout, writes)).map((portion): Operation[] => {
-    copied += portion.length;
-    return [...portion, { put: layout.big, value: encodeBig({ ...batch, copied }) }];
-  });
-  const end: Operation[] = [
-    { remove: layout.big },
-    { remove: layout.bigPartsOf(batch.id), prefix: true },
-  ];
-  return [...copies, end];
-}
 
 /** The writes of the batch, as of a revision. */
 export async function readBigBatch(
@@ -100,18 +39,7 @@ export function decodeBig(value: Buffer): BigBatch {
   return JSON.parse(value.toString());
 }
 
-function encodeBig(batch: BigBatch): Buffer {
-  return Buffer.from(JSON.stringify(batch));
-}
-
 const LF = 0x0a;
-
-/** A line of JSON with keys and lengths, then the values. */
-function encodeWrites(writes: StoredWrites): Buffer {
-  const lines = [...writes].map(([key, value]) => [key, value?.length ?? null]);
-  const values = [...writes.values()].filter((value) => value !== undefined);
-  return Buffer.concat([Buffer.from(`${JSON.stringify(lines)}\n`), ...values]);
-}
 
 function decodeWrites(bytes: Buffer): StoredWrites {
   const end = bytes.indexOf(LF);

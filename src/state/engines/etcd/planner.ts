@@ -1,20 +1,22 @@
 /** Splits a group of batches into transactions: one, if it fits. */
 import type { Operation } from '../../../etcd/index.ts';
+import type { BigBatch } from './big-batch.ts';
 import {
-  bigBatchSteps,
-  bytesOf,
-  copySteps,
   decodeBig,
-  inPortions,
   MAX_BYTES,
   MAX_OPERATIONS,
   readBigBatch,
-  recordOperations,
   type StoredWrites,
 } from './big-batch.ts';
 import { chunkReference, PART_BYTES, partsOf, readValue, wholeValue } from './chunked-value.ts';
 import type { Layout } from './layout.ts';
 import { type EtcdRecords, readCopying } from './records.ts';
+
+/**
+ * Size limit of a last record that is written with the commit, so that a reader of that record sees
+ * the batch.
+ */
+const PIVOT_BYTES = 64 * 1024;
 
 export class Planner {
   readonly #layout: Layout;
@@ -98,4 +100,70 @@ export class Planner {
     }
     return orphans;
   }
+}
+
+function bytesOf(operation: Operation): number {
+  if ('put' in operation) return operation.put.length + operation.value.length + 16;
+  return 'remove' in operation ? operation.remove.length + 16 : 0;
+}
+
+/** As few groups as the limits allow, in order. A single operation always fits. */
+function inPortions(operations: readonly Operation[]): Operation[][] {
+  const portions: Operation[][] = [];
+  let portion: Operation[] = [];
+  let bytes = 0;
+  for (const operation of operations) {
+    const size = bytesOf(operation);
+    if (portion.length >= MAX_OPERATIONS || (portion.length > 0 && bytes + size > MAX_BYTES)) {
+      portions.push(portion);
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(operation);
+    bytes += size;
+  }
+  if (portion.length > 0) portions.push(portion);
+  return portions;
+}
+
+function recordOperations(layout: Layout, writes: StoredWrites): Operation[] {
+  return [...writes].map(([key, value]) =>
+    value === undefined ? { remove: layout.record(key) } : { put: layout.record(key), value },
+  );
+}
+
+/** The transactions of the batch, in order. */
+function bigBatchSteps(layout: Layout, id: string, writes: StoredWrites): Operation[][] {
+  const parts = partsOf(encodeWrites(writes));
+  const puts = parts.map((value, part) => ({ put: layout.bigPart(id, part), value }));
+  const batch = { id, parts: parts.length, copied: 0 };
+  const commit: Operation[] = [{ put: layout.big, value: encodeBig(batch) }];
+  const last = recordOperations(layout, writes).at(-1);
+  if (last !== undefined && bytesOf(last) <= PIVOT_BYTES) commit.push(last);
+  return [...inPortions(puts), commit, ...copySteps(layout, batch, writes)];
+}
+
+/** The remaining steps after the batch is valid; safe to repeat from the beginning. */
+function copySteps(layout: Layout, batch: BigBatch, writes: StoredWrites): Operation[][] {
+  let copied = 0;
+  const copies = inPortions(recordOperations(layout, writes)).map((portion): Operation[] => {
+    copied += portion.length;
+    return [...portion, { put: layout.big, value: encodeBig({ ...batch, copied }) }];
+  });
+  const end: Operation[] = [
+    { remove: layout.big },
+    { remove: layout.bigPartsOf(batch.id), prefix: true },
+  ];
+  return [...copies, end];
+}
+
+/** A line of JSON with keys and lengths, then the values. */
+function encodeWrites(writes: StoredWrites): Buffer {
+  const lines = [...writes].map(([key, value]) => [key, value?.length ?? null]);
+  const values = [...writes.values()].filter((value) => value !== undefined);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(lines)}\n`), ...values]);
+}
+
+function encodeBig(batch: BigBatch): Buffer {
+  return Buffer.from(JSON.stringify(batch));
 }
