@@ -87,7 +87,7 @@ describe('digests', () => {
     [...files].map(([file, text]) => [file, truncations(text, importedBy(text))]),
   );
 
-  test('of fewer than 128 bits are in the table alone', () => {
+  test('digests of fewer than 128 bits are in the table alone', () => {
     const wrong = [...found].filter(([file, cuts]) => cuts.length > 0 && !(file in ALLOWED));
     expect(wrong).toEqual([]);
   });

@@ -58,7 +58,7 @@ describe.each(kinds.kinds.map((kind) => [kind.kind, kind] as const))('a %s', (_n
       kind: kind.kind,
     }));
 
-  test('from git gets problems with places', () => {
+  test('a manifest from git gets problems with places: a %s', () => {
     fc.assert(
       fc.property(body, (object) => {
         const text = Buffer.from(JSON.stringify(object));
@@ -71,7 +71,7 @@ describe.each(kinds.kinds.map((kind) => [kind.kind, kind] as const))('a %s', (_n
     );
   });
 
-  test.each(['Strict', 'Warn', 'Ignore'] as const)('over HTTP (%s) gets a Status', (mode) => {
+  test.each(['Strict', 'Warn', 'Ignore'] as const)('a body over HTTP (%s) gets a Status', (mode) => {
     fc.assert(
       fc.property(body, (given) => {
         try {

@@ -32,7 +32,7 @@ sync:
 `;
 
 describe('a vcluster.yaml', () => {
-  test('that was there before is an object without a change', () => {
+  test('a vcluster.yaml that was there before is an object without a change', () => {
     const { documents, problems } = read(EXISTING);
 
     expect(problems).toEqual([]);
@@ -49,7 +49,7 @@ describe('a vcluster.yaml', () => {
     ['tenants/blue/other.yaml', false],
     ['x/tenants/blue/vcluster.yaml', false],
     ['tenants/blue/deep/vcluster.yaml', false],
-  ])('at %s counts as one: %s', (path, counts) => {
+  ])('a vcluster.yaml at %s counts as one: %s', (path, counts) => {
     const [document] = read('sync: {}\n', path).documents;
 
     expect(document?.key?.kind === 'Tenant').toBe(counts);
@@ -96,7 +96,7 @@ describe('a vcluster.yaml', () => {
     for (const { key } of documents) expect(key?.name).toBe('blue');
   });
 
-  test('in a folder with an invalid name is refused', () => {
+  test('a vcluster.yaml in a folder with an invalid name is refused', () => {
     expect(read('sync: {}', 'tenants/Not_a_name/vcluster.yaml').problems.join()).toContain(
       'metadata.name: Invalid value',
     );
@@ -109,7 +109,7 @@ test('a manifest of kind Tenant is refused, since the file is the only form', ()
   expect(read(text, 'a.yaml').problems.join()).toContain('kind: Forbidden: Tenant objects are');
 });
 
-describe('on a platform', () => {
+describe('a vcluster.yaml on a platform', () => {
   test('a tenant keeps its last good file, and its identity through a broken one', async () => {
     const platform = await openTestPlatform();
     const path = 'tenants/blue/vcluster.yaml';

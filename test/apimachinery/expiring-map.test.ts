@@ -77,7 +77,7 @@ test('a stranger with every small network of a wide one pushes out nothing of ot
   expect(map.size).toBe(1000);
 });
 
-test('of owners with one entry each, the newest is refused and none is pushed out', () => {
+test('the map refuses the newest entry of a full owner, and evicts none', () => {
   const map = new ExpiringMap<string>({ entries: 2, bytes: 1000 }, { now: () => 0 });
   for (const key of ['a', 'b', 'c']) map.set(key, key, { seconds: 10, owner: key });
   expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual(['a', 'b', undefined]);

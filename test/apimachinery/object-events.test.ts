@@ -23,14 +23,14 @@ describe('events', () => {
     ]);
   });
 
-  test('there are at most a thousand, and the oldest go', () => {
+  test('number at most a thousand, and the oldest are dropped', () => {
     const ring = new EventRing();
     for (let index = 0; index < 1100; index++) ring.record(happened(String(index)));
     expect(ring.list()).toHaveLength(1000);
     expect(ring.list()[0]?.message).toBe('100');
   });
 
-  test('they are forgotten after an hour without them', () => {
+  test('expire after an hour without a repetition', () => {
     const ring = new EventRing();
     ring.record(happened('old', 0));
     ring.record(happened('again', 0));

@@ -25,7 +25,7 @@ test('long work is put together in order, and others get their turn while it run
   expect(others).toBeGreaterThan(3);
 });
 
-test('steps come to the same at once and in slices', async () => {
+test('steps give the same result at once and with yields', async () => {
   function* sum(): Generator<void, number> {
     let total = 0;
     for (let i = 1; i <= 20; i++) {

@@ -141,7 +141,7 @@ describe('the policy', () => {
     [2, 'Metadata', 'Request', 'Metadata', 'Metadata', 'Metadata'],
     [3, 'Request', 'Request', 'Request', 'Metadata', 'Metadata'],
     [4, 'RequestResponse', 'RequestResponse', 'RequestResponse', 'Metadata', 'Metadata'],
-  ])('of level %i', (level, read, create, update, readSecret, writeSecret) => {
+  ])('a rule has level %i', (level, read, create, update, readSecret, writeSecret) => {
     const policy = auditPolicy({ ...BASE, level });
     const secret = {
       resource: {

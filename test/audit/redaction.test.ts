@@ -74,7 +74,7 @@ describe('the body of a request holds no secret:', () => {
     expect(shown(plural, body)).not.toContain('hunter2');
   });
 
-  test('of a kind that is kept nowhere', () => {
+  test('the body of an object that is not stored holds no secret', () => {
     const text = shown(undefined, { spec: { token: SECRET, user: 'visible' } });
     expect(text).not.toContain('hunter2');
     expect(text).toContain('visible');
@@ -132,7 +132,7 @@ describe('a URL holds no secret of a webhook', () => {
   });
 
   test.each(['/apis/x/v1/namespaces/hooks/teams/a', '/hooks', '/a%2fb', '/%zz'])(
-    'while %s stays',
+    'the rest of the URL stays: %s',
     (url) => {
       expect(redactedUrl(url)).toBe(url);
     },

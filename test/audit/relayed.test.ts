@@ -16,7 +16,7 @@ function relayed(event: object): Record<string, unknown> {
   return JSON.parse(`${text}}`);
 }
 
-test('of an event that an agent sends only what belongs to one is kept', () => {
+test('an event of an agent keeps only the fields of an event', () => {
   const found = relayed({ token: 'hunter2', managedFields: [{}], userAgent: 'curl' });
   expect(found).toMatchObject({ ...EVENT, kind: 'Event', userAgent: 'curl' });
   expect(JSON.stringify(found)).not.toMatch(/hunter2|managedFields/);

@@ -77,7 +77,7 @@ describe('a key', () => {
     });
   });
 
-  test('that a client chose authenticates too', () => {
+  test('a key that the client chose authenticates', () => {
     expect(verdict(add('k1', {}, 'correct-horse-battery-staple-0123456789'))).toBe('ok');
   });
 
@@ -102,7 +102,7 @@ describe('a key', () => {
     expect(verdict(token)).toBe('ok');
   });
 
-  test('without a hash, or with one of another form, authenticates nobody', () => {
+  test('a key without a valid hash does not authenticate', () => {
     const token = mintAccessKey('gpu');
     const object = keyObject('k1', { user: 'ann' });
     for (const hidden of [undefined, {}, { key: token }, { key: '' }, { key: 'sha256:' }]) {
@@ -112,7 +112,7 @@ describe('a key', () => {
     }
   });
 
-  test('that is removed, replaced or being deleted stops at once', () => {
+  test('a key that is removed, replaced or being deleted stops at once', () => {
     const first = add('k1');
     const second = add('k1');
     expect([verdict(first), verdict(second)]).toEqual(['unknown', 'ok']);
@@ -187,14 +187,14 @@ describe('the holder of a real key is told', () => {
       'owner-missing',
       'the user of this access key does not exist',
     ],
-  ])('that it is %s', (_claim, spec, reason, message) => {
+  ])('the holder of a real key reads that it is %s', (_claim, spec, reason, message) => {
     const token = add('k1', spec);
     now += 5000;
     expect(keys.authenticate(token)).toEqual({ authenticated: false, reason, message });
     expect(activity.lastUse('k1')).toBeUndefined();
   });
 
-  test('that its user is disabled, and when it no longer is', () => {
+  test('the holder of a real key reads that its user is disabled, and when it no longer is', () => {
     const token = add('k1');
     expect(verdict(token)).toBe('ok');
     setUser('ann', { disabled: true });
@@ -333,7 +333,7 @@ describe('expiry', () => {
     expect(verdict(token)).toBe('expired');
   });
 
-  test('of a key that is made anew under the same name does not count old use', () => {
+  test('a new key with the name of an old one does not count the use of the old one', () => {
     const spec = { ttl: 10, ttlAfterLastActivity: true };
     const token = add('k1', spec);
     now += 5000;
@@ -361,13 +361,13 @@ describe('expiry', () => {
     expect(keys.overdue(Number.POSITIVE_INFINITY)).toEqual([]);
   });
 
-  test('of a login is overdue as soon as it ended', () => {
+  test('a login is overdue as soon as it has ended', () => {
     add('login', { type: 'Login', ttl: 10 });
     now += 10_000;
     expect(keys.overdue(Number.POSITIVE_INFINITY)).toEqual(['login']);
   });
 
-  test('whose time counts from a use is overdue by that use, and not while no use is known', () => {
+  test('a key whose lifetime counts from its last use is not overdue while no use is known', () => {
     const used = add('used', { ttl: 10, ttlAfterLastActivity: true });
     add('forgotten', { ttl: 10, ttlAfterLastActivity: true });
     now += 6000;

@@ -343,7 +343,7 @@ describe('the matrix', () => {
     },
   );
 
-  test('every scope allows somebody something, but for those that allow nothing here', () => {
+  test('every scope allows some user a request, except those that allow nothing here', () => {
     const idle = Object.keys(SCOPES).filter((scope) =>
       rows.every((row) => !userOf('admin', scope).scope?.allows(attributesOf(row))),
     );

@@ -57,7 +57,7 @@ describe('a ClusterRole bound in a namespace', () => {
     ['admins', 'get pods', 'ns1', false],
     ['joe+admin', 'get pods', 'ns1', false],
     ['', 'get pods', 'ns1', false],
-  ])('for %s, %s in namespace "%s": %s', (who, what, namespace, expected) => {
+  ])('a bound ClusterRole for %s, %s in namespace "%s": %s', (who, what, namespace, expected) => {
     expect(rbac.authorize(user(who), request(what, namespace)).allowed).toBe(expected);
   });
 
@@ -135,14 +135,14 @@ describe('role references', () => {
     roles(role('ns1', 'r', [readTeams]), clusterRole('r', [everything]));
   });
 
-  test('of kind Role mean the role in the namespace of the binding', () => {
+  test('role references of kind Role mean the role in the namespace of the binding', () => {
     bindings(binding('ns1', 'b', 'Role:r', 'User:ann'), binding('ns2', 'b', 'Role:r', 'User:ann'));
     expect(rbac.authorize(user('ann'), request('get teams', 'ns1')).allowed).toBe(true);
     expect(rbac.authorize(user('ann'), request('delete teams', 'ns1')).allowed).toBe(false);
     expect(rbac.authorize(user('ann'), request('get teams', 'ns2')).allowed).toBe(false);
   });
 
-  test('of a ClusterRoleBinding never mean a Role, nor the ClusterRole of the same name', () => {
+  test('role references of a ClusterRoleBinding never mean a Role, nor the ClusterRole of the same name', () => {
     bindings(clusterBinding('b', 'Role:r', 'User:ann'));
     expect(rbac.authorize(user('ann'), request('get teams', 'ns1')).allowed).toBe(false);
     expect(rbac.authorize(user('ann'), request('get teams')).allowed).toBe(false);
@@ -265,7 +265,7 @@ function deleting(namespace: string, name: string): KubeObject['metadata'] {
   return { namespace, name, deletionTimestamp: '2026-01-01T00:00:00Z' };
 }
 
-describe('without any role', () => {
+describe('users without a role', () => {
   const reviews = (what: string, group: string): ReturnType<typeof request> =>
     request(`create ${what}`, '', group);
 
@@ -312,14 +312,14 @@ describe('reasons', () => {
       binding('ns', 'b', 'ClusterRole:r', 'Group:ops'),
       'RBAC: allowed by RoleBinding "b/ns" of ClusterRole "r" to Group "ops"',
     ],
-  ])('of a permission name binding, role and subject', (object, reason) => {
+  ])('reasons of a permission name binding, role and subject', (object, reason) => {
     roles(clusterRole('r', [readTeams]));
     bindings(object);
     const decision = rbac.authorize(user('ann+ops'), request('get teams', 'ns'));
     expect(decision).toEqual({ allowed: true, reason });
   });
 
-  test('of a denial name the roles that do not exist, once and in order', () => {
+  test('reasons of a denial name the roles that do not exist, once and in order', () => {
     bindings(
       clusterBinding('b1', 'ClusterRole:gone', 'User:ann', 'Group:ops'),
       clusterBinding('b3', 'ClusterRole:away', 'User:ann'),

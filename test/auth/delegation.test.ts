@@ -229,7 +229,7 @@ describe('a write of owners and access rules', () => {
       [],
       undefined,
     ],
-  ])('that %s', (_what, before, after, rules, problem) => {
+  ])('a write of owners and access rules is judged: it %s', (_what, before, after, rules, problem) => {
     const old = object(before);
     const wanted = object(after);
     if (wanted === undefined) throw new Error('unreachable');

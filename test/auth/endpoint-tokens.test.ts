@@ -117,7 +117,7 @@ describe('a token', () => {
   });
 });
 
-test('only the public half of the key is published', () => {
+test('publishes only the public half of its key', () => {
   const { keys } = tokens.jwks();
   expect(keys).toHaveLength(1);
   expect(Object.keys(keys[0] ?? {}).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
@@ -208,7 +208,7 @@ describe('the ttl', () => {
     await expect(tokens.verify(issued.token, 'gitplane:clusters')).rejects.toThrow('exp');
   });
 
-  test('by default does not exceed a small maximum, and that is no reason to warn', async () => {
+  test('the default ttl does not exceed a small maximum, without a warning', async () => {
     const clock = { now: () => now };
     tokens = new EndpointTokens({ keys: single(), issuer: ISSUER, clock, maxTtlSeconds: 300 });
     expect(await issue()).toMatchObject({ ttlSeconds: 300, warnings: [] });
@@ -221,7 +221,7 @@ describe('the ttl', () => {
     [60.5, 'spec.ttl: Invalid value: 60.5: must be a whole number of seconds'],
     [1e300, 'spec.ttl: Invalid value: 1e+300: must be a whole number of seconds'],
     [Number.NaN, 'spec.ttl: Invalid value: null: must be a whole number of seconds'],
-  ])('of %s is refused', async (ttl, message) => {
+  ])('the ttl of %s is refused', async (ttl, message) => {
     expect(await problems({ ttl })).toEqual([message]);
   });
 });
@@ -325,7 +325,7 @@ describe('the signing key', () => {
     ['is no PEM', 'hunter2-not-a-key'],
     ['is of another curve', pem('ec', 'P-384')],
     ['is of another kind', pem('ed25519', '')],
-  ])('that %s is an error that names the file and the remedy', async (_claim, text) => {
+  ])('a signing key that %s causes an error that names the file and the remedy', async (_claim, text) => {
     await writeFile(file, text);
     const error = await openSigningKey(file).catch((reason: unknown) => String(reason));
     expect(error).toContain(`${file} is not a private key for ES256`);

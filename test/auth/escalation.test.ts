@@ -68,7 +68,7 @@ describe('a role', () => {
     });
   });
 
-  test('in a namespace needs rights there, and a ClusterRole needs them everywhere', () => {
+  test('a role in a namespace needs rights there, and a ClusterRole needs them everywhere', () => {
     give('ns', readTeams);
     expect(problem(role('ns', 'r', [readTeams]))).toBeUndefined();
     expect(problem(role('other', 'r', [readTeams]))).toContain('not currently held');
@@ -82,14 +82,14 @@ describe('a role', () => {
     ['escalate on roles in namespaces', may('escalate', 'roles'), 'not currently held'],
     ['bind', may('bind', 'clusterroles'), 'not currently held'],
     ['update', may('update', 'clusterroles'), 'not currently held'],
-  ])('by who holds %s', (_claim, held, expected) => {
+  ])('a role is written by the holder of %s', (_claim, held, expected) => {
     give('', held);
     const said = problem(clusterRole('r', everything));
     if (expected === undefined) expect(said).toBeUndefined();
     else expect(said).toContain(expected);
   });
 
-  test('with an aggregationRule needs every right there is, also to be changed later', () => {
+  test('a role with an aggregationRule needs every right, also for later changes', () => {
     const why = 'must have cluster-admin privileges to use the aggregationRule';
     const gathers = aggregatedRole('r', [{ matchLabels: { a: 'b' } }]);
     give('', readTeams);
@@ -120,7 +120,7 @@ describe('a binding', () => {
     else expect(said).toContain(expected);
   });
 
-  test('in a namespace is written with rights of that namespace, and no other', () => {
+  test('a binding in a namespace needs rights of that namespace alone', () => {
     give('ns', readTeams);
     expect(problem(bindingOf('ns', 'ClusterRole:readers'))).toBeUndefined();
     expect(problem(bindingOf('other', 'ClusterRole:readers'))).toContain('not currently held');
@@ -153,7 +153,7 @@ describe('a binding', () => {
     else expect(said).toContain(expected);
   });
 
-  test('of a role that does not exist needs bind, since the role may come later', () => {
+  test('a binding of a role that does not exist needs bind, since the role may come later', () => {
     give('', readTeams);
     const refused = escalationProblem(rbac, {
       user: ann,
@@ -166,13 +166,13 @@ describe('a binding', () => {
     expect(problem(bindingOf('', 'ClusterRole:gone'))).toBeUndefined();
   });
 
-  test('that is cluster-wide cannot name a Role, not even with bind', () => {
+  test('a binding that is cluster-wide cannot name a Role, not even with bind', () => {
     give('', may('bind', '*'));
     rbac.setRole(role('ns', 'r', [readTeams]));
     expect(problem(bindingOf('', 'Role:r'))).toContain('not found');
   });
 
-  test('of an aggregated role needs the rules that it gathers', () => {
+  test('a binding of an aggregated role needs the rules that it gathers', () => {
     rbac.setRole(aggregatedRole('gathers', [{ matchLabels: { part: 'yes' } }]));
     rbac.setRole(clusterRole('part', [readPods], { part: 'yes' }));
     give('', readTeams);

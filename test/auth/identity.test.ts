@@ -120,7 +120,7 @@ describe('a key of a team', () => {
     });
   });
 
-  test('of a team that is gone is refused', () => {
+  test('a key of a removed team is refused', () => {
     team('ops');
     directory.removeTeam('ops');
     expect(groups({ team: 'ops' })).toBe('owner-missing');
@@ -147,7 +147,7 @@ describe('a key of a subject', () => {
   });
 
   test.each([['system:admin'], ['gitplane:team:ops'], ['gitplane:user:ann'], ['ann']])(
-    'called %s is refused: the name is somebody else',
+    'called %s is refused: the name belongs to another user',
     (subject) => {
       user('ann');
       team('ops');
@@ -173,18 +173,18 @@ describe('reserved groups', () => {
     ['a user', { user: 'ann' }],
     ['a team', { team: 'ops' }],
     ['a subject', { subject: 'robot' }],
-  ])('that a key of %s lists do not count', (_claim, fields) => {
+  ])('reserved groups that a key of %s lists do not count', (_claim, fields) => {
     user('ann');
     team('ops');
     expect(groups({ ...fields, groups: reserved })).toEqual(groups(fields));
   });
 
-  test('that an identity provider reported do not count', () => {
+  test('reserved groups that an identity provider reported do not count', () => {
     user('ann', { ssoGroups: [...reserved, 'gitplane:system:clusters'] });
     expect(groups({ user: 'ann' })).toEqual(['system:authenticated', 'gitplane:user:ann']);
   });
 
-  test('of the system count in the User object, those of the platform never do', () => {
+  test('reserved groups of the system count in the User object, those of the platform never do', () => {
     user('root', { groups: reserved });
     expect(groups({ user: 'root' })).toEqual([
       'system:authenticated',

@@ -83,7 +83,7 @@ test('files of others are left alone', async () => {
   expect(ids(await open())).toHaveLength(1);
 });
 
-test('whatever the pauses, no token outlives its key and none is signed with an unpublished one', async () => {
+test('no token outlives its key, and no unpublished key signs, for any pauses between rotations', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 0, max: 40 * DAY }), { minLength: 1, maxLength: 12 }),

@@ -80,12 +80,12 @@ describe('a token', () => {
   test.each([
     ['no key', { key: null }],
     ['no identity of its key', { keyId: undefined }],
-  ])('that names %s counts for nothing', (_what, lacking) => {
+  ])('a token that names %s is ignored', (_what, lacking) => {
     const lesser = { ...claims, gitplane: { ...claims.gitplane, ...lacking } };
     expect(voidReason(lesser, facts({}))).toContain('the access key that asked for the token');
   });
 
-  test('without the claims of the platform counts for nothing', () => {
+  test('a token without the claims of the platform is ignored', () => {
     expect(voidReason({ jti: 'j' }, facts({}))).toContain('whom it was issued to');
   });
 });

@@ -232,7 +232,7 @@ describe('a deprecated rule', () => {
   });
 });
 
-describe('at the endpoint of', () => {
+describe('endpoint access', () => {
   const cluster: Target = { kind: 'Cluster', parts: { cluster: 'c' } };
   const space: Target = { kind: 'ProjectSpace', parts: { project: 'a', space: 's' } };
   const virtual: Target = {
@@ -748,7 +748,7 @@ describe('a scope', () => {
     ['a cluster without a name', { clusters: [{}] }],
     ['a field that nobody knows', { everything: true }],
     ['nothing', {}],
-  ])('with %s is within none but one that says the same', (_what, inner) => {
+  ])('a scope with %s is covered only by an equal one', (_what, inner) => {
     const narrow = ruled({ verbs: ['get'], resources: resources('teams') });
     const wide = { ...ruled({}), projects: [{ project: '*' }], clusters: [{ cluster: '*' }] };
     expect(scope(narrow).coversJson(inner)).toBe(false);
@@ -767,7 +767,7 @@ describe('a scope', () => {
     expect(scope(ruled({})).coversJson(undefined)).toBe(false);
   });
 
-  test('of more parts than anybody needs is covered by nothing', () => {
+  test('a scope of too many parts is covered by no other', () => {
     const many = Array.from({ length: 300 }, (_, i) => `name-${i}`);
     const huge = ruled({ resources: resources(...many), resourceNames: many, namespaces: many });
     const ms = processorMs(() => {

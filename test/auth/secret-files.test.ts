@@ -107,7 +107,7 @@ describe('the admin token', () => {
   });
 
   test.each([[''], ['gpo_tampered-with'], [`${'x'.repeat(48)}\n`]])(
-    'that is damaged (%j) is an error that names the file and not its text',
+    'the admin token that is damaged (%j) is an error that names the file and not its text',
     async (text) => {
       await writeFile(path, text);
       const error = await ensureAdminToken(path).catch((reason: unknown) => String(reason));
@@ -118,7 +118,7 @@ describe('the admin token', () => {
     },
   );
 
-  test('that is not there is not made by reading', async () => {
+  test('reading a missing admin token does not create it', async () => {
     expect(await readAdminToken(path)).toBeUndefined();
     expect(await readdir(directory)).toEqual([]);
   });

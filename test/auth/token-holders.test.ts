@@ -112,7 +112,7 @@ describe('the scope', () => {
     expect(await scopeNow(both)).toEqual(BOTH);
   });
 
-  test('that the key got later ends a token without one', async () => {
+  test('a scope that the key gets later ends a token without one', async () => {
     const token = await issue();
     expect(await asked(token)).toBe('ann');
     key = keyOf(scoped(EAST));

@@ -23,11 +23,11 @@ describe('a summary', () => {
       min: 1,
       max: 200,
     },
-  ])('of $samples.length samples', ({ samples, ...expected }) => {
+  ])('a summary of $samples.length samples', ({ samples, ...expected }) => {
     expect(summarize(samples)).toEqual({ ...expected, samples: samples.length });
   });
 
-  test('of nothing is an error', () => {
+  test('a summary of nothing is an error', () => {
     expect(() => summarize([])).toThrow(RangeError);
   });
 });
@@ -49,7 +49,7 @@ describe('a line', () => {
     { bound: { atLeast: 2.1 }, met: false },
     { bound: { below: 9 }, met: true },
     { bound: { below: 8 }, met: false },
-  ])('with the goal $bound says whether it is met', ({ bound, met }) => {
+  ])('a line with the goal $bound shows the result', ({ bound, met }) => {
     const judged = withGoal(line, bound);
 
     expect(judged.goal?.met).toBe(met);
@@ -119,7 +119,7 @@ test('rows are named as operands or with --rows', () => {
 describe('a chunked body', () => {
   const wire = Buffer.from('4\r\nabcd\r\nA;x=y\r\n0123456789\r\n0\r\nTrailer: 1\r\n\r\n');
 
-  test.each([1, 2, 3, 5, 100])('in pieces of %i bytes is put together', (size) => {
+  test.each([1, 2, 3, 5, 100])('a chunked body is assembled from pieces of %i bytes', (size) => {
     const body = new ChunkedBody();
     const parts: Buffer[] = [];
     for (let at = 0; at < wire.length; at += size) {
@@ -131,7 +131,7 @@ describe('a chunked body', () => {
     expect(body.ended).toBe(true);
   });
 
-  test('without a size is an error', () => {
+  test('a chunked body without a size is an error', () => {
     expect(() => [...new ChunkedBody().take(Buffer.from('xyz\r\n'))]).toThrow('without a size');
   });
 });

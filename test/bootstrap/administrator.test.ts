@@ -39,7 +39,7 @@ test('is made once: what is removed on purpose does not come back while the file
   expect(() => at.who(key)).toThrow('Unauthorized');
 });
 
-describe('without the file the next start makes a key that works', () => {
+describe('the next start without the file makes a key that works', () => {
   const binding = {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [],

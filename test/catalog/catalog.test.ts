@@ -118,7 +118,7 @@ test.each(['', '  namespace: ""\n', '  namespace: default\n'])(
 );
 
 describe('a broken manifest harms only itself', () => {
-  test('its object serves the last good version and is marked with the place', () => {
+  test('serves the last good version, marked with its place', () => {
     const history = new History();
     history.commit('c1', { 'a.yaml': team('a'), 'b.yaml': team('b') });
     const good = history.team('a');
@@ -135,7 +135,7 @@ describe('a broken manifest harms only itself', () => {
     expect(history.team('b')?.manifest.spec).toEqual({ displayName: 'New' });
   });
 
-  test('its own syntax error cannot prune it, and mending the file revives it as the same', () => {
+  test('survives its own syntax error unpruned, and the repair revives the same object', () => {
     const history = new History();
     history.commit('c1', { 'a.yaml': team('a') });
     const good = history.team('a');
@@ -221,7 +221,7 @@ describe('the same identity twice', () => {
 });
 
 describe('a hostile number of documents', () => {
-  test('that name one object makes no message that lists them all', () => {
+  test('documents that name one object share one short message', () => {
     const history = new History();
     const { changes } = history.commit('c1', {
       'many.yaml': Array.from({ length: 2000 }, () => team('a')).join('---\n'),
@@ -236,7 +236,7 @@ describe('a hostile number of documents', () => {
     expect(Math.max(...problems.map(({ message }) => message.length))).toBeLessThan(200);
   });
 
-  test('of problems in one document are told by some of them', () => {
+  test('problems of one document are listed up to a limit', () => {
     const fields = Array.from({ length: 5000 }, (_, i) => `  unknown${i}: 1\n`).join('');
     const history = new History();
     history.commit('c1', { 'a.yaml': team('a', fields) });

@@ -64,7 +64,7 @@ describe('a large file', () => {
     }
   });
 
-  test('that takes too long is refused, and harms no other', async () => {
+  test('a large file that takes too long is refused, and harms no other', async () => {
     const setup = { ...rules, gitMemoryMib: 512 };
     const hasty = new LargeFiles(() => setup, { memoryMib: 512, deadlineMs: 1 });
     const [first, second] = await hasty.read([large, broken]);

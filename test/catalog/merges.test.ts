@@ -36,7 +36,7 @@ async function lives(...lines: readonly Line[]): Promise<(CatalogObject | undefi
 describe.each([
   ['the line that is served comes first', (a: number, b: number) => [a, b]],
   ['the line that is served comes second', (a: number, b: number) => [b, a]],
-])('where %s', (_which, order) => {
+])('a merge of which %s', (_which, order) => {
   test('a generation does not fall, even where both lines have the same manifest again', async () => {
     const objects = await lives(
       [[], team('one')],

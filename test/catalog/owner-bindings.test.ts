@@ -77,7 +77,7 @@ async function outcome(commits: readonly Commit[]): Promise<string> {
   return stateOf(catalog);
 }
 
-describe('in one line of history', () => {
+describe('bindings in one line of history', () => {
   test.each<[string, string, Commit[]]>([
     ['made together with its user', 'works', line(['ada', 'key'])],
     ['made after its user', 'works', line(['ada'], ['ada', 'key'])],
@@ -162,7 +162,7 @@ describe('in one line of history', () => {
 describe.each([
   ['the line that is served comes first', (a: number, b: number) => [a, b]],
   ['the line that is served comes second', (a: number, b: number) => [b, a]],
-])('where lines meet and %s', (_which, order) => {
+])('bindings of a merge whose %s', (_which, order) => {
   test.each<[string, string, Commit[]]>([
     [
       'of a user that another line replaced',

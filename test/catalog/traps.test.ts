@@ -346,7 +346,7 @@ describe('a key in the clear that a later commit of the push takes away', () => 
     expect(lines.join()).not.toContain(key);
   });
 
-  test('on a line that is merged refuses the merge, and not those after it', async () => {
+  test('a merged plaintext key refuses its merge, and not the later ones', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'good.yaml': team('good') });
     const main = git(platform.repository.gitDir, ['rev-parse', 'main']);

@@ -56,7 +56,7 @@ function file(text?: string, name = 'config'): string {
 // biome-ignore lint/suspicious/noExplicitAny: kubeconfigs of every shape
 const content = (path: string): any => parse(readFileSync(path, 'utf8'));
 
-describe('which files', () => {
+describe('the files of $KUBECONFIG', () => {
   test.each([
     ['the one of the command line', 'x', { KUBECONFIG: 'a:b', HOME: '/h' }, ['x']],
     ['those of $KUBECONFIG', undefined, { KUBECONFIG: ':a::b:a', HOME: '/h' }, ['a', 'b']],
@@ -67,7 +67,7 @@ describe('which files', () => {
 });
 
 describe('a login is added', () => {
-  test('to a new file, for its owner alone', async () => {
+  test('creates a new file that only its owner can read', async () => {
     const path = join(scratchDir(), 'deep', 'config');
     expect(await addToKubeconfig([path], entry)).toBe(path);
     expect(content(path)).toEqual({
@@ -81,7 +81,7 @@ describe('a login is added', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('and everything of others stays, comments as well', async () => {
+  test('keeps all entries of others, and comments', async () => {
     const path = file(OTHERS);
     chmodSync(path, 0o640);
     await addToKubeconfig([path], entry);
@@ -105,7 +105,7 @@ describe('a login is added', () => {
     expect(readdirSync(join(path, '..'))).toEqual(['config']);
   });
 
-  test('over an earlier one, of which the namespace and the proxy stay and the old token goes', async () => {
+  test('replaces an earlier login: namespace and proxy stay, the old token goes', async () => {
     const path = file(
       `clusters: [{name: gitplane-a, cluster: {server: old, certificate-authority: old.crt, proxy-url: "http://p"}}]
 users: [{name: gitplane-a, user: {token: old-token}}]
@@ -129,7 +129,7 @@ contexts: [{name: gitplane-a, context: {cluster: x, user: y, namespace: payments
     ['empty', ''],
     ['with nulls', 'clusters: null\nusers: ~\ncontexts:\ncurrent-context: ""\n'],
     ['as JSON', '{"apiVersion":"v1","kind":"Config","clusters":[],"users":[],"contexts":[]}'],
-  ])('to a file that is %s', async (_how, text) => {
+  ])('writes a login to a file that is %s', async (_how, text) => {
     const path = file(text);
     await addToKubeconfig([path], entry);
     const found = await readKubeconfigs([path]);
@@ -137,7 +137,7 @@ contexts: [{name: gitplane-a, context: {cluster: x, user: y, namespace: payments
     expect(found.find('users', 'gitplane-a')).toEqual({ name: 'gitplane-a', user: entry.user });
   });
 
-  test('in the file that has it, of several, and the rest in the first that exists', async () => {
+  test('changes the file that has the context, and creates entries in the first file that exists', async () => {
     const folder = scratchDir();
     const [absent, first, second] = ['0', '1', '2'].map((name) => join(folder, name));
     writeFileSync(first ?? '', OTHERS);
@@ -150,7 +150,7 @@ contexts: [{name: gitplane-a, context: {cluster: x, user: y, namespace: payments
     expect(content(first ?? '')['current-context']).toBe('gitplane-a');
   });
 
-  test('through a link, which stays one', async () => {
+  test('writes through a symbolic link, which stays a link', async () => {
     const path = file(OTHERS);
     const link = join(scratchDir(), 'link');
     symlinkSync(path, link);
@@ -179,7 +179,7 @@ contexts: [{name: gitplane-a, context: {cluster: x, user: y, namespace: payments
 });
 
 describe('a login is taken away', () => {
-  test('from every file, and nothing else is', async () => {
+  test('removes the login from every file, and nothing else', async () => {
     const [one, two] = [file(OTHERS), file('users: [{name: gitplane-a, user: {token: old}}]\n')];
     await addToKubeconfig([one, two], entry);
     await removeFromKubeconfig([one, two, '/nowhere'], 'gitplane-a');
@@ -187,7 +187,7 @@ describe('a login is taken away', () => {
     expect(content(two).users).toEqual([]);
   });
 
-  test('and a context of others stays the current one', async () => {
+  test('keeps the current context of another login', async () => {
     const path = file(OTHERS);
     const text = readFileSync(path, 'utf8');
     await removeFromKubeconfig([path], 'gitplane-a');

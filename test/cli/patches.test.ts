@@ -164,7 +164,7 @@ test('a Service is translated and patched as one', async () => {
   });
 });
 
-test('as JSON: the object and its report, one for each input', async () => {
+test('prints JSON: the object and its report, one per input', async () => {
   const setting = file(config(HOSTNAME));
   const args = ['-f', setting, '--tenant', 'blue', '-o', 'json'];
 
@@ -221,7 +221,7 @@ describe('a mistake in the file is reported with its place', () => {
     ['16:29', "Unexpected token ')'"],
     ['18:11', 'did you mean "expression"?'],
     ['17:11', 'need to use one of: expression, labels or reference'],
-  ])('at %s: %s', async (place, words) => {
+  ])('a mistake is reported at %s: %s', async (place, words) => {
     const path = file(yaml);
 
     const { status, output } = await run(['-f', path, '-i', file(ENDPOINTS)]);

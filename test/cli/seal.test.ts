@@ -122,7 +122,7 @@ describe('seal', () => {
     expect(read('a/cdn.yaml')).toBe(before);
   });
 
-  test('seals a value that somebody added to a sealed file', async () => {
+  test('seals a value that a user added to a sealed file', async () => {
     await sealAll();
     const user = /\n {4}user: .*/.exec(read('a/cdn.yaml'))?.[0] ?? '?';
     write('a/cdn.yaml', read('a/cdn.yaml').replace(user, `\n    more: bW9yZQ==${user}`));
@@ -133,7 +133,7 @@ describe('seal', () => {
     expect((await run(unseal, at('a/cdn.yaml'))).text).toContain('    more: bW9yZQ==\n');
   });
 
-  test('reports a comment that somebody wrote beside sealed values, and seals it', async () => {
+  test('reports a plaintext comment beside sealed values, and seals it', async () => {
     await sealAll();
     const sealed = read('a/cdn.yaml');
     const place = sealed.split('\n').findIndex((line) => line.startsWith('    password: '));
@@ -154,7 +154,7 @@ describe('seal', () => {
     expect((await run(seal, '--check', folder)).code).toBe(0);
   });
 
-  test('only tells with --check, place and all but the value', async () => {
+  test('reports with --check the place of each plaintext value, and not the value', async () => {
     write('.sops.yaml', 'creation_rules:\n  - age: x\n');
     const { code, text } = await run(seal, '--check', folder);
 
@@ -201,7 +201,7 @@ describe('edit', () => {
     ['one value', 's/cm9ib3Q=/YW5u/', ['user', 'lastmodified', 'mac']],
     ['what is no secret', 's/CDN/Content/', ['displayName']],
     ['nothing', '', []],
-  ])('of %s changes its lines only', async (_, script, keys) => {
+  ])('an edit of %s changes its lines only', async (_, script, keys) => {
     await sealAll();
     const lines = read('a/cdn.yaml').split('\n');
     await change(script);
@@ -215,7 +215,7 @@ describe('edit', () => {
     );
   });
 
-  test('that ends badly changes nothing', async () => {
+  test('an editor that fails changes nothing', async () => {
     await sealAll();
     const before = read('a/cdn.yaml');
 
@@ -225,7 +225,7 @@ describe('edit', () => {
     expect(read('a/cdn.yaml')).toBe(before);
   });
 
-  test('that is killed leaves a file in the clear until the next edit', async () => {
+  test('a killed edit leaves a plaintext file until the next edit', async () => {
     await sealAll();
     const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
     const main = join(import.meta.dirname, '../../src/main.ts');
@@ -244,7 +244,7 @@ describe('edit', () => {
     expect(left()).toEqual([]);
   });
 
-  test('that breaks the file changes nothing', async () => {
+  test('an edit that breaks the file changes nothing', async () => {
     await sealAll();
     const before = read('a/cdn.yaml');
 

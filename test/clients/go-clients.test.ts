@@ -147,7 +147,7 @@ describe('client-go', () => {
     expect(await failedClaims(program, ['writes', kubeconfig()])).toEqual([]);
   });
 
-  test('one of two managers leads, and records what it does as events', async (context) => {
+  test('the leader election of two managers picks one, which records events', async (context) => {
     if (program === undefined) return context.skip();
     const { manager, id } = await leading(managers);
     await expectSeen(id, 'seen-first');
@@ -162,7 +162,7 @@ describe('client-go', () => {
   });
 });
 
-test('the other manager takes over, and lets go of the lease when it ends', async (context) => {
+test('the other manager takes over, and releases the lease when it ends', async (context) => {
   if (program === undefined) return context.skip();
   const [other] = managers;
   const { id } = await leading(managers);

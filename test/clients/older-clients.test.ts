@@ -61,7 +61,7 @@ describe.skipIf(process.env['GITPLANE_CLIENTS'] === undefined)('old Go clients',
   );
 
   test(
-    'of two managers of controller-runtime 0.16 one leads, and the other after it',
+    'leader election of controller-runtime 0.16 hands over from one manager to the other',
     async (context) => {
       const program = older();
       if (program === undefined) return context.skip();

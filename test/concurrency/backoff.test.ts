@@ -19,7 +19,7 @@ test.each([
   [9, 12_800, 25_600],
   [10, 15_000, 30_000],
   [1_000_000, 15_000, 30_000],
-])('after %i failures in a row the wait is between %i and %i ms', (failures, least, most) => {
+])('the delay after %i failures in a row is between %i and %i ms', (failures, least, most) => {
   expect(backoffAfter(failures, PATIENCE, () => 0)).toBe(least);
   expect(backoffAfter(failures, PATIENCE, () => 1)).toBe(most);
 });

@@ -129,7 +129,7 @@ test('a delay beyond what timers hold does not fire at once', async () => {
   expect(calls).toBe(1);
 });
 
-test('whatever is added when, no key is reconciled twice at the same time, and each once after its last add', async () => {
+test('the queue never reconciles a key twice at the same time, and once after its last add', async () => {
   const adds = fc.array(
     fc.record({ key: fc.constantFrom('a', 'b', 'c'), later: fc.integer({ min: 0, max: 3 }) }),
     { minLength: 1, maxLength: 20 },

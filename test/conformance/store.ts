@@ -25,7 +25,7 @@ export function testStore(name: string, make: MakeHarness): void {
     describe('watches', () => testWatches(make));
     describe('slow readers', () => testSlowReaders(make));
     describe('listeners', () => testListeners(make));
-    describe('first contents, remarks and packs', () => testContents(make));
+    describe('first contents, provenance and packs', () => testContents(make));
     describe('restarts', () => testRestarts(make));
   });
 }

@@ -36,7 +36,7 @@ function loop(random = () => 0.5) {
   return { fetching, end, begun: () => begun, caughtUp: () => caughtUp };
 }
 
-test('it is fetched once an interval, more or less', async () => {
+test('the controller fetches once per interval, with jitter', async () => {
   const early = loop(() => 0);
   await vi.advanceTimersByTimeAsync(47_999);
   expect(early.begun()).toBe(0);
@@ -51,7 +51,7 @@ test('it is fetched once an interval, more or less', async () => {
   expect(late.caughtUp()).toBe(1);
 });
 
-test('after a failure soon, then less and less often, and as before when it works', async () => {
+test('the controller retries with backoff after a failure, and returns to its interval', async () => {
   const { fetching, end, begun } = loop();
   fetching.trigger();
   for (const [i, wait] of [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000].entries()) {

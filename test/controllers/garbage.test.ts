@@ -118,7 +118,7 @@ function to(owner: KubeObject, more: Partial<OwnerReference> = {}): OwnerReferen
 
 const blocking = (owner: KubeObject): OwnerReference => to(owner, { blockOwnerDeletion: true });
 
-describe('in the background', () => {
+describe('background deletion', () => {
   // covers: metadata.ownerReferences
   test('dependents of any kind, and theirs, follow an owner in commits that say why', async () => {
     const at = await open();
@@ -160,7 +160,7 @@ describe('in the background', () => {
   });
 
   // covers: metadata.ownerReferences
-  test('of several owners the last one counts; references to others are taken away', async () => {
+  test('the last of several owners counts; references to the others are removed', async () => {
     const at = await open();
     const [one, two] = [await at.team('one'), await at.team('two')];
     await at.team('child', to(one), to(two));
@@ -239,7 +239,7 @@ describe('in the background', () => {
   });
 });
 
-describe('in the foreground', () => {
+describe('foreground deletion', () => {
   // covers: metadata.ownerReferences.blockOwnerDeletion{,.default}
   test('the owner stays until the dependents that block it are gone', async () => {
     const at = await open();
@@ -331,7 +331,7 @@ describe('orphaning', () => {
   });
 });
 
-describe('at the start', () => {
+describe('collection at the start', () => {
   test('an object that lost its owner meanwhile is collected', async () => {
     const before = await open();
     await before.team('child', to(await before.team('owner')));

@@ -64,7 +64,7 @@ describe('examples/kubernetes', () => {
     }
   });
 
-  test('one process at a time has the volume', () => {
+  test('the volume belongs to one process at a time', () => {
     const { replicas, strategy } = only('Deployment').spec;
 
     expect({ replicas, strategy }).toEqual({ replicas: 1, strategy: { type: 'Recreate' } });
@@ -94,7 +94,7 @@ describe('examples/kubernetes', () => {
     expect(only('NetworkPolicy').spec.ingress[0].ports[0].port).toBe(port.name);
   });
 
-  test('it runs without privileges and without a token', () => {
+  test('the pod runs without privileges and without a token', () => {
     expect(pod().automountServiceAccountToken).toBe(false);
     expect(only('ServiceAccount').automountServiceAccountToken).toBe(false);
     expect(pod().securityContext).toMatchObject({
@@ -108,7 +108,7 @@ describe('examples/kubernetes', () => {
     });
   });
 
-  test('it is given more time to stop than the daemon takes', () => {
+  test('the pod gets more time to stop than the daemon takes', () => {
     expect(pod().terminationGracePeriodSeconds).toBeGreaterThan(10);
   });
 

@@ -124,7 +124,7 @@ describe('statements of operations.md', () => {
     expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
   });
 
-  test('without the token file a new administrator key is made and the old one ends', async () => {
+  test('a start without the token file makes a new administrator key and ends the old one', async () => {
     const { token } = daemon;
     await daemon.stop();
     await follow(daemon, 'remove-token');

@@ -12,7 +12,7 @@ function attacks(): string[][] {
   return rows.slice(2).map((row) => row.slice(2, -2).split(' | '));
 }
 
-test('there are attacks', () => {
+test('the page lists attacks', () => {
   expect(attacks().length).toBeGreaterThan(30);
 });
 

@@ -46,6 +46,12 @@ const RETIRED: readonly Retired[] = [
 
 const QUESTION = /^(?:What|Who|Whom|Whose|Whoever|Where|Whether|How|Why|When)\b/;
 
+/** First words that leave the actor out: a title opens with a noun or a verb. */
+const OPENING =
+  /^(?:about|after|against|although|among|and|as|at|because|before|behind|beside|besides|between|but|by|during|except|for|from|however|if|in|instead|it|its|nor|of|on|once|one (?:alone|at|by|in|is|of|on|that|which|who|whose|with)|only|or|outside|over|per|since|so|somebody|than|that|them|then|there|they|this|those|though|through|to|towards?|under|unless|until|upon|what|whatever|when|whenever|where|wherever|whether|which|while|who|whoever|whom|whose|why|with|within|without)\b(?!-)/i;
+const TITLE =
+  /(?:\b(?:describe|test|it)(?:\.\w+)*(?:\([^()'"`]*\))?|^ *[\])}]*\))\(\s*(['"`])((?:\\.|(?!\1)[^\\])+)\1,/gm;
+
 const listed = (folder: string, ending: RegExp): string[] =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => ending.test(name))
@@ -89,6 +95,28 @@ describe('words', () => {
       );
 
     expect(found).toEqual([]);
+  });
+
+  describe('test titles', () => {
+    const titles = listed('test', /\.ts$/).flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(TITLE)].map(([, , title = '']) => ({
+        file,
+        title,
+      })),
+    );
+
+    test('open with a noun or a verb', () => {
+      expect(titles.length).toBeGreaterThan(4000);
+      expect(titles.filter(({ title }) => OPENING.test(title))).toEqual([]);
+    });
+
+    test('have no retired word', () => {
+      const found = titles.filter(({ file, title }) =>
+        RETIRED.some(({ word, except }) => word.test(title) && except?.test(file) !== true),
+      );
+
+      expect(found).toEqual([]);
+    });
   });
 
   test('the glossary links to folders that exist', () => {

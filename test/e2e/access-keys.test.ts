@@ -75,7 +75,7 @@ describe('a key', () => {
     expect(answers[5]?.text).toContain('"type":"ADDED"');
   });
 
-  test('that the client brings works too; a new one replaces it, and none keeps it', async () => {
+  test('a key that the client chooses works; a new one replaces it', async () => {
     const answer = await post('own', { user: 'admin', key: OWN_KEY });
     expect(answer.code).toBe(201);
     expect(answer.text).not.toContain(OWN_KEY);
@@ -155,14 +155,14 @@ describe('a key', () => {
   });
 
   // covers: OwnedAccessKey.spec.scope authentication.limits
-  test('with a scope is not good for everything', async () => {
+  test('a key with a scope has limited rights', async () => {
     const key = await made('scoped', { scope: { projects: [{ project: 'storefront' }] } });
     expect(await codeWith(key)).toBe(403);
     const root = '/kubernetes/management';
     expect(await codeWith(key, `${root}/apis`)).toBe(200);
   });
 
-  test('that is only tried out does not come to be', async () => {
+  test('a key of a dry run is not created', async () => {
     const answer = await post('dry', { user: 'admin' }, '?dryRun=All');
     expect([answer.code, answer.json().spec]).toEqual([201, { user: 'admin' }]);
     expect((await daemon.call('GET', `${KEYS}/dry`)).code).toBe(404);
@@ -312,7 +312,7 @@ describe('an endpoint token of a key', () => {
       'given another text',
       async (name) => await patched(`${KEYS}/${name}`, { spec: { key: `${name}-${OWN_KEY}` } }),
     ],
-  ])('that was %s is refused', async (how, replace) => {
+  ])('an endpoint token of a key that was %s is refused', async (how, replace) => {
     const name = how.replaceAll(' ', '-');
     const text = await made(name);
     const { token } = (await daemon.call('POST', TOKENS, { body: {}, token: text })).json().status;

@@ -116,7 +116,7 @@ const WITHOUT_NAME = ['list', 'watch', 'create', 'deletecollection'];
 
 describe('a SelfSubjectRulesReview', () => {
   test.each(Object.keys(SCOPES))(
-    'of the key %s lists what then happens, and nothing else',
+    'a SelfSubjectRulesReview of the key %s lists what then happens, and nothing else',
     async (name) => {
       const token = key(name);
       const path = `${AUTHORIZATION}/selfsubjectrulesreviews`;
@@ -165,7 +165,7 @@ describe('a SelfSubjectRulesReview', () => {
     },
   );
 
-  test.each(Object.keys(SCOPES))('of the key %s lists the paths it may get', async (name) => {
+  test.each(Object.keys(SCOPES))('a SelfSubjectRulesReview of the key %s lists the paths it may get', async (name) => {
     const token = key(name);
     const path = `${AUTHORIZATION}/selfsubjectrulesreviews`;
     const { nonResourceRules } = (await ask(token, path, { namespace: NAMESPACE })) as unknown as {
@@ -213,7 +213,7 @@ describe('a SelfSubjectAccessReview', () => {
     ['plain', { nonResourceAttributes: { path: '/metrics', verb: 'get' } }, true],
     ['teams', { nonResourceAttributes: { path: '/metrics', verb: 'get' } }, false],
     ['teams', { nonResourceAttributes: { path: '/version', verb: 'get' } }, true],
-  ])('with the key %s about %j: %s', async (name, spec, allowed) => {
+  ])('a SelfSubjectAccessReview with the key %s about %j: %s', async (name, spec, allowed) => {
     const status = await ask(key(name), path, spec);
     expect(status).toMatchObject({ allowed });
   });
@@ -268,7 +268,7 @@ describe('a review about others', () => {
     ]);
   });
 
-  test('in one namespace is about that namespace', async () => {
+  test('a review in one namespace is about that namespace', async () => {
     const local = `${AUTHORIZATION}/namespaces/${NAMESPACE}/localsubjectaccessreviews`;
     const secrets = { group: GROUP, resource: 'sharedsecrets', verb: 'delete' };
     const about = (namespace: string) =>
@@ -421,7 +421,7 @@ describe('a TokenReview of an access key', () => {
     expect(answer.json().status.user).toBeUndefined();
   });
 
-  test('without a token is refused', async () => {
+  test('a TokenReview without a token is refused', async () => {
     const answer = await review({});
     expect(answer.code).toBe(400);
     expect(answer.text).toContain('token is required for TokenReview in authentication');

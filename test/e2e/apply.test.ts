@@ -64,7 +64,7 @@ describe('an apply', () => {
     });
   });
 
-  test('that changes nothing writes nothing', async () => {
+  test('an apply that changes nothing writes nothing', async () => {
     const before = (await daemon.call('GET', `${API}/teams/made`)).json();
     const head = await branchHead();
     const answer = await apply('made', team('made', { displayName: 'Made', users: ['ada'] }));
@@ -131,7 +131,7 @@ describe('an apply', () => {
     expect(answer.json().spec).toEqual({ displayName: 'A', users: ['bob'] });
   });
 
-  test('as a dry run answers the same and changes nothing', async () => {
+  test('an apply as a dry run answers the same and changes nothing', async () => {
     const before = (await daemon.call('GET', `${API}/teams/made`)).json();
     const answer = await apply('made', team('made', { displayName: 'Dry', users: ['ada'] }), {
       query: '&dryRun=All',
@@ -155,14 +155,14 @@ describe('an apply', () => {
     ['an unknown field', 422, 'unknown field', wrong(team('made', { colour: 'red' }))],
     ['an item twice', 400, 'duplicate entries', wrong(team('made', { users: ['a', 'a'] }))],
     ['an old version', 409, 'has been modified', wrong(team('made', {}, { resourceVersion: '1' }))],
-  ])('with %s is %i', async (_what, code, message, { body, query }) => {
+  ])('an apply with %s is %i', async (_what, code, message, { body, query }) => {
     const path = `${API}/teams/made${query === 'none' ? '' : `?fieldManager=one${query}`}`;
     const answer = await daemon.call('PATCH', path, { body, type: APPLY });
 
     expect([answer.code, answer.json().message]).toEqual([code, expect.stringContaining(message)]);
   });
 
-  test('at once by many managers ends with all of them owning their part', async () => {
+  test('concurrent applies of many managers end with each of them owning its part', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `m${i}`);
     await Promise.all(
       names.map((manager) =>
@@ -236,7 +236,7 @@ describe('an apply by a user', () => {
     expect(answer.code).toBe(200);
   });
 
-  test('and who may not create makes nothing', async () => {
+  test('a user without the right to create makes nothing', async () => {
     const answer = await applyAs('teams/unmade', team('unmade', {}));
 
     expect([answer.code, answer.json().message]).toEqual([
@@ -246,7 +246,7 @@ describe('an apply by a user', () => {
     expect((await daemon.call('GET', `${API}/teams/unmade`)).code).toBe(404);
   });
 
-  test('and who may not read secrets cannot guess them by their conflicts', async () => {
+  test('a user without the right to read secrets cannot guess them from conflicts', async () => {
     const secret = {
       apiVersion: 'management.gitplane.dev/v1',
       kind: 'SharedSecret',

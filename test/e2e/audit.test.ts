@@ -394,7 +394,7 @@ test('clusters that are served are told apart by what is asked for, and by their
   expect(ids).not.toContain(platform);
 });
 
-test('on standard output events are lines of their own beside the log', async () => {
+test('events on standard output are lines of their own beside the log', async () => {
   await configure({ path: '-', level: 2 });
   const { 'audit-id': id } = (await daemon.call('GET', `${API}/teams`)).headers;
   const lines = (): string[] => daemon.output().split('\n').slice(0, -1);
@@ -415,7 +415,7 @@ describe('the data store', () => {
     return answer.json().items;
   };
 
-  test('that is away is 503 with the remedy, and nothing of its endpoint is told', async () => {
+  test('the data store that is unreachable gives 503 with the remedy, and hides its endpoint', async () => {
     const dataStoreEndpoint = `postgres://audit:${SECRET}@127.0.0.1:1/events`;
     await configure({ path: 'away.log', policy: { rules: [] }, dataStoreEndpoint });
     const answer = await daemon.call('GET', '/audit/events');

@@ -205,7 +205,7 @@ describe('a restore', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('never'))).toEqual([]);
   });
 
-  test('with another identity is refused', async () => {
+  test('a restore with another identity is refused', async () => {
     const other = join(folder, 'other.key');
     writeFileSync(other, `${await generateX25519Identity()}\n`);
     const target = join(folder, 'never');

@@ -165,7 +165,7 @@ describe('a cluster', () => {
     expect(await names('cluster/local')).toEqual(['cluster-local']);
   });
 
-  test('that no tenant has is not there', async () => {
+  test('a cluster without a tenant is not found', async () => {
     for (const cluster of ['virtualcluster/green', 'cluster/other']) {
       expect((await daemon.call('GET', `${root(cluster)}/api/v1/secrets`)).code).toBe(404);
     }

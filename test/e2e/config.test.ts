@@ -96,7 +96,7 @@ describe('secrets', () => {
   };
 
   // covers: apps.repositories[].username apps.repositories[].password
-  test('of chart repositories are served to who fetches charts, and to no other reader', async () => {
+  test('secrets of chart repositories are served to chart fetchers, and to no other reader', async () => {
     const repository = { name: 'own', url: 'https://charts.example.com' };
     const login = { username: 'charts', password: SECRET };
     await put({ apps: { repositories: [{ ...repository, ...login }] } });

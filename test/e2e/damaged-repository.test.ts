@@ -127,7 +127,7 @@ async function expectHealed(daemon: Daemon): Promise<void> {
 }
 
 describe.each(Object.keys(DAMAGES))('a pack %s', (how) => {
-  test.concurrent('while the daemon runs: not ready, writes refused, reads answered, healed', async () => {
+  test.concurrent('makes a running daemon unready: writes are refused, reads answered, and the repair heals it', async () => {
     const dataDir = copyOfUsed();
     const daemon = await startDaemon({ dataDir });
     await stopAfter(daemon, async () => {
@@ -138,7 +138,7 @@ describe.each(Object.keys(DAMAGES))('a pack %s', (how) => {
     });
   });
 
-  test.concurrent('at a warm start with a tip that is there: the same', async () => {
+  test.concurrent('makes a warm start with an intact tip unready', async () => {
     const dataDir = copyOfUsed();
     const restore = harm(dataDir, how, 'oldest');
     const daemon = await startDaemon({ dataDir });
@@ -149,7 +149,7 @@ describe.each(Object.keys(DAMAGES))('a pack %s', (how) => {
     });
   });
 
-  test.concurrent('without the state directory: the start ends with the remedy in one line', async () => {
+  test.concurrent('ends a start without the state directory with the remedy in one line', async () => {
     const dataDir = copyOfUsed();
     const restore = harm(dataDir, how);
     rmSync(join(dataDir, 'state'), { recursive: true });

@@ -77,7 +77,7 @@ describe('a write to an object whose manifest in git is not valid', () => {
     ],
     ['PATCH', '?fieldManager=a', 'application/apply-patch+yaml', { spec: { description: 'Over' } }],
   ])(
-    'as %s%s of %s is refused with the place, and git keeps what it says',
+    'a write as %s%s of %s is refused with the place, and git keeps what it says',
     async (method, query, type, body) => {
       const before = await head();
       const current = await call('GET', `${TEAMS}/broken`);

@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 describe('files', () => {
-  test('as the platform has them do not differ, defaults included', async () => {
+  test('files as the platform has them do not differ, defaults included', async () => {
     const { metadata, spec } = await get(daemon, 'teams/payments');
 
     expect(await diff(file('same.yaml', 'Team', metadata, spec))).toEqual({
@@ -81,7 +81,7 @@ describe('files', () => {
     expect(stdout).not.toMatch(/hunter2|aHVudGVyMg/);
   });
 
-  test('that the platform would refuse end with 2 and its message', async () => {
+  test('files that the platform would refuse end with 2 and its message', async () => {
     const name = file('bad.yaml', 'Team', { name: 'bad' }, { displayNmae: 'x' });
     const { code, stderr } = await diff(name);
 

@@ -111,7 +111,7 @@ test('the mirror can be cloned and not pushed to', async () => {
   expect(byPath.stderr).toContain(message);
 });
 
-test('without the remote reads go on, writes are 503, and it resumes by itself', async () => {
+test('reads go on without the remote, writes get 503, and the daemon resumes by itself', async () => {
   renameSync(elsewhere, `${elsewhere}.away`);
   const write = () =>
     daemon.call('PATCH', `${API}/teams/data`, {
@@ -229,7 +229,7 @@ test('a push while a client waits for it is found without a webhook', async () =
   expect((await waited).json().waited).toMatchObject({ revision: late, result: 'applied' });
 });
 
-test('with --write-branch nothing is pushed to the followed branch', async () => {
+test('the daemon pushes nothing to the followed branch with --write-branch', async () => {
   await daemon.stop();
   daemon = await start(daemon.dataDir, '1h', '--write-branch', 'gitplane/writes');
   const before = await git(['rev-parse', 'main'], elsewhere);

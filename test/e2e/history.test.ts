@@ -280,7 +280,7 @@ describe('a rollback', () => {
     ]);
   });
 
-  test('of an object that is gone brings back its bytes, and no others', async () => {
+  test('a rollback of an object that is gone brings back its bytes, and no others', async () => {
     const document = (name: string): string =>
       [
         `# about ${name}`,
@@ -375,12 +375,12 @@ describe('a rollback', () => {
     [{ revision: '0123456789' }, 404],
     [{ revision: '0123456789', force: true }, 400],
     [[], 400],
-  ])('of %j is a %d', async (body, code) => {
+  ])('a rollback of %j is a %d', async (body, code) => {
     const answer = await rollback(`${teams}/ops`, body);
     expect(answer.code, answer.text).toBe(code);
   });
 
-  test('to where the object was not is a 404', async () => {
+  test('a rollback to a time without the object is a 404', async () => {
     const answer = await rollback(`${teams}/dev`, { revision: commit['created'] });
     expect(answer.code).toBe(404);
     expect(answer.json().message).toMatch(/"dev" not found at commit/);
@@ -483,7 +483,7 @@ describe('rights', () => {
     expect([await may('get', 'history'), await may('create', 'rollback')]).toEqual([true, false]);
   });
 
-  test('on a name are no rights on what had the name before', async () => {
+  test('rights on a name give no rights on the object that had the name before', async () => {
     const value = Buffer.from('of somebody else').toString('base64');
     const old = await make(secrets, { metadata: { name: 'token' }, spec: { data: { value } } });
     const then = commitOf(old);
@@ -528,7 +528,7 @@ describe('rights', () => {
 });
 
 describe('a plan', () => {
-  test('of another branch tells what it would bring, to who may clone', async () => {
+  test('a plan of another branch shows its changes to users with the right to clone', async () => {
     const clone = await daemon.clone();
     await daemon.git(['checkout', '-q', '-b', 'feature'], clone);
     writeFileSync(
@@ -574,7 +574,7 @@ describe('a plan', () => {
     [{ ref: 'feature', force: true }, 400],
     [{ ref: 'nowhere' }, 404],
     [{ revision: '0123456789' }, 404],
-  ])('of %j is a %d', async (body, code) => {
+  ])('a plan of %j is a %d', async (body, code) => {
     expect((await daemon.call('POST', '/plan', { body })).code).toBe(code);
   });
 });

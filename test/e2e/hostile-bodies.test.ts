@@ -102,7 +102,7 @@ describe.each(['None', 'RequestResponse'])('nested 6,000 levels deep, audited at
   test.each<[string, (i: number) => object]>([
     ['add', (i) => ({ op: 'add', path: deeper(i), value: chain })],
     ['copy', (i) => ({ op: 'copy', from: '/metadata/annotations', path: `${deeper(i)}/b` })],
-  ])('by %s operations of a patch, none of them deep by itself, is refused', async (_op, step) => {
+  ])('a patch with %s operations, none of them deep by itself, is refused', async (_op, step) => {
     const operations = Array.from({ length: 80 }, (_, i) => step(i));
     const answer = await daemon.call('PATCH', `${API}/teams/platform`, {
       body: [{ op: 'add', path: '/metadata/annotations', value: {} }, ...operations],
@@ -177,7 +177,7 @@ describe('bodies without an announced length', () => {
     return { end: () => sent.end(), code };
   }
 
-  test('of 128 writes at once are all taken on an idle daemon', async () => {
+  test('bodies of 128 concurrent writes are all accepted by an idle daemon', async () => {
     const writes = Array.from({ length: 128 }, (_, i) =>
       chunked(team(`chunked-${i}`, '{"displayName":"one"}')),
     );

@@ -126,7 +126,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     };
   }
 
-  describe('by its OIDC authenticator', () => {
+  describe('authentication by the OIDC authenticator', () => {
     test('accepts an endpoint token, with the groups that are ours to give', async () => {
       const token = await issued('offline', await bobsKey());
       expect(await cluster.whoIs(token)).toMatchObject({
@@ -174,7 +174,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     });
   });
 
-  describe('by asking with a TokenReview', () => {
+  describe('authentication by a TokenReview', () => {
     test('accepts an endpoint token, and knows its holder by the name that we use', async () => {
       const token = await issued('asking', await bobsKey());
       expect(await cluster.whoIs(token)).toMatchObject({

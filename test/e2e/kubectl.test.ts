@@ -104,7 +104,7 @@ function texts(name: string): Promise<unknown[]> {
 const BEFORE = SAMPLES.map(({ text }) => text.before);
 const AFTER = SAMPLES.map(({ text }) => text.after);
 
-describe.skipIf(PROGRAM === undefined)('with one object of every kind', () => {
+describe.skipIf(PROGRAM === undefined)('a platform with one object of every kind', () => {
   const create = ['create', '-f', '-'];
 
   // covers: service.kubectl

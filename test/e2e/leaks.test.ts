@@ -74,7 +74,7 @@ async function wrongBodies(
 }
 
 describe('secrets that are sent', () => {
-  test('in good and bad writes of secrets', async () => {
+  test('reach the daemon in good and bad writes of secrets', async () => {
     const made = await daemon.call('POST', secrets, {
       body: { metadata: { name: 'planted' }, spec: { data: { a: ENCODED } } },
     });
@@ -102,7 +102,7 @@ describe('secrets that are sent', () => {
     await daemon.call('GET', `${secrets}/planted?resourceVersion=${KEY}`);
   });
 
-  test('as keys', async () => {
+  test('reach the daemon as keys', async () => {
     const own = { metadata: { name: 'planted' }, spec: { user: 'admin', key: KEY } };
     const made = await daemon.call('POST', keys, { body: own });
     expect(made.code, made.text).toBe(201);
@@ -126,7 +126,7 @@ describe('secrets that are sent', () => {
     await ask('POST', '/token/revoke', { token: KEY });
   });
 
-  test('in pushes that are refused', async () => {
+  test('reach the daemon in refused pushes', async () => {
     const clone = await daemon.clone();
     const manifests: Record<string, string> = {
       'ownedaccesskeys/pushed.yaml': `apiVersion: management.gitplane.dev/v1\nkind: OwnedAccessKey\nmetadata:\n  name: pushed\nspec:\n  user: admin\n  key: ${KEY}-pushed\n`,
@@ -143,7 +143,7 @@ describe('secrets that are sent', () => {
 });
 
 describe('are found', () => {
-  test('in no answer that does not have to show them', () => {
+  test('appear in no answer that does not have to show them', () => {
     expect(answers.length).toBeGreaterThan(40);
     for (const { asked, answer } of answers) {
       const text = `${answer.text}\n${JSON.stringify(answer.headers)}`;
@@ -153,7 +153,7 @@ describe('are found', () => {
     }
   });
 
-  test('in no log, metric or event', async () => {
+  test('appear in no log, metric or event', async () => {
     const events = await daemon.call('GET', '/kubernetes/management/api/v1/events');
     const metrics = await daemon.call('GET', '/metrics');
     const log = daemon.output();
@@ -163,7 +163,7 @@ describe('are found', () => {
     }
   });
 
-  test('in no file of the state, and not in git', async () => {
+  test('appear in no file of the state, and not in git', async () => {
     await daemon.stop();
     const state = files(join(daemon.dataDir, 'state'));
     expect(state.length).toBeGreaterThan(0);

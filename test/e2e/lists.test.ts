@@ -82,7 +82,7 @@ describe('a list', () => {
     ['fieldSelector', 'metadata.name!=c', 'a b d'],
     ['fieldSelector', 'metadata.namespace=list,metadata.name=a', 'a'],
     ['fieldSelector', 'metadata.namespace=other', ''],
-  ])('with %s %s has %j', async (parameter, selector, expected) => {
+  ])('a list with %s %s has %j', async (parameter, selector, expected) => {
     const found = await list(at('list'), { [parameter]: selector });
     expect(names(found)).toBe(expected);
     const pages = [];
@@ -99,7 +99,7 @@ describe('a list', () => {
     expect(pages).toEqual(found.items);
   });
 
-  test('in pages shows the state of the first page, whatever is written meanwhile', async () => {
+  test('a list in pages shows the state of the first page, whatever is written meanwhile', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await create('pages', name);
     const whole = await list(at('pages'));
     const first = await list(at('pages'), { limit: '2' });
@@ -127,7 +127,7 @@ describe('a list', () => {
     );
   });
 
-  test('of a past version, plus the events since, is the list of now', async () => {
+  test('a list of a past version, plus the events since, equals the current list', async () => {
     await create('past', 'stays');
     await create('past', 'goes');
     const { metadata, items } = await list(at('past'));
@@ -195,7 +195,7 @@ describe('a watch', () => {
     expect(await since(middle, 1)).toEqual(['DELETED one']);
   });
 
-  test('through a selector sees objects come into it and leave it', async () => {
+  test('a watch through a selector sees objects come into it and leave it', async () => {
     const { resourceVersion } = (await list(at('select'))).metadata;
     const query = new URLSearchParams({ watch: '1', resourceVersion, labelSelector: 'seen=yes' });
     const watch = await watching(daemon, `${at('select')}?${query}`);
@@ -212,7 +212,7 @@ describe('a watch', () => {
     expect(events[2]?.object.metadata.labels).toEqual({ seen: 'yes', other: 'label' });
   });
 
-  test('of one name is for that name alone', async () => {
+  test('a watch of one name reports that name alone', async () => {
     const query = 'watch=1&fieldSelector=metadata.name%3Dwanted&resourceVersion=0';
     const watch = await watching(daemon, `${at('named')}?${query}`);
     await create('named', 'other');
@@ -242,7 +242,7 @@ describe('a watch', () => {
     expect(await watch.ended()).toEqual([]);
   });
 
-  test('from before the journal is told to list again', async () => {
+  test('a watch from before the journal ends with the demand to list again', async () => {
     const watch = await watching(daemon, `${SECRETS}?watch=1&resourceVersion=1`);
     const [event, ...more] = await watch.ended();
     expect(more).toEqual([]);
@@ -253,7 +253,7 @@ describe('a watch', () => {
     expect(event?.object.message).toMatch(/^too old resource version: 1 \(\d+\)$/);
   });
 
-  test('with sendInitialEvents marks the end of what was there', async () => {
+  test('a watch with sendInitialEvents marks the end of the initial objects', async () => {
     const query = new URLSearchParams({
       watch: '1',
       sendInitialEvents: 'true',
@@ -272,7 +272,7 @@ describe('a watch', () => {
     expect([wrong.code, wrong.json().reason]).toEqual([422, 'Invalid']);
   });
 
-  test('as a table has its columns in the first event only', async () => {
+  test('a watch as a table has its columns in the first event only', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
     const watch = await watching(daemon, `${at('list')}?watch=1`, { accept });
     const events = await watch.atLeast(4);
@@ -305,7 +305,7 @@ describe('a watch', () => {
     expect(shown(events).sort()).toEqual(['ADDED one', 'ADDED two', 'ADDED zz-end']);
   });
 
-  test('of many writers at once misses nothing and repeats nothing', async () => {
+  test('a watch of many concurrent writers misses and repeats no event', async () => {
     const { resourceVersion } = (await list(at('busy'))).metadata;
     const path = `${at('busy')}?watch=1&resourceVersion=${resourceVersion}`;
     const [early, other] = [await watching(daemon, path), await watching(daemon, path)];

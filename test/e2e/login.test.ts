@@ -114,7 +114,7 @@ async function begun(
   return { match, ended };
 }
 
-describe('with an access key', () => {
+describe('login with an access key', () => {
   // covers: service.accessKeysOfPrograms
   test('kubectl works after it, and not after logout', async () => {
     const args = ['login', daemon.url, ...trust(), '--access-key', '-'];
@@ -243,7 +243,7 @@ interface Key {
   readonly spec: { readonly displayName?: string; readonly type?: string; readonly user?: string };
 }
 
-describe.skipIf(!HAS_BROWSER)('with a browser', () => {
+describe.skipIf(!HAS_BROWSER)('login with a browser', () => {
   const browser: BrowserUse = useBrowser();
   beforeEach(() => configure({}));
 
@@ -253,7 +253,7 @@ describe.skipIf(!HAS_BROWSER)('with a browser', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   }
 
-  test('on the same computer: agreed to once, used by kubectl, gone after logout', async () => {
+  test('login on the same computer needs one approval, works for kubectl, and ends with logout', async () => {
     const { match, ended } = await begun(['login', daemon.url, ...trust()], AUTH_URL, {
       BROWSER: 'true',
     });
@@ -286,7 +286,7 @@ describe.skipIf(!HAS_BROWSER)('with a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('through a provider: the command waits for the whole way there and back', async () => {
+  test('login through a provider waits for the whole redirect', async () => {
     const peer = await startOidcPeer({
       client: {
         redirect_uris: [`${daemon.url}/auth/corp/callback`],
@@ -322,7 +322,7 @@ describe.skipIf(!HAS_BROWSER)('with a browser', () => {
     expect(complaints.filter((text) => text.includes('Policy'))).toEqual([]);
   });
 
-  test('that declines: the command ends, and there is no key', async () => {
+  test('login that the browser declines ends the command without a key', async () => {
     const { match, ended } = await begun(['login', daemon.url, ...trust()], AUTH_URL, {
       BROWSER: 'true',
     });
@@ -336,7 +336,7 @@ describe.skipIf(!HAS_BROWSER)('with a browser', () => {
     expect(existsSync(savedFile())).toBe(false);
   });
 
-  test('elsewhere: with a code, after seeing who asks', async () => {
+  test('login on another device takes a code, and shows the requester', async () => {
     const { match, ended } = await begun(
       ['login', daemon.url, ...trust(), '--headless'],
       /Open (\S+) .* type: (\S+)/,

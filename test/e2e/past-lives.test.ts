@@ -186,20 +186,20 @@ async function walk(who: string, [, path, more = {}]: Road): Promise<Answer> {
 }
 
 describe.each(['owner', 'named', 'scoped'])('%s has a right on the name alone', (who) => {
-  test.concurrent.each(ROADS)('and sees nothing of a dead object by %s', async (...road) => {
+  test.concurrent.each(ROADS)('sees nothing of a dead object by %s', async (...road) => {
     const { code, text } = await walk(who, road as unknown as Road);
     expect([200, 403, 404], text).toContain(code);
     expect(text).not.toContain(DEAD);
     expect(text).not.toContain(DEAD.slice(0, 8));
   });
 
-  test.concurrent('and is told of the living object alone by its history', async () => {
+  test.concurrent('sees only the living object in its history', async () => {
     const answer = await daemon.call('GET', `${SECRETS}/old/history`, { token: keys[who] ?? '' });
     const seen = answer.json().items.map((entry: { uid: string }) => entry.uid);
     expect(new Set(seen)).toEqual(new Set([uids.living]));
   });
 
-  test.concurrent('and cannot ask by selectors what the dead object was like', async () => {
+  test.concurrent('cannot select by properties of the dead object', async () => {
     const selector = `labelSelector=mark%3D${DEAD.slice(0, 8)}`;
     const ask = async (path: string): Promise<string> =>
       (await daemon.call('GET', path, { token: keys[who] ?? '' })).text;
@@ -213,7 +213,7 @@ describe.each(['owner', 'named', 'scoped'])('%s has a right on the name alone', 
     }
   });
 
-  test.concurrent('and gets the events of the living object, and the end of one that it may know', async () => {
+  test.concurrent('gets the events of the living object, and the end of an object that it may know', async () => {
     const read = async (version: string): Promise<string[][]> => {
       const path = `${WATCH}&timeoutSeconds=1&resourceVersion=${version}`;
       const { text } = await daemon.call('GET', path, { token: keys[who] ?? '' });
@@ -332,7 +332,7 @@ test.skipIf(findKubectl('1.32') === undefined)(
   },
 );
 
-test('after a restart nothing of a dead object is shown', async () => {
+test('shows nothing of a dead object after a restart', async () => {
   await daemon.stop();
   daemon = await startDaemon({ dataDir: daemon.dataDir, seed: undefined });
   const answers = await Promise.all(ROADS.map((road) => walk('owner', road)));

@@ -53,7 +53,7 @@ describe('Config', () => {
   });
 });
 
-describe('without a key', () => {
+describe('requests without a key', () => {
   test.each([
     ['/healthz', /^ok$/],
     ['/livez', /^ok$/],

@@ -134,7 +134,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     ['a branch like HEAD', 'refs/heads/HEAD'],
     ['a device', 'refs/heads/con'],
     ['a name too long for a file', `refs/heads/${'x'.repeat(256)}`],
-  ])('of a ref among %s is refused', async (_what, ref) => {
+  ])('a push of a ref among %s is refused', async (_what, ref) => {
     const before = gitSync(hosted(), ['for-each-ref']);
     // Older clients refuse some names themselves.
     const result = await push(`origin/main:${ref}`, road);
@@ -143,7 +143,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     expect(gitSync(hosted(), ['for-each-ref'])).toBe(before);
   });
 
-  test('of a bomb to another branch, or below a tag, is refused', async () => {
+  test('a push of a bomb to another branch, or below a tag, is refused', async () => {
     const commit = commitWithEntry(
       clone,
       entryOf({ mode: '040000', name: 'bomb', id: wideBomb(clone, 10, 8) }),
@@ -157,13 +157,13 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     }
   });
 
-  test('of a tag on a tree or a blob is refused', async () => {
+  test('a push of a tag on a tree or a blob is refused', async () => {
     const result = await push(`${blob(clone, 'data')}:refs/tags/data`, road);
     expect(result.code, result.stderr).toBe(1);
     expect(hookSaid(result).join('\n')).toMatch(/leads to a blob, not to a commit/);
   });
 
-  test('of an octopus of 101 parents, or a message of 2 MiB, is refused', async () => {
+  test('a push of an octopus of 101 parents, or a message of 2 MiB, is refused', async () => {
     const root = gitSync(clone, ['rev-parse', 'origin/main^{tree}']);
     const parents = Array.from({ length: 101 }, (_, i) =>
       gitSync(clone, ['commit-tree', '-p', 'origin/main', '-m', `${i}`, root]),
@@ -181,7 +181,7 @@ describe.each(['http', 'path'] as const)('a push over %s', (road) => {
     expect(hookSaid(results[1] ?? fail()).join()).toMatch(/a commit or tag with its message/);
   });
 
-  test('of branches, tags and dull names goes on being taken', async () => {
+  test('a push of branches, tags and ordinary names is still accepted', async () => {
     const commit = commitWithEntry(clone, entryOf({ name: `conduit-${road}.txt` }), 'origin/main');
     for (const ref of [`refs/heads/feature/${road}`, `refs/tags/v1-${road}`, 'refs/heads/main']) {
       const result = await push(`${commit}:${ref}`, road);
@@ -343,7 +343,7 @@ test('a first start on a held branch serves, without a first administrator', asy
 });
 
 describe('a bomb that was put into the hosted repository by hand', () => {
-  test('as its first commit is taken out by a push by path', async () => {
+  test('a bomb as the first commit is removed by a push by path', async () => {
     const dataDir = join(scratchDir(), 'data');
     mkdirSync(dataDir, { mode: 0o700 });
     const gitDir = join(dataDir, 'repo.git');

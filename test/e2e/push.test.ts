@@ -122,7 +122,7 @@ describe('a push that is refused', () => {
       },
       /^config\/platform\.yaml:\d+:\d+: .*maxSize/m,
     ],
-  ])('because it %s', async (_title, files, message) => {
+  ])('a push is refused because it %s', async (_title, files, message) => {
     const before = await head();
     await commit(files);
     const result = await push();
@@ -131,7 +131,7 @@ describe('a push that is refused', () => {
     expect(await head()).toBe(before);
   });
 
-  test('because it rewrites history or deletes the branch', async () => {
+  test('a push is refused because it rewrites history or deletes the branch', async () => {
     const before = await head();
     await git('commit', '-q', '--amend', '-m', 'Rewritten');
     for (const args of [
@@ -152,7 +152,7 @@ describe('a push that is refused', () => {
     expect(await head()).toBe(before);
   });
 
-  test('because nobody knows the key', async () => {
+  test('a push is refused because its key is unknown', async () => {
     const url = (credentials: string): string =>
       `https://${credentials}127.0.0.1:${daemon.port}/git/platform.git`;
     const bad = `admin:${daemon.token.slice(0, -1)}x@`;
@@ -229,7 +229,7 @@ describe('a push that is accepted', () => {
     expect(await read(`${TEAMS}/stays`)).toBeDefined();
   });
 
-  test('to another branch, or of a tag, changes nothing that is served', async () => {
+  test('an accepted push to another branch, or of a tag, changes no served object', async () => {
     const before = await everything();
     await commit({
       'teams/branch.yaml': manifest('Team', 'on-a-branch', '{ nonsense: true }'),
@@ -240,7 +240,7 @@ describe('a push that is accepted', () => {
     expect(await everything()).toBe(before);
   });
 
-  test('by path is judged by the same rules and seen as soon', async () => {
+  test('an accepted push by path is judged by the same rules and seen as soon', async () => {
     clone = join(scratchDir('gitplane-clone-'), 'by-path');
     const bare = join(daemon.dataDir, 'repo.git');
     await daemon.git(['clone', '-q', `file://${bare}`, clone], daemon.dataDir);

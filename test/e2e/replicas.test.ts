@@ -39,7 +39,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     return [a, b];
   }
 
-  test('one that cannot start says why and ends, though it was elected meanwhile', async () => {
+  test('a replica that cannot start names the reason and ends, although it was elected meanwhile', async () => {
     const stateKey = join(scratchDir(), 'state.key');
     writeFileSync(stateKey, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
     const taken = createServer().listen(0, '127.0.0.1');

@@ -213,7 +213,7 @@ describe('a running daemon whose branch gets a broken manifest', () => {
   });
 });
 
-describe('after any history', () => {
+describe('any history', () => {
   let key: string;
 
   /** Creates, patches, deletions, recreations, moves, merges; pushed, by API, and past the hooks. */

@@ -78,7 +78,7 @@ describe('a write', () => {
     expect(await history()).not.toMatch(/aHVudGVyMg|dHdv|bmV3|dGhyZWU/);
   });
 
-  test('that is taken back brings the old value, sealed', async () => {
+  test('a rolled back write restores the old value, encrypted', async () => {
     const { json } = await daemon.call('GET', `${SECRETS}/api/history`);
     const created = json().items.at(-1).revision;
     const answer = await daemon.call('POST', `${SECRETS}/api/rollback`, {
@@ -98,7 +98,7 @@ describe('a write', () => {
     expect(text).not.toMatch(/ENC\[|aHVudGVyMg|dGhyZWU/);
   });
 
-  test('of kubectl is sealed with all that kubectl keeps of it', async () => {
+  test('a write of kubectl is encrypted together with its last-applied annotation', async () => {
     const manifest = `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata: {name: applied, namespace: payments}\nspec: {data: {password: ${VALUE}}}\n`;
     const { code } = await daemon.kubectl(['apply', '-f', '-'], { input: manifest });
 
@@ -109,7 +109,7 @@ describe('a write', () => {
 });
 
 describe('a push', () => {
-  test('with a secret in the clear is refused, with the place and the command', async () => {
+  test('a push with a secret in the clear is refused, with the place and the command', async () => {
     const before = read(FILE);
     write(
       FILE,
@@ -127,7 +127,7 @@ describe('a push', () => {
     await git('reset', '-q', '--hard', 'origin/main');
   });
 
-  test('with a secret in the clear to another branch, or of a tag, is refused', async () => {
+  test('a push with a secret in the clear to another branch, or of a tag, is refused', async () => {
     write(FILE, read(FILE).replace(/\.dockerconfigjson: ENC.*/, `.dockerconfigjson: ${VALUE}`));
     await git('commit', '-qam', 'leak');
     await git('tag', 'leak');
@@ -159,7 +159,7 @@ describe('a push', () => {
   });
 
   test.skipIf(findSops() === undefined)(
-    'of what sops made is read, and what we make sops edits',
+    'a push of files made by sops is read, and sops edits files made by gitplane',
     async () => {
       const sops = (...args: string[]): ReturnType<typeof run> =>
         run(findSops() ?? '', ['--disable-version-check', ...args], {
@@ -240,7 +240,7 @@ describe('gitplane secrets', () => {
   });
 });
 
-test('neither the log nor a file of the state has a value or the key', async () => {
+test('write no value and no key to the log or to a file of the state', async () => {
   const key = /AGE-SECRET-KEY-\w+/.exec(readFileSync(join(daemon.dataDir, 'age.key'), 'utf8'))?.[0];
   const state = join(daemon.dataDir, 'state');
   const { stdout } = await run('grep', ['-rlaE', `${VALUE}|${key}`, state], {});

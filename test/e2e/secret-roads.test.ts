@@ -175,7 +175,7 @@ describe.each(['nobody', 'scoped'])('%s, who may not see a secret, is refused', 
     expect(text).not.toContain('bmV3');
   });
 
-  test('in the same words whether it is there or not', async () => {
+  test('gets the same words for a secret that exists and one that does not', async () => {
     const token = keys[who] ?? '';
     for (const path of ['', '/history', `?atRevision=${revision}`]) {
       const [there, not] = await Promise.all(
@@ -283,7 +283,7 @@ describe('a user who lost the right', () => {
     });
   });
 
-  test('and brings nothing back by a push without the right to read', async () => {
+  test('brings nothing back by a push without the right to read', async () => {
     const url = `https://x:${keys['scoped']}@127.0.0.1:${daemon.port}/git/platform.git`;
     const clone = await daemon.git(['clone', '-q', url, join(scratchDir(), 'c')], '/tmp');
     expect([clone.code, clone.stderr]).toEqual([128, expect.stringContaining('403')]);

@@ -9,7 +9,7 @@ import { expectAccessible, HAS_BROWSER, useBrowser } from '../support/browser.ts
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { PASSWORD, passwordHash } from './passwords.ts';
 
-describe.skipIf(!HAS_BROWSER)('in a browser', () => {
+describe.skipIf(!HAS_BROWSER)('the sign-in page in a browser', () => {
   const browser = useBrowser();
   let daemon: Daemon;
   /** Serves scripts, styles and pictures of an operator. */

@@ -53,7 +53,7 @@ function garbage(file: string): (dir: string) => Promise<void> {
   return (dir) => writeFile(join(dir, file), 'garbage\n');
 }
 
-describe('one line and exit 1', () => {
+describe('the daemon prints one line and exits with 1', () => {
   test.concurrent.each<[string, () => Promise<RunResult>, RegExp]>([
     [
       'a second daemon on the same data directory',
@@ -171,7 +171,7 @@ describe('one line and exit 1', () => {
         ),
       /repo\.git|main|1111111/,
     ],
-  ])('for %s', async (_title, start, message) => {
+  ])('names the remedy for %s', async (_title, start, message) => {
     const result = await start();
     expect({ code: result.code, words: words(result) }).toEqual({
       code: 1,
@@ -181,7 +181,7 @@ describe('one line and exit 1', () => {
     expect(result.stdout).toBe('');
   });
 
-  test('for a seed with mistakes, and every mistake beneath it', async () => {
+  test('lists every mistake of a seed beneath the line', async () => {
     const seed = scratchDir();
     await writeFile(join(seed, 'a.yaml'), 'kind: [\n');
     await writeFile(
@@ -201,7 +201,7 @@ describe('one line and exit 1', () => {
     await again.stop();
   });
 
-  test.skipIf(process.getuid?.() === 0)('for a data directory that cannot be written', async () => {
+  test.skipIf(process.getuid?.() === 0)('names a data directory that is not writable', async () => {
     const dir = scratchDir();
     await chmod(dir, 0o500);
     const result = await serve(join(dir, 'data'));
@@ -212,7 +212,7 @@ describe('one line and exit 1', () => {
   });
 });
 
-describe('one line and exit 2', () => {
+describe('the daemon prints one line and exits with 2', () => {
   test.concurrent.each<[string, string[], RegExp]>([
     ['an unknown command', ['serv'], /Unknown command "serv": did you mean serve\?/],
     ['an unknown flag', ['serve', '--dta-dir', 'x'], /"--dta-dir": did you mean --data-dir\?/],
@@ -229,7 +229,7 @@ describe('one line and exit 2', () => {
     ],
     ['half a certificate', ['serve', '--tls-cert', 'x'], /--tls-cert and --tls-key go together/],
     ['a folder outside the repository', ['serve', '--path', '../x'], /leaves the repository/],
-  ])('for %s', async (_title, args, message) => {
+  ])('names the usage error: %s', async (_title, args, message) => {
     const result = await gitplane(...args);
     expect({ code: result.code, words: words(result) }).toEqual({
       code: 2,

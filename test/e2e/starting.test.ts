@@ -82,8 +82,8 @@ function reply(sent: ReturnType<typeof request>): Promise<Reply> {
   });
 }
 
-describe('before the history is read', () => {
-  test('it is live and not ready, other requests get a Status, and the same port serves later', async () => {
+describe('a daemon that reads the history', () => {
+  test('is live and not ready, answers other requests with a Status, and serves on the same port later', async () => {
     const daemon = await starting();
     await vi.waitFor(async () => {
       expect((await daemon.get('/readyz')).text).toContain('fetching the repository');

@@ -32,7 +32,7 @@ describe('gitplane status', () => {
     expect(stdout.split('\n').length).toBeLessThan(24);
   });
 
-  test('as JSON is the summary of the API', async () => {
+  test('prints the summary of the API as JSON', async () => {
     const { code, stdout } = await status('-o', 'json');
 
     expect(code).toBe(0);
@@ -62,7 +62,7 @@ describe('gitplane status', () => {
     );
   });
 
-  test('of a daemon that does not run is one sentence', async () => {
+  test('prints one sentence for a daemon that does not run', async () => {
     const other = await startDaemon();
     await other.stop();
     const args = [MAIN, 'status', '--kubeconfig', join(other.dataDir, 'kubeconfig'), '-o', 'json'];

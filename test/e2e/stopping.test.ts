@@ -53,7 +53,7 @@ async function ready(port: number): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  test('in the moment of the first 200 of /readyz: requests are answered, and it exits with 0', async () => {
+  test('answers requests and exits with 0 at the first 200 of /readyz', async () => {
     const { child, port, dataDir } = await spawned();
     const ended = once(child, 'exit');
     await ready(port);
@@ -80,7 +80,7 @@ describe('SIGTERM', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('during a start ends it with 0', async () => {
+  test('ends a start with 0', async () => {
     const { child, dataDir } = await spawned();
     const ended = once(child, 'exit');
     await vi.waitFor(() => expect(existsSync(join(dataDir, 'repo.git'))).toBe(true), {

@@ -70,7 +70,7 @@ describe('every answer', () => {
     ['nothing', '/nowhere', undefined, 404],
     ['git', '/git/platform.git/info/refs?service=git-upload-pack', null, 401],
   ])(
-    'of %s is nothing for a browser to run, and nothing that another site may read',
+    'forbids browsers to run %s, and other sites to read it',
     async (_what, path, token, code) => {
       const options = token === undefined ? {} : { token };
       const answer = await daemon.call('GET', path, {

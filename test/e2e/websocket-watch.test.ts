@@ -119,7 +119,7 @@ describe('a handshake', () => {
     expect(await open(path, opening())).toBe(code);
   });
 
-  test('of a page of our own takes its session', async () => {
+  test('a handshake of a page of the platform takes its session', async () => {
     const origin = daemon.url;
     expect(await open(TEAMS, { headers: { cookie: cookie(), origin } })).not.toBeTypeOf('number');
   });

@@ -77,7 +77,7 @@ describe('names', () => {
     expect(stdout).not.toMatch(/generateName|uid|resourceVersion|creationTimestamp|generation/);
   });
 
-  test('of every length that is allowed end in files that can be checked out', async () => {
+  test('names of every allowed length lead to files that can be checked out', async () => {
     const long = 'n'.repeat(253);
     expect((await create({ name: long })).code).toBe(201);
     expect((await create({ name: `${long.slice(0, -1)}m` })).code).toBe(201);
@@ -89,7 +89,7 @@ describe('names', () => {
     expect((await remove(long)).code).toBe(200);
   });
 
-  test('that cannot have their file because a folder is there are a conflict', async () => {
+  test('a name whose file path is a folder causes a conflict', async () => {
     const clone = await daemon.clone();
     await commitFiles(daemon, clone, { 'teams/taken.yaml/inner.yaml': manifest('Team', 'inner') });
     expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
@@ -131,7 +131,7 @@ describe('a dry run', () => {
     ['patch', () => merge('payments', { spec: { displayName: 'Dry' } }, '?dryRun=All'), 200],
     ['an invalid patch', () => merge('payments', { spec: { displayName: 1 } }, '?dryRun=All'), 422],
     ['delete', () => remove('payments', { dryRun: ['All'] }), 200],
-  ])('of %s writes no commit and changes nothing', async (_title, send, code) => {
+  ])('a dry run of %s writes no commit and changes nothing', async (_title, send, code) => {
     const before = (await daemon.call('GET', TEAMS)).text;
     expect((await send()).code).toBe(code);
     expect((await daemon.call('GET', TEAMS)).text).toBe(before);
@@ -156,9 +156,9 @@ describe('a dry run', () => {
   });
 });
 
-describe('one write is one commit', () => {
+describe('commits of writes', () => {
   // covers: metadata.resourceVersion.changes metadata.generation
-  test.each(SAMPLES)('for $kind, and a write that changes nothing is none', async (sample) => {
+  test.each(SAMPLES)('a write of $kind is one commit, and a write that changes nothing is none', async (sample) => {
     const collection = collectionPath(sample, API);
     const path = `${collection}/zz-writes`;
     await daemon.call('POST', collection, { body: objectOf(sample, 'zz-writes') });
@@ -183,7 +183,7 @@ describe('one write is one commit', () => {
     ]);
   });
 
-  test('that names the caller, the request and the reason', async () => {
+  test('a commit names the caller, the request and the reason', async () => {
     const { headers } = await daemon.call('POST', `${TEAMS}?fieldManager=curl`, {
       body: { metadata: { name: 'told' }, spec: {} },
       headers: { 'gitplane-reason': 'because we can', 'idempotency-key': 'k-1' },
@@ -223,7 +223,7 @@ describe('one write is one commit', () => {
 
 describe('races', () => {
   // covers: metadata.resourceVersion.concurrency
-  test('of many updates with one resourceVersion exactly one wins', async () => {
+  test('exactly one of many updates with one resourceVersion wins', async () => {
     const object = (await create({ name: 'raced' })).json();
     const put = (i: number): Promise<Answer> =>
       daemon.call('PUT', `${TEAMS}/raced`, { body: { ...object, spec: { displayName: `v${i}` } } });
@@ -236,7 +236,7 @@ describe('races', () => {
   });
 
   // covers: metadata.name.unique
-  test('of many creates of one name exactly one wins', async () => {
+  test('exactly one of many creates of one name wins', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'once' })));
     expect(answers.map(({ code }) => code).sort()).toEqual([201, ...Array(19).fill(409)]);
   });
@@ -265,7 +265,7 @@ describe('deletion', () => {
   // covers: metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.finalizers
   // covers: metadata.finalizers.onlyRemoved states.gracefulDeletion states.removed states.blocked
   // covers: metadata.uid
-  test('with finalizers removes the manifest and keeps the object until the last one is gone', async () => {
+  test('deletion with finalizers removes the manifest and keeps the object until the last one is gone', async () => {
     const { metadata } = (await create({ name: 'held', finalizers: FINALIZERS })).json();
     const deleted = await remove('held');
     expect([deleted.code, deleted.json().metadata]).toMatchObject([
@@ -310,7 +310,7 @@ describe('deletion', () => {
 
   // covers: metadata.deletionTimestamp{,.shortened} metadata.deletionGracePeriodSeconds
   // covers: states.gracefulDeletion states.removed
-  test('with a grace period ends when that has passed, and the period can only get shorter', async () => {
+  test('deletion with a grace period ends when that has passed, and the period can only get shorter', async () => {
     await create({ name: 'graceful' });
     const first = (await remove('graceful', { gracePeriodSeconds: 60 })).json().metadata;
     expect(first.deletionGracePeriodSeconds).toBe(60);
@@ -328,7 +328,7 @@ describe('deletion', () => {
     ['an old resourceVersion', () => ({ resourceVersion: '1' }), 409],
     ['the right uid', ({ uid }) => ({ uid }), 200],
     ['the right resourceVersion', ({ resourceVersion }) => ({ resourceVersion }), 200],
-  ])('on condition of %s', async (title, preconditions, code) => {
+  ])('deletion checks the precondition %s', async (title, preconditions, code) => {
     const name = title.replaceAll(' ', '-').toLowerCase();
     const { metadata } = (await create({ name })).json();
     const answer = await remove(name, { preconditions: preconditions(metadata) });
@@ -338,7 +338,7 @@ describe('deletion', () => {
   });
 
   // covers: metadata.labels
-  test('of a collection goes by its selector', async () => {
+  test('deletion of a collection goes by its selector', async () => {
     const labels = { batch: 'x' };
     for (const name of ['many-a', 'many-b', 'many-c']) await create({ name, labels });
     const answer = await daemon.call('DELETE', `${TEAMS}?labelSelector=batch%3Dx`);
@@ -369,7 +369,7 @@ describe('deletion', () => {
     }, 10_000);
   });
 
-  test('that waits for dependents is accepted, where the old option asked for it', async () => {
+  test('deletion that waits for dependents is accepted, where the old option asked for it', async () => {
     await create({ name: 'accepted', finalizers: FINALIZERS });
     expect((await remove('accepted', { orphanDependents: false })).code).toBe(202);
   });

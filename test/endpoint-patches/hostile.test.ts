@@ -120,7 +120,7 @@ async function attackUntilSure(hostile: PatchProgram): Promise<Observed> {
   return observed;
 }
 
-test('there are as many attacks as the page says', () => {
+test('the page and the test list the same number of attacks', () => {
   expect(ATTACKS.flatMap(({ expressions }) => expressions).length).toBe(371);
 });
 

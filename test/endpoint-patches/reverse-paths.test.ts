@@ -29,7 +29,7 @@ test.each([
   'metadata.finalizers',
   'metadata.ownerReferences[0]',
   'spec.labels',
-])('one at %j would never run', (path) => {
+])('an expression at %j would never run', (path) => {
   const why = `Forbidden: ${JSON.stringify(path)} never flows back to the tenant: only metadata.labels and metadata.annotations do`;
 
   expect(dead(path)).toEqual([

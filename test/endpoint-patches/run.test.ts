@@ -153,7 +153,7 @@ describe('expressions', () => {
     ['metadata.*', 'metadata.name may not change', () => 'x'],
     ['', 'the whole object can only become an object', () => null],
     ['', 'the whole object can only become an object', () => []],
-  ])('at %j: %s', (path, message, play) => {
+  ])('an expression reads %j: %s', (path, message, play) => {
     const { object, report } = run({
       object: endpoints(),
       patches: [{ path, expression: 'value' }],
@@ -342,7 +342,7 @@ describe('references', () => {
       { name: 'db', apiVersion: 'x.y/v1' },
       { name: expect.stringMatching(SHORT), apiVersion: 'x.y/v1' },
     ],
-  ])('to what the sync makes has the name that this has: %s', (_title, reference, value, made) => {
+  ])('a reference to a synced object takes the name of that object: %s', (_title, reference, value, made) => {
     const tenant = { referenceNames: 'short' as const };
 
     expect(rewritten(value, reference, { tenant }).value).toEqual(made);
@@ -421,7 +421,7 @@ describe('labels', () => {
     ['selectors keep operators and values', selector, hostSelector],
     ['what is neither stays', 'app=web', 'app=web'],
     ['what is neither stays', { a: 1 }, { a: 1 }],
-  ])('to the control plane: %s', (_title, value, expected) => {
+  ])('labels are translated to the control plane: %s', (_title, value, expected) => {
     expect(translated(value, 'forward')).toEqual(expected);
   });
 

@@ -59,7 +59,7 @@ test('a disabled setting is not validated', () => {
   expect(checkNamespacesSetting({}, OF)).toEqual([]);
 });
 
-describe('of several mappings that fit', () => {
+describe('several mappings that fit', () => {
   const byName = { '*': 'all-*', 'a-*': 'short-*', 'a-b-*': 'long-*', 'a-b-c': 'exact' };
   const of = { namespace: 'vc', referenceNames: 'short' } as const;
   const tenant = tenantClusterOf('blue', JSON.parse(JSON.stringify(config(byName))), of);
@@ -70,7 +70,7 @@ describe('of several mappings that fit', () => {
     ['a-x', 'short-x'],
     ['x', 'all-x'],
     ['a-', 'short-'],
-  ])('that for %s leads to %s', (namespace, host) => {
+  ])('the mapping for %s leads to %s', (namespace, host) => {
     expect(translateName({ namespace, name: 'db' }, tenant, 'concat').namespace).toBe(host);
     const reversed = {
       ...tenant,
@@ -80,7 +80,7 @@ describe('of several mappings that fit', () => {
   });
 });
 
-test('without its mapping a namespace has no place where only mappings count', () => {
+test('a namespace without a mapping has no target where only mappings count', () => {
   const of = { namespace: 'vc', referenceNames: 'short' } as const;
   const only = JSON.parse(JSON.stringify(config({ a: 'b' }, { mappingsOnly: true })));
   const tenant = tenantClusterOf('blue', only, of);

@@ -250,7 +250,7 @@ describe('Services', () => {
     [{}, true],
     [{ sync: { toHost: { endpoints: { enabled: false } } } }, false],
     [{ sync: { toHost: { services: { enabled: false } } } }, false],
-  ])('of %j are synced: %s', (config, enabled) => {
+  ])('Services of %j are synced: %s', (config, enabled) => {
     expect(readServicesSetting(config).enabled).toBe(enabled);
   });
 });

@@ -152,7 +152,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
       watch.close();
     });
 
-    test('one revision of many megabytes is whole', async () => {
+    test('a watch gets one revision of many megabytes whole', async () => {
       const at = folder();
       const value = Buffer.alloc(14_000, 'x');
       const from = await etcd.txn({ compare: [], operations: many(100, at, value) });
@@ -213,7 +213,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
       expect(await waiting).toEqual([]);
     });
 
-    test('of a slow reader loses nothing', async () => {
+    test('a watch of a slow reader loses nothing', async () => {
       const at = folder();
       const from = await write(put(`${at}n`, 'first'));
       const watch = etcd.watch({ key: at, prefix: true, from });

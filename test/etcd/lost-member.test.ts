@@ -68,7 +68,7 @@ describe.concurrent('a member of etcd', () => {
       { cluster_id: '1', revision: '4' },
       'is at revision 4, and was at 5 before',
     ],
-  ])('of %s is refused, and reported once', async (_, later, words) => {
+  ])('an etcd member of %s is refused, and reported once', async (_, later, words) => {
     let header = { cluster_id: '1', revision: '5' };
     const told: string[] = [];
     const one = await member({ read: (answer) => answer(null, { header, kvs: [] }) });
@@ -82,7 +82,7 @@ describe.concurrent('a member of etcd', () => {
     await etcd.close();
   });
 
-  test('that answers is waited for', async () => {
+  test('an etcd member that answers late is waited for', async () => {
     const slow = await member({
       read: empty,
       txn: (answer) => void setTimeout(done, 4_000, answer),

@@ -58,7 +58,7 @@ describe.each([
   ['EDQUOT', 507, 'The disk quota is used up'],
   ['EROFS', 503, 'The disk is read-only'],
   ['EIO', 503, 'The disk fails'],
-])('while every change of a file ends with %s', (code, status, problem) => {
+])('every change of a file ends with %s', (code, status, problem) => {
   const name = `on-${code.toLowerCase()}`;
 
   test(`writes are answered ${status} and change nothing; reads go on; then all is well`, async () => {

@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 test(
-  `what clients see is one order (seed ${SEED})`,
+  `clients see one order of events (seed ${SEED})`,
   async () => {
     const random = randomFrom(SEED);
     const goOn = budget(SECONDS);

@@ -114,7 +114,7 @@ async function updateRef(name: string): Promise<string | undefined> {
 }
 
 test(
-  'of four ways to move the branch none loses what another one did',
+  'four ways to move the branch lose none of their commits',
   async () => {
     const goOn = budget(SECONDS);
     const git = repositoryOf(daemon.dataDir);

@@ -84,7 +84,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
   );
 
   test(
-    'one disk and the state key restore everything on an empty etcd',
+    'a disk and the state key restore everything on an empty etcd',
     async () => {
       if (set === undefined) throw new Error('There are no replicas');
       const [first, second, third] = set.replicas as [Replica, Replica, Replica];

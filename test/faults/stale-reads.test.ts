@@ -129,7 +129,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     return { old, other };
   }
 
-  test('that was stopped and goes on shows nothing of before', async () => {
+  test('a replica that resumes after a stop shows nothing of before', async () => {
     const { old, other } = await pair();
     const before = await write(old);
     const lines = await Promise.all(Array.from({ length: READERS }, () => openLine(old)));
@@ -150,7 +150,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await expect.poll(async () => [...shown([await read(old)])], LONG).toEqual([newest]);
   });
 
-  test('that etcd does not hear any more shows nothing that another has replaced', async () => {
+  test('a replica that lost etcd shows nothing that another one has replaced', async () => {
     const { old, other } = await pair();
     const before = await write(old);
     let acknowledged: string | undefined;

@@ -132,7 +132,7 @@ interface Result {
 const HISTORIES = 500;
 
 if (structuredMerge === undefined) {
-  test.skip('there is no Go to build structured-merge-diff with: it judged nothing', () => {});
+  test.skip('structured-merge-diff is not built without Go, and judges nothing', () => {});
 }
 
 describe.skipIf(structuredMerge === undefined)('field management', () => {

@@ -138,7 +138,7 @@ describe('the lock of the branch', () => {
     expect(await repository.isAncestor(first, await writing)).toBe(true);
   });
 
-  test('that is never released is an error that names the file; the branch stays', async () => {
+  test('a branch lock that is never released causes an error that names the file; the branch stays', async () => {
     const repository = await openForTest({ lockTimeoutMs: 50 });
     const first = await insist(repository, { a: '1' });
     const lock = join(repository.gitDir, 'refs/heads/main.lock');
@@ -168,7 +168,7 @@ describe('the lock of the branch', () => {
     else await expect(writing).rejects.toThrow(RefLockedError);
   });
 
-  test('of another process is not removed with an abandoned lock file', async () => {
+  test('a branch lock of another process is not removed with an abandoned lock file', async () => {
     const gitDir = await bareRepository();
     mkdirSync(join(gitDir, 'gitplane'));
     const owner = thisOwner.replace(/-\d+-\d+$/, '-4194305-1');

@@ -138,7 +138,7 @@ const losses: Record<string, ((directory: string) => boolean) | undefined> = {
 };
 
 describe.each(Object.entries(losses))('%s', (_title, loses) => {
-  test('at any operation of a publication', async () => {
+  test('survives a crash at any operation of a publication', async () => {
     const count = (await operationsOfOneRun()).length;
     const outcomes = new Set<string>();
     for (let at = 0; at < count; at++) {

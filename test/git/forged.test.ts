@@ -65,7 +65,7 @@ test('no name and no address makes a line of its own in a commit', () => {
 });
 
 test.each(['requestId', 'fieldManager', 'idempotencyKey', 'idempotencyDigest', 'reason'])(
-  'what comes as %s is no trailer of another name',
+  'a forged %s does not become a trailer of another name',
   async (field) => {
     const gitDir = await bareRepository();
     const key = { group: 'g', kind: 'Team', namespace: '', name: 'a' };

@@ -135,7 +135,7 @@ describe('diff', () => {
     ]);
   });
 
-  test('from nothing everything is new, and to itself nothing differs', async () => {
+  test('a diff from nothing has everything, and a diff of a commit with itself nothing', async () => {
     const repository = await openForTest();
     const [id = ''] = await publish(repository, commitOf({ a: '1', 'b/c': '2' }));
     const changes = await repository.diff(undefined, id);

@@ -84,7 +84,7 @@ test('a manifest that breaks is told of, and so is its mending', async () => {
   ]);
 });
 
-test('of a merge only what neither side had is told', async () => {
+test('a merge commit reports only the changes that neither parent has', async () => {
   const platform = await openTestPlatform();
   const { gitDir } = platform.repository;
   const base = await platform.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });

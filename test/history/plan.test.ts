@@ -181,7 +181,7 @@ test('a plan for what is applied is empty', async () => {
   expect(plan).toMatchObject({ verdict: 'accepted', changes: [], objections: [] });
 });
 
-test('only commits that a ref leads to are planned, by id or by name', async () => {
+test('a plan takes only commits that a ref leads to, by id or by name', async () => {
   const platform = await seeded();
   const { repository, judge } = platform;
   const planner = new Planner({ repository, judge, kinds });

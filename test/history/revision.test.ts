@@ -107,11 +107,11 @@ describe('a commit by a time', () => {
     { time: 300, at: 2 },
     { time: 199, at: 1 },
     { time: 60, at: 1 },
-  ])('at $time the branch was at the first-parent commit $at', ({ time, at }) => {
+  ])('the branch at $time was at the first-parent commit $at', ({ time, at }) => {
     expect(findCommit(index, 4, { time: time * 1000 })).toBe(at);
   });
 
-  test('before the first commit there is none', () => {
+  test('no commit exists before the first one', () => {
     expect(codeOf(() => findCommit(index, 4, { time: 10_000 }))).toBe(404);
   });
 });

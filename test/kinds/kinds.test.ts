@@ -232,7 +232,7 @@ describe('OwnedAccessKey', () => {
     ]);
   });
 
-  test.each(['User', 'Login', ''])('of type %j gets a key that is valid for the asking', (type) => {
+  test.each(['User', 'Login', ''])('a key of type %j gets a valid text on request', (type) => {
     const [field] = kindNamed('OwnedAccessKey').writeOnly;
     const key = field?.generate?.(object('OwnedAccessKey', { spec: { user: 'ada', type } }));
     expect(hasValidChecksum(key ?? '')).toBe(true);
@@ -256,7 +256,7 @@ describe('OwnedAccessKey', () => {
       '2026-01-02T01:00:00Z',
     ],
     [{ ttl: 3600, ttlAfterLastActivity: true }, {}, '2026-01-01T01:00:00Z'],
-  ])('with %j and %j expires at %s', (spec, status, expected) => {
+  ])('a key with %j and %j expires at %s', (spec, status, expected) => {
     const metadata = { creationTimestamp: '2026-01-01T00:00:00Z' };
     expect(cell('Expires', { metadata, spec, status })).toBe(expected);
   });
@@ -421,13 +421,13 @@ describe('deprecated fields', () => {
     ['DirectClusterEndpointToken', { spec: { scope: { rules: [] } } }, 'spec.scope.rules is'],
     ['Config', { spec: { raw: 'oidc: {enabled: true}' } }, 'spec.raw: oidc is deprecated'],
     ['Config', { spec: { raw: 'workspaceSubDomain: x' } }, 'spec.raw: workspaceSubDomain is'],
-  ])('of %s are warned of: %j', (kind, fields, message) => {
+  ])('warnings name the deprecated fields of %s: %j', (kind, fields, message) => {
     expect(kindNamed(kind).warnings(object(kind, fields))).toEqual([
       expect.stringContaining(message),
     ]);
   });
 
-  test('that are not used are not warned of', () => {
+  test('unused deprecated fields cause no warning', () => {
     for (const kind of table.kinds) expect(kind.warnings(object(kind.kind))).toEqual([]);
   });
 });

@@ -128,7 +128,7 @@ test('the cells of a secret count and never show', () => {
 });
 
 // covers: endpoints.sharedsecrets.PUT.resourceVersion
-test('only where the spec asks for it does a replacement need the version', () => {
+test('a replacement needs the version only where the spec asks for it', () => {
   const needing = table.kinds.filter((kind) => !kind.allowUnconditionalUpdate);
   expect(needing.map((kind) => kind.kind)).toContain('SharedSecret');
   expect(needing.map((kind) => kind.kind)).not.toContain('Team');

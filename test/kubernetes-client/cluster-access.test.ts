@@ -46,13 +46,13 @@ describe('a kubeconfig', () => {
     ['has no server', { cluster: { server: '' } }],
     ['has another protocol', { cluster: { server: 'file:///etc/shadow' } }],
     ['has no such context', { top: { 'current-context': 'z' } }],
-  ])('that %s is refused, without its secrets', (_what, change) => {
+  ])('a kubeconfig that %s is refused, without its secrets', (_what, change) => {
     expect(() => accessFromKubeconfig(kubeconfig(change))).toThrow(/kubeconfig/);
     expect(() => accessFromKubeconfig(kubeconfig(change))).not.toThrow(SECRET);
   });
 
   test.each([`token: [${SECRET}`, `a: 1\na: ${SECRET}`])(
-    'that is no YAML is not quoted',
+    'a kubeconfig that is not YAML is not quoted',
     (text) => {
       expect(() => accessFromKubeconfig(text)).toThrow('the kubeconfig is not YAML');
     },

@@ -29,7 +29,7 @@ const TEXTS: readonly (readonly [string, string])[] = [
 ];
 
 describe('quick positions', () => {
-  test.each([...files, ...TEXTS])('of %s are those of the library', (_name, text) => {
+  test.each([...files, ...TEXTS])('quick positions of %s are those of the library', (_name, text) => {
     const plain = parsePlainYaml(text);
     const documents = parseManifests(text).documents;
     if (plain?.length !== 1 || documents.length !== 1) return;

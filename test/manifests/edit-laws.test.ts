@@ -129,7 +129,7 @@ function sourcesOf(text: string, keys: readonly string[]): Map<string, string> {
   return sources;
 }
 
-test('one scalar on one line changes that line and no other', () => {
+test('an edit of one scalar on one line changes that line and no other', () => {
   forAll({ aliases: false }, ({ document, random }) => {
     const desired = structuredClone(document.value);
     const { path, operation } = change(desired, random);

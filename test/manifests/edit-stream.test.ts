@@ -79,14 +79,14 @@ describe('a document that comes back', () => {
     return { rest: removeDocument(text, index), former: { text, index }, value };
   };
 
-  test('to a file of its own is the file, byte for byte', () => {
+  test('a document that returns to a file of its own is the whole file, byte for byte', () => {
     const text = `# licence\n\n${ODD}`;
     expect(formatLike({ text, index: 0 }, ODD_VALUE)).toBe(text);
     const framed = '\uFEFF%YAML 1.2\n--- # first\na: 1\r\n...\n# end';
     expect(formatLike({ text: framed, index: 0 }, { a: 1 })).toBe(framed);
   });
 
-  test('to a file of its own leaves its former neighbours out', () => {
+  test('a document that returns to a file of its own leaves its former neighbours out', () => {
     const { former, value } = gone(['a: 1\n', `---\n${ODD}`, '---\nb: 2\n'], 1);
     expect(value).toEqual(ODD_VALUE);
     expect(formatLike(former, value)).toBe(`---\n${ODD}`);
@@ -102,24 +102,24 @@ describe('a document that comes back', () => {
     expect(appendDocument(rest, value, former)).toBe(rest + parts[index]);
   });
 
-  test('from the head takes its comments, and leaves those of the file where they stayed', () => {
+  test('a document that returns from the head of a file takes its own comments, and leaves those of the file', () => {
     const { rest, former, value } = gone([`# file\n\n${ODD}`, '---\nb: 2\n'], 0);
     expect(rest).toBe('# file\n\n---\nb: 2\n');
     expect(appendDocument(rest, value, former)).toBe(`${rest}---\n${ODD}`);
   });
 
-  test('with comments that a blank line sets apart leaves them where they stayed', () => {
+  test('a document that returns leaves comments that a blank line separates', () => {
     const parts = ['a: 1\n', '---\nb: 2\n# of b\n\n# about c\n', '---\nc: 3\n'];
     const { rest, former, value } = gone(parts, 1);
     expect(appendDocument(rest, value, former)).toBe(`${rest}---\nb: 2\n# of b\n`);
   });
 
-  test('to a marker that waits for it has one marker', () => {
+  test('a document that returns behind an open marker has one marker', () => {
     const { former, value } = gone(['a: 1\n', '--- # mine\nb: 2\n'], 1);
     expect(appendDocument('a: 1\n---\n', value, former)).toBe('a: 1\n--- # mine\nb: 2\n');
   });
 
-  test('with other values than it had changes only those', () => {
+  test('a document that returns with other values changes only those', () => {
     const text = `a: 1\n---\n${ODD}`;
     const { note: _gone, ...value } = { ...ODD_VALUE, kind: 'U' };
     expect(appendDocument('a: 1\n', value, { text, index: 1 })).toBe(
@@ -224,7 +224,7 @@ describe('removing a document', () => {
     expect(removeDocument(before, index)).toBe(after);
   });
 
-  test('one that is not there is refused', () => {
+  test('removing a document that does not exist is refused', () => {
     expect(() => removeDocument('a: 1\n', 3)).toThrow('there is no document 4');
   });
 });

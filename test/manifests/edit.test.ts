@@ -1315,7 +1315,7 @@ b: 1
 });
 
 describe('an edit', () => {
-  test('that changes nothing changes no byte', () => {
+  test('an edit that changes nothing changes no byte', () => {
     const text = '# odd\n"a":   0x10   # c\n\n\nb: {x: 1 , z: [ ]}\r\n';
     expect(editDocument(text, 0, { b: { z: [], x: 1 }, a: 16 })).toBe(text);
   });
@@ -1329,11 +1329,11 @@ describe('an edit', () => {
     expect(editDocument('a: 1\nb: 2\n', 0, desired)).toBe('a: 1\n');
   });
 
-  test('of what is not JSON is refused', () => {
+  test('an edit of a value that is not JSON is refused', () => {
     expect(() => editDocument('a: 1\n', 0, { a: Number.NaN })).toThrow(TypeError);
   });
 
-  test('of a key named __proto__ is an edit like others', () => {
+  test('an edit may name the key __proto__', () => {
     const desired = JSON.parse('{"__proto__": {"x": 2}, "a": 1}');
     const text = editDocument('__proto__:\n  x: 1 # c\na: 1\n', 0, desired);
     expect(text).toBe('__proto__:\n  x: 2 # c\na: 1\n');
@@ -1348,17 +1348,17 @@ describe('an edit', () => {
     expect(text).toBe('a: [q]\nb: 1 # b\n');
   });
 
-  test('of a document without content writes it behind its marker', () => {
+  test('an edit of a document without content writes it behind its marker', () => {
     const { text, strategy } = describeEdit('a: 1\n---\n# soon\n---\nb: 1\n', 1, { c: 1 });
     expect(text).toBe('a: 1\n---\nc: 1\n---\nb: 1\n');
     expect(strategy).toBe('document');
   });
 
-  test('of a document that is not a map rewrites it', () => {
+  test('an edit of a document that is not a map rewrites it', () => {
     expect(editDocument('# c\njust text\n', 0, { a: 1 })).toBe('# c\na: 1\n');
   });
 
-  test('of a document that does not parse is refused with the place', () => {
+  test('an edit of a document that does not parse is refused with the place', () => {
     const text = 'a: 1\n---\nb: 1\nb: 2\n';
     expect(() => editDocument(text, 1, {})).toThrow(ManifestEditError);
     expect(() => editDocument(text, 1, {})).toThrow(
@@ -1366,7 +1366,7 @@ describe('an edit', () => {
     );
   });
 
-  test('of a document that is not there is refused', () => {
+  test('an edit of a missing document is refused', () => {
     expect(() => editDocument('a: 1\n', 1, {})).toThrow(
       'there is no document 2: the file has 1; read it again',
     );

@@ -59,7 +59,7 @@ test('moves lose no file, keep namespaces, and leave no manifest in a full folde
   );
 });
 
-test('only the named folder and those below it move', () => {
+test('the named folder and those below it move, and no other', () => {
   const wide = (folder: string): string[] =>
     Array.from({ length: FULL_FOLDER }, (_, i) => `${folder}/f${i}.yaml`);
   const paths = [...wide('teams'), ...wide('teams2'), ...wide('users')].sort();

@@ -71,7 +71,7 @@ describe('unquoted scalars mean what they mean to kubectl', () => {
 });
 
 describe('documents', () => {
-  test('those that hold nothing are left out, and still count', () => {
+  test('documents without content are left out, and still count', () => {
     const text = '# head\n---\na: 1\n---\n# nothing\n---\n---\nb: 2\n...\n# tail\n';
     expect(parseManifests(text).documents.map(({ index, value }) => [index, value])).toEqual([
       [0, { a: 1 }],
@@ -90,7 +90,7 @@ describe('documents', () => {
     expect(only('--- null\n').value).toBeNull();
   });
 
-  test('one that does not parse hides no other', () => {
+  test('a document that does not parse hides no other', () => {
     const text = 'a: [1, 2\n---\nb: "x\n---\nc: 3\n---\n{{ d }}\n---\ne: 5\n';
     const { documents } = parseManifests(text);
     expect(documents.map(({ value }) => value)).toEqual([
@@ -351,7 +351,7 @@ other:
     expect(only('\uFEFFa: 1\n').locate(['a'])).toEqual({ line: 1, col: 4 });
   });
 
-  test('of a document that does not parse fall back to its beginning', () => {
+  test('places of a document that does not parse fall back to its beginning', () => {
     expect(only('# c\n---\na: [\n').locate(['a', 'b'])).toEqual({ line: 3, col: 1 });
   });
 });
@@ -452,7 +452,7 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-test('one document alone is what it is among the others', () => {
+test('the bytes of one document are the same alone and among others', () => {
   fc.assert(
     fc.property(anyText, fc.nat({ max: 5 }), (text, index) => {
       const among = parseManifests(text).documents.find((document) => document.index === index);

@@ -336,10 +336,10 @@ describe('text outside of the subset is left to the library', () => {
 });
 
 describe('no judge ever disagrees', () => {
-  test('about trees written in many styles', () => holdsFor(documents, 0.2), FUZZ_TIMEOUT);
-  test('about manifests with mistakes', () => holdsFor(mutants, 0.1), FUZZ_TIMEOUT);
-  test('about lines at any column', () => holdsFor(lineSoup, 0.05), FUZZ_TIMEOUT);
-  test('about quotes and brackets', () => holdsFor(inlineSoup, 0.05), FUZZ_TIMEOUT);
-  test('about numbers and words', () => holdsFor(scalarSoup, 0.05), FUZZ_TIMEOUT);
-  test('about arbitrary strings', () => holdsFor(strings, 0), FUZZ_TIMEOUT);
+  test('judge trees written in many styles', () => holdsFor(documents, 0.2), FUZZ_TIMEOUT);
+  test('judge manifests with mistakes', () => holdsFor(mutants, 0.1), FUZZ_TIMEOUT);
+  test('judge lines at any column', () => holdsFor(lineSoup, 0.05), FUZZ_TIMEOUT);
+  test('judge quotes and brackets', () => holdsFor(inlineSoup, 0.05), FUZZ_TIMEOUT);
+  test('judge numbers and words', () => holdsFor(scalarSoup, 0.05), FUZZ_TIMEOUT);
+  test('judge arbitrary strings', () => holdsFor(strings, 0), FUZZ_TIMEOUT);
 });

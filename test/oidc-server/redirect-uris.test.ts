@@ -65,7 +65,7 @@ describe('a public client may listen on the loopback', () => {
     'http://localhost:8000/any/path',
     'http://127.0.0.1:18000/callback',
     'http://[::1]:1/',
-  ])('on any port and path where it has no URI: %s', (uri) => {
+  ])('a public client without a loopback URI may use any port and path: %s', (uri) => {
     expect(allowsRedirect(open(), uri, false)).toBe(true);
   });
 
@@ -84,11 +84,11 @@ describe('a public client may listen on the loopback', () => {
     'http://0.0.0.0:8000/',
     'http://example.com/',
     'urn:ietf:wg:oauth:2.0:oob',
-  ])('and nowhere else: %s', (uri) => {
+  ])('a public client may use no other address: %s', (uri) => {
     expect(allowsRedirect(open(), uri, true)).toBe(false);
   });
 
-  test('on any port of the URI that it has, and on no other path', () => {
+  test('a public client with a loopback URI may use any port, and no other path', () => {
     const client = open('http://127.0.0.1/cb');
     expect(allowsRedirect(client, 'http://127.0.0.1:4711/cb', false)).toBe(true);
     expect(allowsRedirect(client, 'http://127.0.0.1:4711/other', false)).toBe(false);
@@ -96,7 +96,7 @@ describe('a public client may listen on the loopback', () => {
     expect(allowsRedirect(client, 'http://localhost:4711/cb', false)).toBe(false);
   });
 
-  test('but one with a secret only where its URI says so', () => {
+  test('a client with a secret may use the loopback only where its URI says so', () => {
     expect(allowsRedirect(confidential('http://localhost/cb'), 'http://localhost/cb', false)).toBe(
       true,
     );
@@ -157,7 +157,7 @@ describe('"*" is one label of the host or one segment of the path', () => {
     expect(allowsRedirect(confidential(pattern), uri, true)).toBe(false);
   });
 
-  test('whatever the text is, a host that is allowed is one label in front of the rest', () => {
+  test('an allowed host is one label in front of the rest, for any text', () => {
     const part = fc.constantFrom(
       'https://',
       'a',
@@ -187,7 +187,7 @@ describe('"*" is one label of the host or one segment of the path', () => {
   });
 });
 
-describe('after signing out', () => {
+describe('redirects after signing out', () => {
   test('people come back to pages of the client, wherever these are', () => {
     const client = confidential(EXACT, 'https://*.dev.example.com/cb');
     expect(allowsAfterLogout(client, 'https://app.example.com/bye?x=1', true)).toBe(true);
@@ -203,7 +203,7 @@ describe('after signing out', () => {
     'https://app.example.com.evil.com/',
     'javascript:alert(1)',
     '//evil.com',
-  ])('and not to %s', (uri) => {
+  ])('refuse %s', (uri) => {
     expect(allowsAfterLogout(confidential(EXACT), uri, true)).toBe(false);
   });
 });

@@ -25,7 +25,7 @@ function answerOf(location: string | undefined): Record<string, string> {
   return { to: `${url.origin}${url.pathname}`, ...Object.fromEntries(url.searchParams) };
 }
 
-describe('somebody who is not signed in', () => {
+describe('a user who is not signed in', () => {
   test('is sent to the sign-in page, and from there to the client', async () => {
     const { web, browser, login } = await scene();
     const attempt = await web.begin();
@@ -64,7 +64,7 @@ describe('somebody who is not signed in', () => {
   });
 });
 
-describe('somebody who is signed in', () => {
+describe('a signed-in user', () => {
   test.each<[string, Record<string, string>]>([
     ['the client wants it', { prompt: 'login' }],
     ['it is too long ago', { max_age: '0' }],
@@ -83,7 +83,7 @@ describe('somebody who is signed in', () => {
     expect((await web.finish(attempt, location)).claims()?.sub).toBe('bob');
   });
 
-  test('is whoever the platform says, also when that is somebody else than before', async () => {
+  test('is the user that the platform names, also after a change of users', async () => {
     const { web, browser, login } = await scene();
     browser.signIn(await login('ann'));
     expect((await web.signIn(browser)).claims()?.sub).toBe('ann');
@@ -108,14 +108,14 @@ describe('somebody who is signed in', () => {
     expect(answerOf(location)).toMatchObject({ error: 'login_required' });
   });
 
-  test('with a key that a scope limits gets no token', async () => {
+  test('a signed-in user with a key that a scope limits gets no token', async () => {
     const { web, browser, login } = await scene();
     browser.signIn(await login('ann', { scope: { projects: [{ project: 'a' }] } }));
     const { location } = await browser.follow((await web.begin()).url);
     expect(answerOf(location)).toMatchObject({ error: 'access_denied' });
   });
 
-  test('by a key of a team is nobody who signs in', async () => {
+  test('a key of a team cannot sign in', async () => {
     const { web, browser, login } = await scene();
     browser.signIn(await login('ann', { user: undefined, team: 'ops' }));
     const { location = '' } = await browser.follow((await web.begin()).url);
@@ -145,7 +145,7 @@ describe('a client', () => {
     ['nobody knows', { client_id: 'stranger' }],
     ['sends people elsewhere', { redirect_uri: 'https://evil.example/callback' }],
     ['names no redirect', { redirect_uri: '' }],
-  ])('that %s gets nobody back, and nothing of what it said is repeated', async (_what, of) => {
+  ])('a client that %s gets no redirect, and the answer repeats none of its input', async (_what, of) => {
     const { web, browser, login } = await scene();
     browser.signIn(await login('ann'));
     const evil = '<script>alert(1)</script>';
@@ -164,7 +164,7 @@ describe('a client', () => {
     ['for an implicit token', { response_type: 'token' }, 'unsupported_response_type'],
     ['with a nonce that is too long', { nonce: 'n'.repeat(513) }, 'invalid_request'],
     ['with a request object', { request: 'e30.e30.' }, 'request_not_supported'],
-  ])('without a secret that asks %s is refused', async (_what, parameters, error) => {
+  ])('a client without a secret that asks %s is refused', async (_what, parameters, error) => {
     const { issuer, browser, login } = await scene();
     browser.signIn(await login('ann'));
     const kubectl = await RelyingParty.kubectl(issuer);
@@ -174,7 +174,7 @@ describe('a client', () => {
   });
 
   // covers: oidc.clients[].clientSecret
-  test('with another secret, or with none, gets no token and learns nothing', async () => {
+  test('a client with another secret, or with none, gets no token and learns nothing', async () => {
     const { issuer, browser, login, log } = await scene();
     browser.signIn(await login('ann'));
     const [redirectUri = ''] = WEB.redirectURIs;
@@ -187,7 +187,7 @@ describe('a client', () => {
     expect(log.join('')).not.toContain(SECRET);
   });
 
-  test('that was changed while somebody signed in gets them back by its rules of now', async () => {
+  test('a client that changed during a sign-in gets the user back by its current rules', async () => {
     const { web, browser, login, configure } = await scene();
     const attempt = await web.begin();
     const asked = new URL((await browser.follow(attempt.url)).location ?? '');
@@ -206,7 +206,7 @@ describe('a client', () => {
     await expect(web.finish(attempt, location)).rejects.toMatchObject({ status: 401 });
   });
 
-  test('that runs in a page may read answers where it is at home', async () => {
+  test('a client in a page may read answers on its own origin', async () => {
     const { issuer, configure } = await scene();
     configure({
       enabled: true,
@@ -228,7 +228,7 @@ describe('a client', () => {
 });
 
 describe('signing out', () => {
-  test('at the wish of a client ends the session with the platform, once the person agrees', async () => {
+  test('signing out at the request of a client ends the session with the platform, once the user agrees', async () => {
     const { issuer, web, browser, login, platform } = await scene();
     const key = await login('ann');
     browser.signIn(key);
@@ -271,7 +271,7 @@ describe('signing out', () => {
 });
 
 describe('keys', () => {
-  test('of both algorithms are published, made on first use, for their owner alone, and rotated ahead', async () => {
+  test('keys of both algorithms are created on first use, published, readable by their owner alone, and rotated in advance', async () => {
     const keysIn = join(mkdtempSync(join(tmpdir(), 'gitplane-oidc-keys-')), 'oidc');
     onTestFinished(() => rmSync(join(keysIn, '..'), { recursive: true, force: true }));
     const provider = await startProvider({}, { keysIn });

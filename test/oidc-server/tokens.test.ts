@@ -120,7 +120,7 @@ describe('a refresh token', () => {
     expect(third.refresh_token).not.toBe(next.refresh_token);
   });
 
-  test('that was replaced ends the login when it is shown, after a restart as well', async () => {
+  test('a refresh token that was replaced ends the login when it is shown, after a restart as well', async () => {
     const all = await loggedIn();
     const { kubectl, token, restart } = all;
     const { refresh_token: current = '' } = await kubectl.refresh(token);
@@ -130,7 +130,7 @@ describe('a refresh token', () => {
     await expect(kubectl.refresh(current)).rejects.toMatchObject(INVALID);
   });
 
-  test('that was replaced a moment ago gives the same successor, and later ends the login', async () => {
+  test('a refresh token that was replaced a moment ago gives the same successor, and later ends the login', async () => {
     const all = await loggedIn();
     const { kubectl, token, setClock } = all;
     const now = Date.now();
@@ -227,7 +227,7 @@ describe('a refresh token', () => {
     ['nobody made', 'gpr_00000000000000000000000000000000000000000000'],
     ['is something else', 'hello'],
     ['is empty', ''],
-  ])('that %s is refused', async (_what, token) => {
+  ])('a refresh token that %s is refused', async (_what, token) => {
     const { kubectl } = await scene();
     await expect(kubectl.refresh(token)).rejects.toThrow();
   });
@@ -245,7 +245,7 @@ describe('a refresh token', () => {
   });
 
   // covers: oidc.clients[].name
-  test('of a client with a secret stays, since nobody else can use it, and names the client', async () => {
+  test('a refresh token of a client with a secret stays, since no other client can use it, and names the client', async () => {
     const { web, browser, platform } = await scene();
     const { refresh_token: token = '' } = await web.signIn(browser, OFFLINE);
     const [name = ''] = loginsOf({ platform });
@@ -254,7 +254,7 @@ describe('a refresh token', () => {
     expect((await web.refresh(token)).refresh_token ?? token).toBe(token);
   });
 
-  test('of the oldest login makes room when somebody has too many', async () => {
+  test('a refresh token of the oldest login makes room when a user has too many', async () => {
     const all = await loggedIn();
     for (let count = 0; count < 20; count++) await all.kubectl.signIn(all.browser, OFFLINE);
     expect(loginsOf(all)).toHaveLength(20);

@@ -76,7 +76,7 @@ describe('wrong command lines end with one sentence', () => {
     fc.string({ maxLength: 12, unit: 'grapheme' }),
   );
 
-  test('whatever the words are: help, a command, or a UsageError of one line', async () => {
+  test('any words lead to help, a command, or a UsageError of one line', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 6 }), async (args) => {
         try {

@@ -59,7 +59,7 @@ describe('a sentence with a remedy', () => {
       /is not PEM|OpenSSL cannot use it/,
     ],
     ['no PEM chain', () => createSecureContext({ cert: 'nonsense' }), /is not PEM; name a file/],
-  ])('for %s, also inside a message of ours', async (_name, act, message) => {
+  ])('names the remedy for %s, also inside an error of gitplane', async (_name, act, message) => {
     const error = await errorOf(act);
 
     expect(explainError(error)).toMatch(message);
@@ -67,7 +67,7 @@ describe('a sentence with a remedy', () => {
     expect(explainError(await wrapped(act))).not.toMatch(RAW);
   });
 
-  test('for a port that does not speak TLS', async () => {
+  test('names the remedy for a port that does not speak TLS', async () => {
     const server = createServer((socket) => socket.end('SSH-2.0-x\r\n')).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const address = server.address();

@@ -81,7 +81,7 @@ describe('a step that fails half-way', () => {
     expect(platform.names('teams')).toEqual(['a', 'b']);
   });
 
-  test('of a write that was committed is shown to readers later', async () => {
+  test('a committed write whose step fails is shown to readers later', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
     const { prepare } = platform.store;

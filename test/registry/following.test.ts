@@ -47,7 +47,7 @@ test('writes and pushes of others at the same time: nothing is lost, one line of
   expectSound(gitDir);
 });
 
-test('only a real conflict on one object is a conflict', async () => {
+test('a conflict is two changes of one object', async () => {
   const there = elsewhere({ 'teams/a.yaml': team('a'), 'teams/b.yaml': team('b') });
   const { repository } = await follow({ url: there.gitDir });
   const platform = await openTestPlatform({ repository });
@@ -76,7 +76,7 @@ test('a create says that the object exists if another client pushed it meanwhile
   await expect(create).rejects.toMatchObject({ code: 409, reason: 'AlreadyExists' });
 });
 
-test('at whatever operation of the disk a write breaks off, the remote is never behind', async () => {
+test('the remote is never behind, at any operation of the disk that breaks off a write', async () => {
   const there = elsewhere();
   let gitDir: string | undefined;
   let reached = 0;

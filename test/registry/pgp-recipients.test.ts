@@ -87,7 +87,7 @@ describe('a repository whose .sops.yaml names PGP keys beside age', () => {
     expect(await dataKey()).toEqual(key);
   });
 
-  test('that is named later is in every file from its next write on', async () => {
+  test('a PGP key that is added later is in every file from its next write on', async () => {
     await platform.commit({ '.sops.yaml': config() });
     await create();
     expect(entries()).toEqual([]);
@@ -99,7 +99,7 @@ describe('a repository whose .sops.yaml names PGP keys beside age', () => {
     expect(gpg.decrypt(enc)).toEqual(await dataKey());
   });
 
-  test('that is named no more opens no later write', async () => {
+  test('a removed PGP key opens no later write', async () => {
     await create();
     const before = await dataKey();
     await platform.commit({ '.sops.yaml': config() });

@@ -120,7 +120,7 @@ function addedKeys(): string[] {
   return lines.map((line) => line.slice(1).trim().split(':')[0] ?? '');
 }
 
-describe('in a repository that seals', () => {
+describe('a repository that seals', () => {
   beforeEach(async () => {
     platform = await openTestPlatform({ keyring });
     await platform.commit({ '.sops.yaml': config(ours.recipient) });
@@ -255,7 +255,7 @@ describe('in a repository that seals', () => {
       expect([dataOf(), dataOf('other')]).toEqual([{ password: CLEAR }, { a: 'b3RoZXI=' }]);
     });
 
-    test('from a time before .sops.yaml is encrypted with its comments', async () => {
+    test('an object from a time before .sops.yaml is encrypted with its comments', async () => {
       platform = await openTestPlatform({ keyring });
       await platform.commit({ [PATH]: text });
       const file = former();
@@ -452,7 +452,7 @@ describe('in a repository that seals', () => {
       expect(verdict.lines[0]).toMatch(/in commit [0-9a-f]{12}: spec\.data\.password: must not be/);
     });
 
-    test('that nobody judged is quarantined: the last good one is served', async () => {
+    test('an unjudged plaintext secret is quarantined: the last good version is served', async () => {
       await create({ password: 'Z29vZA==' });
       await platform.commit({ [PATH]: manifest({ password: CLEAR }) });
 
@@ -470,7 +470,7 @@ describe('in a repository that seals', () => {
       expect(everything()).not.toContain(CLEAR);
     });
 
-    test('in a file that is sealed is refused by every reader', async () => {
+    test('a plaintext secret in an encrypted file is refused by every reader', async () => {
       const text = await sealed(manifest({ password: CLEAR }), ours.recipient);
       const lines = await pushed({ [PATH]: text.replace('  data:\n', '  data:\n    x: aGk=\n') });
 
@@ -505,7 +505,7 @@ describe('in a repository that seals', () => {
   });
 });
 
-describe('without the key', () => {
+describe('a sealed object without the key', () => {
   beforeEach(async () => {
     platform = await openTestPlatform({ keyring });
     await platform.commit({ '.sops.yaml': config(ours.recipient) });
@@ -532,13 +532,13 @@ describe('without the key', () => {
     expect(inGit()).toBe(before);
   });
 
-  test('it can be deleted', async () => {
+  test('can be deleted', async () => {
     await remove();
 
     expect(found()).toBeUndefined();
   });
 
-  test('it is whole again when the key is back', async () => {
+  test('is whole again when the key is back', async () => {
     platform = await platform.restart({ keyring, rules: 'rules' });
 
     expect(dataOf()).toEqual({ password: CLEAR });
@@ -652,7 +652,7 @@ describe('a configuration', () => {
     expect(platform.names('config').length === 1).toBe(taken);
   });
 
-  test('with a secret is sealed by a write', async () => {
+  test('a configuration with a secret is encrypted by a write', async () => {
     const text = 'auth: {providerA: {clientId: a, clientSecret: hunter2}}\n';
     await platform.create('config', { metadata: { name: 'platform' }, spec: { raw: text } });
 

@@ -162,7 +162,7 @@ test('an answer counts for less than its age limit, and is renewed only once it 
   expect(world.questions).toHaveLength(1);
 });
 
-test('a clock that somebody sets ahead makes it ask etcd, and one set back changes nothing', async () => {
+test('a clock that is set forward makes it ask etcd, and one that is set back changes nothing', async () => {
   const world = new World();
   const lease = world.lease();
   const sure = lease.confirm();

@@ -66,7 +66,7 @@ class Replica {
   }
 }
 
-describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, () => {
+describe.skipIf(ETCD_MISSING !== undefined)(`leader election ${ETCD_MISSING ?? ''}`, () => {
   let cluster: EtcdCluster;
   const open: { close(): Promise<void> }[] = [];
   let count = 0;
@@ -104,7 +104,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     return await transactInTerm(etcd, term.fence, [{ put: key, value: Buffer.from('x') }]);
   }
 
-  test('one of several leads, all know which, and its key is the term', async () => {
+  test('picks one replica, which all know, and whose key is the term', async () => {
     const prefix = `/t${count++}/`;
     const all = [
       await replica(prefix, 'a'),
@@ -124,7 +124,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     );
   });
 
-  test('one that resigns hands over at once, and its writes do nothing from then on', async () => {
+  test('hands over when the leader resigns, and ignores its later writes', async () => {
     const prefix = `/t${count++}/`;
     const etcd = await client();
     const first = await replica(prefix, 'a', { etcd });
@@ -143,7 +143,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     await expect(write(etcd, term, `${prefix}k`)).rejects.toThrow(TermEndedError);
   });
 
-  test('one that is cut off stops before another leads, and is fenced off when it is back', async () => {
+  test('stops a leader that is cut off before another leads, and fences it off afterwards', async () => {
     const prefix = `/t${count++}/`;
     const { proxy, etcd } = await proxied();
     const first = await replica(prefix, 'a', { etcd });
@@ -175,7 +175,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     await vi.waitFor(() => expect(first.link.silentMs).toBe(0), LONG);
   });
 
-  test('a term ends when somebody takes its key away', async () => {
+  test('a term ends when another client removes its key', async () => {
     const prefix = `/t${count++}/`;
     const first = await replica(prefix, 'a');
     await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
@@ -188,7 +188,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     await vi.waitFor(() => expect(first.term?.number).toBeGreaterThan(term?.number ?? 0n), LONG);
   });
 
-  test('one that is not up to date lets another go first', async () => {
+  test('prefers an up-to-date replica to one that is behind', async () => {
     const prefix = `/t${count++}/`;
     let late = false;
     const behind = await replica(prefix, 'a', {
@@ -247,7 +247,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     return { unsure, seen };
   }
 
-  test('one that was elected and not told, though it asked, finds out and leads', async () => {
+  test('informs an elected replica whose answer was lost', async () => {
     const prefix = `/t${count++}/`;
     const { leader } = keysBelow(prefix);
     const { unsure, seen } = unsureOf(await client(), ({ compare }) =>

@@ -97,7 +97,7 @@ describe('a window', () => {
     expect(runs(parseSchedule(cron), 2)).toHaveLength(2);
   });
 
-  test('without a day and hours there is none', () => {
+  test('a schedule without a day and hours has no window', () => {
     expect(windowSchedule({})).toBeUndefined();
   });
 });

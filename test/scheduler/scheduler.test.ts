@@ -193,7 +193,7 @@ test.each<[string, Schedule, (schedule: Schedule) => JobRecord | undefined, numb
   ],
   ['a window that is over', WINDOW(3 * HOUR, HOUR), (of) => record(of, ago(4 * HOUR)), 0],
   ['a window that was used', WINDOW(HOUR, 2 * HOUR), (of) => record(of, ago(-23 * HOUR)), 0],
-])('after a start, %s: made up for in so many runs', async (_, schedule, kept, runs) => {
+])('a start makes up for missed runs: %s', async (_, schedule, kept, runs) => {
   let count = 0;
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));

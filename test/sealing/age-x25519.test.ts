@@ -61,7 +61,7 @@ async function openedByLibrary(text: string, ...identities: string[]): Promise<B
 const payload = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
 
 describe('an age file', () => {
-  test('of the library opens to the same bytes, for each recipient and nobody else', async () => {
+  test('an age file of the library opens to the same bytes, for each recipient and no other key', async () => {
     const eve = await person();
     await fc.assert(
       fc.asyncProperty(payload, fc.boolean(), async (bytes, both) => {
@@ -78,7 +78,7 @@ describe('an age file', () => {
     );
   });
 
-  test('of ours is opened by the library, for its recipient and nobody else', async () => {
+  test('an age file of gitplane opens in the library, for its recipient and no other key', async () => {
     await fc.assert(
       fc.asyncProperty(payload, async (bytes) => {
         const text = sealForX25519(bytes, ann.recipient) ?? '';
@@ -91,7 +91,7 @@ describe('an age file', () => {
     );
   });
 
-  test('with anything changed in it has the verdict of the library', async () => {
+  test('an age file with any change gets the verdict of the library', async () => {
     const binary = fc.record({
       at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
       remove: fc.nat({ max: 2 }),
@@ -125,7 +125,7 @@ describe('an age file', () => {
     );
   });
 
-  test('for a recipient of another type is not made here', async () => {
+  test('a recipient of another type is not supported', async () => {
     const hybrid = await identityToRecipient(await generateHybridIdentity());
 
     expect(sealForX25519(Buffer.alloc(32), hybrid)).toBeUndefined();
@@ -157,7 +157,7 @@ describe('identities', () => {
     }
   });
 
-  test('with a letter changed are none', () => {
+  test('an identity with a changed letter is invalid', () => {
     fc.assert(
       fc.property(fc.nat({ max: 57 }), fc.constantFrom('Q', '0', 'B', 'l'), (at, letter) => {
         const offset = 'AGE-SECRET-KEY-1'.length + at;
@@ -181,7 +181,7 @@ describe('a keyring', () => {
     expect(ring.known([{ recipient: ann.recipient, enc: other }])).toBeNull();
   });
 
-  test('with an identity of another type opens the files of either', async () => {
+  test('a keyring with an identity of another type opens the files of either', async () => {
     const hybrid = await generateHybridIdentity();
     const recipient = await identityToRecipient(hybrid);
     const ring = await Keyring.open([hybrid, ann.identity]);

@@ -25,7 +25,7 @@ if (program === undefined) {
   );
 }
 
-describe.skipIf(program === undefined)('with the real sops', () => {
+describe.skipIf(program === undefined)('the real sops', () => {
   let sops: Sops;
   let ann: Awaited<ReturnType<typeof makeIdentity>>;
   let bob: typeof ann;

@@ -56,7 +56,7 @@ describe.each(PROGRAMS)(`${FILES} files with sops %s`, (release, program) => {
     return { sops, path, ring, recipient };
   }
 
-  test.skipIf(program === undefined)('from sops, and back after an edit', async () => {
+  test.skipIf(program === undefined)('open in gitplane, and in sops after an edit', async () => {
     const { sops, path, ring } = await prepare();
     for (const text of streams()) {
       writeFileSync(path, text);
@@ -75,7 +75,7 @@ describe.each(PROGRAMS)(`${FILES} files with sops %s`, (release, program) => {
   });
 
   // 3.8 does not know mac_only_encrypted, which every file that is made here says.
-  test.skipIf(program === undefined || release === '3.8')('to sops', async () => {
+  test.skipIf(program === undefined || release === '3.8')('open in sops after gitplane made them', async () => {
     const { sops, path, ring, recipient } = await prepare();
     for (const text of streams()) {
       const key = await ring.make([recipient]);

@@ -109,7 +109,7 @@ describe('a sealed file', () => {
 });
 
 describe('a change', () => {
-  test('of one value is a change of three lines', () => {
+  test('a change of one value is a change of three lines', () => {
     const sealed = seal(SECRET);
     const opened = open(sealed);
     const clear = structuredClone(opened.documents[0]?.value) as JsonObject;
@@ -123,7 +123,7 @@ describe('a change', () => {
     expect(lines).toEqual(['user', 'lastmodified', 'mac']);
   });
 
-  test('of what is not sealed leaves the MAC alone', () => {
+  test('a change of plaintext values leaves the MAC alone', () => {
     const sealed = seal(SECRET);
     const edited = sealed.replace('Registry', 'The registry');
 
@@ -218,7 +218,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('without a key a document tells what is not sealed', () => {
+  test('a document shows its plaintext parts without a key', () => {
     const sealed = seal(SECRET);
     const closed = openStream({ text: sealed, documents: documentsOf(sealed) }, undefined);
 

@@ -100,7 +100,7 @@ creation_rules:
 `);
   });
 
-  test('that are as they should be change nothing', () => {
+  test('recipients that match the rules change nothing', () => {
     expect(changeRecipients(OURS, (list) => list)).toBe(OURS);
   });
 });
@@ -109,7 +109,7 @@ describe('patterns', () => {
   test.each([
     [['data'], '^data$'],
     [['b.c', 'a'], '^(a|b\\.c)$'],
-  ])('of the keys %j', (keys, text) => {
+  ])('patterns match the keys %j', (keys, text) => {
     expect(ruleOfKeys(keys)).toEqual({ name: 'encrypted_regex', text });
   });
 });
@@ -121,7 +121,7 @@ describe('key files', () => {
     expect(parseIdentities(`# made for tests\n\n${KEY}\n${KEY}\n`)).toEqual([KEY, KEY]);
   });
 
-  test('with anything else are refused, and the line is not repeated', () => {
+  test('a key file with other content is refused, and the line is not repeated', () => {
     const text = `# key\n${KEY.toLowerCase()}\n`;
 
     expect(() => parseIdentities(text)).toThrow(/^line 2 is not an age identity/);

@@ -23,7 +23,7 @@ import { type KvServer, startKvServer } from '../support/kv-server.ts';
 const SECRET = 'hunter2-the-value';
 const READ = { method: 'GET', path: 'secret/data/a' } as const;
 
-describe('on the wire', () => {
+describe('requests on the wire', () => {
   let server: KvServer;
   let client: StoreClient;
 
@@ -58,7 +58,7 @@ describe('on the wire', () => {
     await expect(write()).rejects.toMatchObject({ reason: 'Unreachable', mayHaveHappened: false });
   });
 
-  test('the token does not follow a redirect to somebody else', async () => {
+  test('the token does not follow a redirect to another host', async () => {
     const stranger = await startKvServer();
     server.redirectTo = stranger.address;
     server.faults.push('redirect');
@@ -253,13 +253,13 @@ describe('namespaces', () => {
   store.mount('secret/');
   store.mount('secret/', 2, 'team');
 
-  test('that the store knows are used', async () => {
+  test('namespaces that the store knows are used', async () => {
     const client = clientOf(inMemory(store), { namespace: 'team' });
 
     await checkNamespace(client, await detectMount(client, 'secret'));
   });
 
-  test('that the edition ignores are found out before anything is written', async () => {
+  test('namespaces that the edition ignores are detected before any write', async () => {
     store.ignoresNamespaces = true;
     const client = clientOf(inMemory(store), { namespace: 'team' });
     const mount = await detectMount(client, 'secret');
@@ -280,7 +280,7 @@ describe('a mount that the store does not know', () => {
     await expect(detectMount(client, 'secret')).rejects.toMatchObject({ reason: 'MountMissing' });
   });
 
-  test('of a server from before it could be asked is KV v1', async () => {
+  test('a mount of a server without the mount query is KV v1', async () => {
     const client = clientOf(inMemory(scripted(errors(404), '0.9.6')));
 
     expect(await detectMount(client, 'secret')).toEqual({ path: 'secret/', version: 1 });
@@ -317,7 +317,7 @@ describe('the token', () => {
     vi.useRealTimers();
   });
 
-  test('of 32 days is renewed once in that time, and not in a loop', async () => {
+  test('a token of 32 days is renewed once in that time, and not in a loop', async () => {
     vi.useFakeTimers();
     const store = new KvStore();
     const days = 32 * 24 * 3600;

@@ -276,7 +276,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     expect(await write(side, { a: '1' })).toMatchObject({ is: 'written', at: { version: 2 } });
   });
 
-  test('only as many versions are kept as the key says, and the history tells', async () => {
+  test('keeps as many versions as the key says, and the history shows it', async () => {
     const side = kv('short');
     await call('POST', `${v2}/metadata/short`, { max_versions: 2 });
     for (const a of ['1', '2', '3']) await write(side, { a });
@@ -298,7 +298,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     expect((await live(side)).at.version).toBe(1);
   });
 
-  test('more strings than the store takes are too many, whoever counts them', async () => {
+  test('more strings than the store accepts are too many, for both sides', async () => {
     const data = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`k${n}`, 'v']));
 
     await expect(call('POST', `${v2}/data/many`, { data })).rejects.toMatchObject({

@@ -81,7 +81,7 @@ test('requests that find the token dead log in once', async () => {
   expect(logins(opened)).toBe(2);
 });
 
-describe('before its end', () => {
+describe('a token near its end', () => {
   test('a renewable token is renewed, again and again, without a login', async () => {
     const { client, store, session } = open();
     await read(client);

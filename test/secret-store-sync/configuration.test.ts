@@ -46,7 +46,7 @@ describe('settings', () => {
       { enabled: true, namespace: '/a/b/', syncInterval: '1m' },
       { namespace: 'a/b' },
     ],
-  ])('with %s', (_what, written, expected) => {
+  ])('settings are read with %s', (_what, written, expected) => {
     const environment = {
       BAO_ADDR: 'http://bao',
       VAULT_ADDR: 'http://vault',
@@ -58,7 +58,7 @@ describe('settings', () => {
     else expect(settings).toMatchObject(expected);
   });
 
-  test('without an address anywhere say where one can be given', () => {
+  test('settings without an address cause an error that names its places', () => {
     expect(() =>
       readStoreSettings({ enabled: true, syncInterval: '1m' }, { environment: {}, ...NOTHING }),
     ).toThrow('secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR');
@@ -90,7 +90,7 @@ describe('a token', () => {
     expect(lastTokens(synced)).toBe('second');
   });
 
-  test('that the store does not know is the only one that is used, and is told', async () => {
+  test('a token that the store does not know is the only one used, and is reported', async () => {
     const synced = await openSynced();
     synced.mount.put(PATH, { a: '1' });
     await synced.tie({});
@@ -158,7 +158,7 @@ describe('a token', () => {
     expect(await metric(synced, 'store_in_force')).toBe('0');
   });
 
-  test('that is put back is used at once, and everything is in force again', async () => {
+  test('a restored token is used at once, and the sync resumes', async () => {
     const synced = await openSynced({ config: { enabled: false } });
     const auth = { tokenSecretRef: { name: 'token', key: 'it' } };
     await synced.configure({ ...defaultConfig(synced.server), auth });
@@ -177,7 +177,7 @@ describe('a token', () => {
     expect(await metric(synced, 'store_in_force')).toBe('1');
   });
 
-  test('that is replaced during a cycle is in no request after that', async () => {
+  test('a token that is replaced during a cycle is in no later request', async () => {
     const store = new KvStore();
     const mount = store.mount('secret/');
     store.token('root');
@@ -217,7 +217,7 @@ describe('a token', () => {
     for (let i = 0; i < 20; i += 1) expect(mount.live(`app/${i}`)).toEqual({ a: '1' });
   });
 
-  test('that is mended is used at once, however often the dead one failed', async () => {
+  test('a repaired token is used at once, after any number of failures', async () => {
     const synced = await openSynced({ config: { enabled: false } });
     const wrong = { ...defaultConfig(synced.server), auth: { token: 'dead' } };
     await synced.configure(wrong);
@@ -232,7 +232,7 @@ describe('a token', () => {
     expect(synced.data()).toEqual({ a: '1' });
   });
 
-  test('that is nowhere is told with the place where it should be', async () => {
+  test('a token that is missing is reported with the place where it should be', async () => {
     const synced = await openSynced({ config: { enabled: false } });
     const auth = { tokenSecretRef: { name: 'token', key: 'it' } };
     await synced.configure({ ...defaultConfig(synced.server), auth });
@@ -267,7 +267,7 @@ describe('a token', () => {
 });
 
 describe('a change of the configuration', () => {
-  test('to another store ends the use of the old one, also while the other one does not answer', async () => {
+  test('a change to another store ends the use of the old one, also while the new one does not answer', async () => {
     const synced = await openSynced();
     await synced.tie({ a: '1' }, { direction: 'both' });
     await synced.cycle();
@@ -299,7 +299,7 @@ describe('a change of the configuration', () => {
     expect(synced.conditions()).toEqual(['Synced=False AdoptionConflict']);
   });
 
-  test('that ends the sync asks the store nothing any more, and says so', async () => {
+  test('a change that ends the sync stops all requests to the store, and the status says so', async () => {
     const synced = await openSynced();
     await synced.tie({}, {});
     await synced.cycle();
@@ -313,7 +313,7 @@ describe('a change of the configuration', () => {
     expect(synced.sync.report().state).toBe('disabled');
   });
 
-  test('of the address to none is told, and nothing is asked any more', async () => {
+  test('a change of the configuration that removes the address ends the use of the store', async () => {
     const synced = await openSynced();
     await synced.tie({}, {});
     await synced.cycle();
@@ -333,7 +333,7 @@ describe('a change of the configuration', () => {
     expect(synced.told.at(-1)).toContain('secretStore.address is empty');
   });
 
-  test('that names a variable that is not set ends the use of the store, and each secret says so', async () => {
+  test('a change that names an unset variable ends the use of the store, and each secret says so', async () => {
     let missing: string | undefined;
     const synced = await openSynced({ missing: () => missing });
     await synced.tie({ a: '1' }, { direction: 'both' });
@@ -415,7 +415,7 @@ test('a sealed file is pulled into sealed', async () => {
   expect(git(gitDir, ['show', '--format=', '--numstat', 'main'])).toMatch(/^[23]\t[23]\t/);
 });
 
-test('neither tokens nor values are in logs, metrics, events, conditions, reports or the state', async () => {
+test('logs, metrics, events, conditions, reports and the state contain no tokens or values', async () => {
   const SECRETS = ['tok-3f9a', 'val-of-git', 'val-of-store', 'val-later'];
   const disk = new Map<string, Buffer>();
   const synced = await openSynced({ disk, config: { enabled: false } });

@@ -78,7 +78,7 @@ describe('a store with a private authority is read', () => {
     expect(synced.sync.report().warnings).toEqual([]);
   });
 
-  test('by nothing else: neither by the system, nor by another authority', async () => {
+  test('is refused under the authorities of the system, and under another one', async () => {
     const server = await secureServer();
     const synced = await syncedWith(server, {});
     expect(synced.conditions()).toEqual(['Synced=False Unreachable', 'Stale=True Unreachable']);
@@ -92,7 +92,7 @@ describe('a store with a private authority is read', () => {
 });
 
 describe('a file of an authority', () => {
-  test('that changes is used without a restart, and the one before is not any more', async () => {
+  test('a changed CA file is used without a restart, and the former one no longer', async () => {
     const server = await secureServer();
     const caFile = join(temporaryFolder(), 'ca.pem');
     writeFileSync(caFile, readFileSync(strange.ca));
@@ -113,7 +113,7 @@ describe('a file of an authority', () => {
   test.each([
     ['is missing', undefined, 'ENOENT'],
     ['has no certificate', 'nothing', 'must hold a certificate as PEM'],
-  ])('that %s ends the use of the store, and names the file', async (_what, text, why) => {
+  ])('a CA file that %s ends the use of the store, and the error names the file', async (_what, text, why) => {
     const server = await secureServer();
     const caFile = join(temporaryFolder(), 'ca.pem');
     if (text !== undefined) writeFileSync(caFile, text);

@@ -32,7 +32,7 @@ test('a shorter one is read between cycles, and the others are not', async () =>
   expect(synced.data('other')).toEqual({ a: '1' });
 });
 
-test('a longer one is left out of cycles, until somebody asks for one', async () => {
+test('a longer interval is left out of cycles, until a user asks for a cycle', async () => {
   const synced = await two('1h', '1s');
   const before = reads(synced, 'own');
   await vi.waitFor(() => expect(synced.data('other')).toEqual({ a: '2' }), 20_000);

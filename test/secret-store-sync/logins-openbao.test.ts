@@ -191,7 +191,7 @@ describe('OpenBao', () => {
     expect(synced.told.at(-1)).toMatch(/login/);
   });
 
-  test('that revokes the token is asked for another one within the cycle', async () => {
+  test('a revoked token is replaced by a new login within the cycle', async () => {
     await bao.put(PATH, { a: '1' });
     const before = await accessors();
     const synced = await syncedWith(await appRole());

@@ -161,7 +161,7 @@ describe('a login that the store refuses', () => {
   test.each([
     ['a mount that is not there', { appRole: { roleId: ROLE_ID, mount: 'other' } }],
     ['a role of Kubernetes', { kubernetes: { role: 'another', tokenFile: 'jwt' } }],
-  ])('for %s', async (_what, auth) => {
+  ])('is reported: %s', async (_what, auth) => {
     const { folder, write } = files();
     const tokenFile = write('jwt', JWT);
     const text = JSON.stringify(auth).replace('"tokenFile":"jwt"', `"tokenFile":"${tokenFile}"`);
@@ -181,7 +181,7 @@ describe('a login that the store refuses', () => {
 });
 
 describe('a token of a login', () => {
-  test('that the store does not know any more is replaced within the cycle', async () => {
+  test('a token that the store no longer knows is replaced within the cycle', async () => {
     const server = await loginServer();
     const synced = await syncedWith(server, APP_ROLE);
     server.store.tokens.clear();
@@ -193,7 +193,7 @@ describe('a token of a login', () => {
     expect(logins(server)).toBe(2);
   });
 
-  test('whose policy lacks a path is no reason to log in again', async () => {
+  test('a token whose policy lacks a path causes no new login', async () => {
     const server = await loginServer();
     const denies = (_method: string, path: string): boolean => path.startsWith('secret/');
     server.store.logins.set('auth/approle/login', appRoleLogin(ROLE_ID, SECRET_ID, { denies }));
@@ -226,7 +226,7 @@ describe('a token of a login', () => {
     expect(server.store.requests.at(-1)?.path).toBe('/v1/auth/token/revoke-self');
   });
 
-  describe('that the store refuses to revoke over its quota', () => {
+  describe('the revocation of a token over the quota of the store', () => {
     const AGAIN: [string, (synced: SyncedPlatform) => Promise<unknown>][] = [
       ['when the daemon stops', (synced) => synced.sync.close()],
       ['when the login is another one', (synced) => synced.configure({ enabled: false })],
@@ -254,7 +254,7 @@ describe('a token of a login', () => {
       expect(paths).toEqual(Array(4).fill('/v1/auth/token/revoke-self'));
     });
 
-    test('for too long is told, and keeps nobody from stopping', async () => {
+    test('is reported when it takes too long, and delays no stop', async () => {
       const server = await loginServer();
       const synced = await syncedWith(server, APP_ROLE);
       server.store.quota = { left: 1_000, retryAfter: undefined };
@@ -267,7 +267,7 @@ describe('a token of a login', () => {
     });
   });
 
-  test('that is given while the daemon stops is revoked as well', async () => {
+  test('includes a token that is issued while the daemon stops', async () => {
     const server = await loginServer();
     const synced = await syncedWith(server, APP_ROLE);
     server.store.tokens.clear();
@@ -278,7 +278,7 @@ describe('a token of a login', () => {
     expect(server.store.tokens.size).toBe(0);
   });
 
-  test('that was handed over is not revoked', async () => {
+  test('excludes a token that was handed over', async () => {
     const server = await loginServer();
     server.store.token('given');
     const synced = await syncedWith(server, { token: 'given' });
@@ -289,7 +289,7 @@ describe('a token of a login', () => {
 });
 
 describe('a credential', () => {
-  test('that is replaced is the one of another login at once', async () => {
+  test('a replaced credential causes a new login at once', async () => {
     const server = await loginServer();
     const synced = await syncedWith(server, APP_ROLE);
     const [first] = server.store.tokens.keys();
@@ -302,7 +302,7 @@ describe('a credential', () => {
     await vi.waitFor(() => expect(server.store.tokens.has(first ?? '')).toBe(false));
   });
 
-  test('that is taken away ends the use of the store, and says where it should be', async () => {
+  test('a removed credential ends the use of the store, and the error names its place', async () => {
     const server = await loginServer();
     const synced = await syncedWith(server, APP_ROLE);
     await synced.remove('login');
@@ -321,7 +321,7 @@ describe('a credential', () => {
     );
   });
 
-  test('in a folder that the operator has not named is not read', async () => {
+  test('a credential in a folder that the operator has not named is not read', async () => {
     const { folder, write } = files();
     const auth = { userpass: { username: 'gitplane', passwordFile: write('pw', PASSWORD) } };
     const server = await loginServer();
@@ -331,7 +331,7 @@ describe('a credential', () => {
     expect(synced.told.at(-1)).toContain(`${folder}/pw is in none of the folders for credentials`);
   });
 
-  test('that is no JWT is not sent as one', async () => {
+  test('a credential that is not a JWT is not sent as one', async () => {
     const { folder, write } = files();
     const auth = { jwt: { role: 'ci', tokenFile: write('jwt', 'root:x:0:0\n') } };
     const server = await loginServer();
@@ -342,7 +342,7 @@ describe('a credential', () => {
     expect(synced.told.at(-1)).not.toContain('root:x');
   });
 
-  test('of Kubernetes is read again for each login, and no reason for one', async () => {
+  test('a credential of Kubernetes is read again for each login, and causes none', async () => {
     const server = await loginServer();
     const sent: (string | undefined)[] = [];
     server.store.logins.set('auth/kubernetes/login', ({ jwt }) => {
@@ -387,7 +387,7 @@ describe('a file with a token', () => {
     expect([...server.store.tokens.keys()]).toEqual(['first', 'second']);
   });
 
-  test('of several lines is sent nowhere', async () => {
+  test('a token file with several lines is not sent', async () => {
     const { folder, write } = files();
     const server = await loginServer();
     const tokenFile = write('token', '# created: today\nAGE-SECRET-KEY-1\n');

@@ -96,7 +96,7 @@ describe('a secret', () => {
     expect(synced.data()).toEqual({ a: 'default' });
   });
 
-  test.each(['', 'EU', 'a/b', '../eu'])('that names the store %j is refused', async (store) => {
+  test.each(['', 'EU', 'a/b', '../eu'])('a secret that names the store %j is refused', async (store) => {
     const { synced } = await two();
 
     await expect(tieTo(synced, store)).rejects.toThrow(
@@ -104,7 +104,7 @@ describe('a secret', () => {
     );
   });
 
-  test('that names a store that is not configured says so, until it is', async () => {
+  test('a secret that names a store that is not configured says so, until it is', async () => {
     const { synced, eu } = await two();
     await tieTo(synced, 'us');
     await vi.waitFor(() => expect(synced.conditions()).toEqual(['Synced=False StoreMissing']));
@@ -129,7 +129,7 @@ describe('a secret', () => {
     expect(synced.data()).toEqual({ a: '1' });
   });
 
-  test('that loses its tie has no condition any more', async () => {
+  test('a secret that loses its tie loses its condition', async () => {
     const { synced } = await two();
     await tieTo(synced, 'us');
     await vi.waitFor(() => expect(synced.conditions()).toEqual(['Synced=False StoreMissing']));
@@ -179,7 +179,7 @@ describe('a secret that moves to another store', () => {
     expect(synced.mount.live(PATH)).toEqual({ a: 'former' });
   });
 
-  test('and back begins anew as well', async () => {
+  test('a secret that moves to another store and back starts without a history', async () => {
     const { synced, eu } = await two();
     synced.mount.put(PATH, { a: '1' });
     await synced.tie({}, BOTH);
@@ -211,7 +211,7 @@ describe('a secret that moves to another store', () => {
     expect(mountOf(eu).live(PATH)).toBeUndefined();
   });
 
-  test('while nothing ran is no other case', async () => {
+  test('a secret that moves while the daemon is stopped is handled alike', async () => {
     const { synced, eu } = await two();
     synced.mount.put(PATH, { a: '1' });
     mountOf(eu).put(PATH, { a: 'of eu' });
@@ -281,7 +281,7 @@ describe('a store', () => {
     expect(synced.told.at(-1)).toContain('Store "eu": ');
   });
 
-  test('whose token is taken away is told beside the others, by name and field', async () => {
+  test('a store whose token is removed is reported beside the others, by name and field', async () => {
     const { synced, eu } = await two();
     const auth = { tokenSecretRef: { name: 'gone', key: 'token' } };
     await synced.configure(defaultConfig(synced.server), [named('eu', eu, { auth })]);
@@ -296,7 +296,7 @@ describe('a store', () => {
     expect(await metric(synced, 'store_in_force{store="eu"}')).toBeUndefined();
   });
 
-  test('with a credential in a file takes it from folders for credentials alone', async () => {
+  test('a store reads a credential file from credential folders alone', async () => {
     const { synced, eu } = await two();
     const auth = { tokenFile: '/etc/hostname' };
     await synced.configure(defaultConfig(synced.server), [named('eu', eu, { auth })]);
@@ -307,7 +307,7 @@ describe('a store', () => {
     );
   });
 
-  test('has deletions that somebody agreed to for that store alone', async () => {
+  test('has deletions that were approved for that store alone', async () => {
     const { synced, eu } = await two();
     for (const [store, mount] of [
       ['default', synced.mount],

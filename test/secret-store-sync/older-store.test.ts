@@ -49,7 +49,7 @@ describe('a store that was put back to an older copy', () => {
     ['PreferStore', { 'store-older': 'hold' }, HELD],
     ['PreferStore', { 'store-older': 'prefer-git' }, GIT],
   ])(
-    'with onStoreOlder %s and %j is settled as they say',
+    'an older copy of the store is settled by onStoreOlder %s and %j',
     async (policy, annotations, expected) => {
       const synced = await putBack({ onStoreOlder: policy }, annotations);
       const { conditions, password = 'two', version } = expected;
@@ -71,7 +71,7 @@ describe('a store that was put back to an older copy', () => {
   });
 
   test.each(['PreferGit', 'PreferStore'])(
-    'but for a standby that lags, with %s',
+    'a standby that lags is not an older copy, with %s',
     async (policy) => {
       const lag = { of: 0 };
       const server = await startKvServer({ store: new KvStore({ lag: () => lag.of }) });

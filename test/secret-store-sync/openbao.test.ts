@@ -50,7 +50,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     expect(await metric(synced, 'store_available')).toBe(1);
   }
 
-  test('that was put back to a snapshot holds what is newer in git, with both versions', async () => {
+  test('holds newer values of git after a restored snapshot, with both versions', async () => {
     const { synced } = await agreed();
     const snapshot = await bao.snapshot();
     await synced.edit({ v: 'three' });
@@ -74,7 +74,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     ['PreferGit', 'three', 3],
     ['PreferStore', 'two', 2],
   ])(
-    'that was put back to a snapshot follows onStoreOlder: %s',
+    'follows onStoreOlder after a restored snapshot: %s',
     async (onStoreOlder, v, version) => {
       const { synced, token } = await agreed();
       await synced.configure({ ...configOf(token), onStoreOlder });
@@ -93,7 +93,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     },
   );
 
-  test('whose standby shows older values takes nothing back', async () => {
+  test('takes nothing back through a standby with older values', async () => {
     const standby = await startStandby(bao.address);
     onTestFinished(() => standby.close());
     const { synced, token } = await agreed({ address: standby.address });
@@ -111,7 +111,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     await answersAgain(synced);
   });
 
-  test('that is sealed leaves the last good values, and is used again once it is unsealed', async () => {
+  test('leaves the last good values while it is sealed, and is used again once it is unsealed', async () => {
     const { synced } = await agreed();
     await bao.seal();
     await synced.cycle();
@@ -123,7 +123,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     await answersAgain(synced);
   });
 
-  test('that was killed is used again once it runs', async () => {
+  test('is used again once it runs after a kill', async () => {
     const { synced } = await agreed();
     await bao.kill();
     await synced.cycle();
@@ -133,7 +133,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     await answersAgain(synced);
   });
 
-  test('whose token was revoked reads and writes nothing until another one is configured', async () => {
+  test('is neither read nor written with a revoked token until another one is configured', async () => {
     const { synced, token } = await agreed();
     await bao.must('POST', 'auth/token/revoke', { token });
     await synced.cycle();
@@ -148,7 +148,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     await answersAgain(synced);
   });
 
-  test('whose token is rotated is asked with the new one alone', async () => {
+  test('gets requests with the new token alone after a rotation', async () => {
     const { synced, token } = await agreed();
     await synced.configure(configOf(await newToken()));
     await bao.must('POST', 'auth/token/revoke', { token });
@@ -158,7 +158,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
   });
 
   test.each(ratesOfQuotas())(
-    'with a quota of %i requests per second gets every change of git, and is no outage',
+    'gets every change of git under a quota of %i requests per second, and is no outage',
     async (rate) => {
       const count = Math.max(40, 2 * rate);
       const synced = await openSynced({ config: configOf(await newToken()) });

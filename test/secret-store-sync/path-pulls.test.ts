@@ -163,7 +163,7 @@ describe('a secret below the path', () => {
     expect(names(synced)).toEqual([]);
   });
 
-  test('of KV v1 is pulled as well, and so is one of a store with a name', async () => {
+  test('a secret of KV v1, and of a named store, is pulled', async () => {
     const synced = await openSynced({ config: { enabled: false } });
     synced.server.store.mount('old/', 1).texts.set('team/a', '{"a":"1"}');
     const pulls = [{ ...PULL, mount: 'old' }];
@@ -179,7 +179,7 @@ describe('a secret below the path', () => {
     ]);
   });
 
-  test('that is deleted in the store already becomes none', async () => {
+  test('a secret that is already deleted in the store is not created', async () => {
     for (const listsVersions of [true, false]) {
       const synced = await pulling({ deletionPolicy: 'Delete' });
       synced.mount.listsVersions = listsVersions;
@@ -192,7 +192,7 @@ describe('a secret below the path', () => {
     }
   });
 
-  test('that changes after the object was made is no conflict of adoption', async () => {
+  test('a secret that changes after the object was made is no conflict of adoption', async () => {
     const synced = await pulling();
     synced.mount.put('team/a', { a: '1' });
     const { create } = synced.platform.registry;
@@ -210,7 +210,7 @@ describe('a secret below the path', () => {
 });
 
 describe('a name', () => {
-  test('that an object has which is not tied to the path is left alone, and told', async () => {
+  test('a name of an object that is not tied to the path is left alone, and reported', async () => {
     const synced = await pulling();
     const own = { metadata: { name: 'mail' }, spec: { data: { own: 'eA==' } } };
     await synced.platform.create('sharedsecrets', own, 'team-a');
@@ -245,7 +245,7 @@ describe('a name', () => {
     expect(reasons(synced)).toEqual([]);
   });
 
-  test('that two secrets would have goes to the first, and to whoever has it', async () => {
+  test('a name of two secrets goes to the first, and stays with its owner', async () => {
     const synced = await pulling();
     for (const path of ['a/b', 'A-b', 'a-b']) synced.mount.put(`team/${path}`, { of: path });
     await synced.cycle();
@@ -272,7 +272,7 @@ describe('a name', () => {
     ['a/../../x', 'InvalidPath'],
     ['../sys/x', 'InvalidPath'],
     ['x.', 'PathInvalid'],
-  ])('of %j is refused, with its path, and the others are pulled', async (path, reason) => {
+  ])('a name of %j is refused, with its path, and the others are pulled', async (path, reason) => {
     const synced = await pulling();
     synced.mount.listsVersions = false;
     synced.mount.put(`team/${path}`, { a: '1' });
@@ -383,7 +383,7 @@ describe('deletions in the store', () => {
     }
   });
 
-  test('of many wait for somebody who agrees', async () => {
+  test('deletions of many secrets wait for an approval', async () => {
     const synced = await many('Delete', 6);
     for (let index = 0; index < 6; index += 1) synced.mount.removeKey(`team/${index}`);
     for (let cycle = 0; cycle < 4; cycle += 1) await synced.cycle();
@@ -438,7 +438,7 @@ describe('deletions in the store', () => {
 });
 
 describe('a pull', () => {
-  test('with more secrets than its limit makes as many, and tells how many are left out', async () => {
+  test('a pull stops at its limit, and reports the number of omitted secrets', async () => {
     const synced = await pulling({ limit: 3 });
     for (let index = 0; index < 8; index += 1) synced.mount.put(`team/${index}`, { a: '1' });
     for (let cycle = 0; cycle < 2; cycle += 1) await synced.cycle();
@@ -452,7 +452,7 @@ describe('a pull', () => {
     expect(names(synced)).toHaveLength(7);
   });
 
-  test('of 10,000 secrets ends at its limit and keeps no change of git waiting', async () => {
+  test('a pull of 10,000 secrets ends at its limit and keeps no change of git waiting', async () => {
     const synced = await pulling({ limit: 60 });
     for (let index = 0; index < 10_000; index += 1) synced.mount.put(`team/n${index}`, { a: '1' });
     await synced.tie({ a: 'of git' }, { direction: 'both', 'kv-secret-path': 'app/own' });
@@ -464,7 +464,7 @@ describe('a pull', () => {
     expect(synced.server.store.requests.length).toBeLessThan(400);
   });
 
-  test('of too many secrets to list, or too deep ones, says so', async () => {
+  test('a pull of too many secrets to list, or too deep ones, reports it', async () => {
     const synced = await pulling({ match: '^nothing' });
     for (let index = 0; index < 20_100; index += 1) synced.mount.put(`team/n${index}`, { a: '1' });
     synced.mount.put(`team/${'d/'.repeat(40)}x`, { a: '1' });
@@ -473,7 +473,7 @@ describe('a pull', () => {
     expect(reasons(synced)).toContain('LimitReached team/');
   });
 
-  test('of a folder that the token may not list pulls the others', async () => {
+  test('a pull of a folder that the token may not list pulls the others', async () => {
     const synced = await pulling();
     synced.mount.put('team/a', { a: '1' });
     synced.mount.put('team/closed/b', { a: '1' });
@@ -484,7 +484,7 @@ describe('a pull', () => {
     expect(reasons(synced)).toEqual(['Forbidden team/closed/']);
   });
 
-  test('lists again when its interval is over, when it is changed, or when somebody asks', async () => {
+  test('lists again after its interval, after a change, and on request', async () => {
     const clock = { now: () => Date.now() };
     const synced = await pulling({ interval: '1h' }, { options: { clock } });
     const listings = () =>
@@ -499,7 +499,7 @@ describe('a pull', () => {
     expect(listings()).toBeGreaterThan(first);
   });
 
-  test('of a store that is disabled is told of no more', async () => {
+  test('a pull of a store that is disabled is no longer reported', async () => {
     const synced = await pulling({ limit: 1 });
     for (const name of ['a', 'b']) synced.mount.put(`team/${name}`, { a: '1' });
     await synced.cycle();

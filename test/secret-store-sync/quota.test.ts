@@ -74,7 +74,7 @@ async function orderOfCycle(synced: SyncedPlatform): Promise<number[]> {
 
 describe('a store with a quota', () => {
   test.each([4, 10, 30, 60])(
-    'of %i requests per second gets all changes of git within a fifth of its quota',
+    'a store with a quota of %i requests per second gets all changes of git within a fifth of it',
     async (requests) => {
       const { synced, time } = await many();
       const { store } = synced.server;
@@ -131,7 +131,7 @@ describe('a store with a quota', () => {
     expect(synced.sync.report().counts).toMatchObject({ synced: COUNT });
   });
 
-  test('that wants to be left alone for a minute is an outage, and the next cycle goes on where this one stopped', async () => {
+  test('a store that asks for a minute of silence is an outage, and the next cycle resumes', async () => {
     const { synced, hook } = await many();
     const { store } = synced.server;
     const order = await orderOfCycle(synced);
@@ -156,7 +156,7 @@ describe('a store with a quota', () => {
 });
 
 /** The store takes a few reads after each start, and the daemon is started again each time. */
-test('a daemon that is started again and again visits every secret in its turn', async () => {
+test('a daemon that restarts again and again visits every secret in order', async () => {
   let { synced, hook } = await many();
   const { store } = synced.server;
   const seen = new Set<number>();

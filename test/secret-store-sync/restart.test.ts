@@ -71,7 +71,7 @@ test.each([
   },
 );
 
-test('without the state the marker in the store tells what was agreed', async () => {
+test('the marker in the store restores the agreement without the state', async () => {
   let synced = await agreed();
   await synced.edit({ user: 'ann', password: 'two' });
   await synced.cycle();
@@ -90,7 +90,7 @@ describe('a daemon that ends', () => {
     (['cut-before', 'cut-after'] as const).map((fault) => ({ after, fault })),
   );
 
-  test.each(moments)('while it pushes, $after requests on, $fault', async ({ after, fault }) => {
+  test.each(moments)('resumes a push after request $after, $fault', async ({ after, fault }) => {
     let synced = await agreed();
     const first = synced.mount.keys.get(PATH)?.current ?? 0;
     const { faults } = synced.server;
@@ -108,7 +108,7 @@ describe('a daemon that ends', () => {
     expect(versions(synced.mount)).toBe(first + 1);
   });
 
-  test.each(moments)('while it pulls, $after requests on, $fault', async ({ after, fault }) => {
+  test.each(moments)('resumes a pull after request $after, $fault', async ({ after, fault }) => {
     let synced = await agreed();
     const { faults } = synced.server;
     synced.mount.put(PATH, { user: 'ann', password: 'two' });

@@ -26,7 +26,7 @@ async function agreed(annotations: Readonly<Record<string, string>> = BOTH) {
   return synced;
 }
 
-describe('by default', () => {
+describe('the default direction', () => {
   test('a value of the store comes into git, as a commit of a bot with the reason', async () => {
     const synced = await openSynced();
     synced.mount.put(PATH, { user: 'ann', password: 'hunter2' });
@@ -44,7 +44,7 @@ describe('by default', () => {
     expect(message).not.toContain('hunter2');
   });
 
-  test('only what changed is written, and where nothing did nothing is', async () => {
+  test('a push writes only changed secrets, and nothing when nothing changed', async () => {
     const synced = await agreed({});
     const before = commits(synced);
     await synced.cycle();
@@ -80,7 +80,7 @@ describe('a secret that is pushed', () => {
     await vi.waitFor(() => expect(synced.mount.live(PATH)).toEqual({ token: 'def' }), 10_000);
   });
 
-  test('is not overwritten by what somebody writes in the store', async () => {
+  test('is not overwritten by a change in the store', async () => {
     const synced = await agreed(PUSH);
     synced.mount.put(PATH, { user: 'eve', password: 'one' });
     await synced.cycle();
@@ -118,7 +118,7 @@ describe('both ways', () => {
   test.each([
     ['git', { user: 'ann', password: 'of git' }],
     ['store', { user: 'ann', password: 'of the store' }],
-  ])('a conflict is held until somebody decides, for %s', async (winner, settled) => {
+  ])('a conflict is held until a user decides, for %s', async (winner, settled) => {
     const synced = await conflict();
     expect(synced.conditions()).toEqual(['Synced=False Conflict']);
     expect(synced.message()).toContain('Changed on both sides since they agreed: password.');
@@ -154,7 +154,7 @@ describe('both ways', () => {
     expect(synced.mount.live(PATH)).toEqual({ password: 'of the store' });
   });
 
-  test('of two secrets that push to one path the second one is told', async () => {
+  test('the second of two secrets that push to one path gets a condition', async () => {
     const synced = await agreed();
     await synced.tie({ user: 'zoe' }, BOTH, 'other');
     await synced.cycle();
@@ -174,7 +174,7 @@ describe('both ways', () => {
 });
 
 describe('a deletion', () => {
-  test('in the store is told, and git keeps the values', async () => {
+  test('a deletion in the store is reported, and git keeps the values', async () => {
     const synced = await agreed();
     synced.mount.deleteLatest(PATH);
     await synced.cycle();
@@ -188,7 +188,7 @@ describe('a deletion', () => {
   test.each([
     ['soft', (synced: SyncedPlatform) => synced.mount.deleteLatest(PATH)],
     ['hard', (synced: SyncedPlatform) => synced.mount.removeKey(PATH)],
-  ])('in the store, a %s one, becomes one in git where that is asked for', async (_, remove) => {
+  ])('a deletion in the store, a %s one, deletes in git where the policy asks for it', async (_, remove) => {
     const synced = await agreed({ 'deletion-in-store': 'delete' });
     remove(synced);
     await synced.cycle();
@@ -199,7 +199,7 @@ describe('a deletion', () => {
     expect(head(synced)).toContain('It was deleted in the secret store.');
   });
 
-  test('in git is none in the store', async () => {
+  test('a deletion in git does not delete in the store', async () => {
     const synced = await agreed();
     await synced.remove();
     await synced.cycle();
@@ -207,7 +207,7 @@ describe('a deletion', () => {
     expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'one' });
   });
 
-  test('in git hides the version in the store where that is asked for', async () => {
+  test('a deletion in git hides the version in the store where the policy asks for it', async () => {
     const synced = await agreed({ ...BOTH, 'deletion-in-git': 'soft-delete' });
     await synced.remove();
     await synced.cycle();
@@ -216,7 +216,7 @@ describe('a deletion', () => {
     expect(synced.mount.keys.get(PATH)?.versions.size).toBe(1);
   });
 
-  test('of what somebody changed in the store meanwhile hides nothing', async () => {
+  test('a deletion of a secret that another process changed in the store hides nothing', async () => {
     const synced = await agreed({ ...BOTH, 'deletion-in-git': 'soft-delete' });
     await synced.remove();
     synced.mount.put(PATH, { user: 'new' });
@@ -225,7 +225,7 @@ describe('a deletion', () => {
     expect(synced.mount.live(PATH)).toEqual({ user: 'new' });
   });
 
-  test('of a tie deletes nothing, and takes the conditions away', async () => {
+  test('a deletion of a tie deletes no secret, and removes the conditions', async () => {
     const synced = await agreed({ ...BOTH, 'deletion-in-git': 'soft-delete' });
     await synced.change((object) => {
       delete (object['metadata'] as { annotations?: object }).annotations;
@@ -236,7 +236,7 @@ describe('a deletion', () => {
     expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'one' });
   });
 
-  test('of many secrets at once takes somebody who agrees', async () => {
+  test('a deletion of many secrets at once needs an approval', async () => {
     const synced = await openSynced();
     for (let index = 0; index < 6; index += 1) {
       synced.mount.put(`many/${index}`, { a: 'x' });
@@ -254,7 +254,7 @@ describe('a deletion', () => {
     expect(synced.platform.names('sharedsecrets')).toEqual([]);
   });
 
-  test('of a whole mount is none of its secrets', async () => {
+  test('a deletion of a whole mount deletes none of its secrets', async () => {
     const synced = await agreed({ 'deletion-in-store': 'delete' });
     synced.server.store.mount('secret/');
     await synced.cycle();
@@ -303,7 +303,7 @@ describe('a store that is in trouble', () => {
     },
   );
 
-  test('that is not there at the start is found when it comes', async () => {
+  test('a store that is missing at the start is found later', async () => {
     const synced = await openSynced();
     await synced.tie({}, {});
     const { server } = synced;
@@ -336,7 +336,7 @@ describe('a store that is in trouble', () => {
     expect(mount.keys.get(PATH)?.current).toBe(2);
   });
 
-  test('one secret that is refused blocks no other', async () => {
+  test('a refused secret blocks no other', async () => {
     const synced = await agreed();
     synced.server.store.token('root', { denies: (_method, path) => path.includes('theirs') });
     synced.mount.put('theirs', { a: 'x' });

@@ -47,7 +47,7 @@ describe('a cycle in which nothing changed', () => {
   });
 });
 
-describe('beside secrets that are at rest', () => {
+describe('secrets at rest', () => {
   test.each<[string, (synced: SyncedPlatform) => unknown, object]>([
     ['a new version', ({ mount }) => mount.put('many/3', { a: 'new' }), { a: 'new' }],
     [

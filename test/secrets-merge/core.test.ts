@@ -71,7 +71,7 @@ describe('the merge', () => {
     );
   });
 
-  test('never moves a value over one that changed, unless somebody prefers it or removed it', () => {
+  test('never moves a value over a changed one, unless a user prefers it or removed it', () => {
     fc.assert(
       fc.property(sides, policy, (input, rules) => {
         const { pull, push } = mergeKeys(input, { ...rules, conflict: 'Hold' });
@@ -477,7 +477,7 @@ describe('the decision', () => {
     );
   });
 
-  test('nothing is written while a covered value waits for somebody', () => {
+  test('writes nothing while a covered value waits for a user', () => {
     const shown = situation({ base: ONE, git: git(TWO), store: live(ONE) });
 
     expect(decide({ ...shown, state: { ...shown.state, covered: [AT] } })).toMatchObject({
@@ -569,7 +569,7 @@ describe('values', () => {
     ['base64:QUJ', 'base64:QUJ'],
     ['base64:QUJD\n', 'base64:QUJD\n'],
     ['plain', 'plain'],
-  ])('%j of somebody else is read as %j', (text, meaning) => {
+  ])('%j of another client is read as %j', (text, meaning) => {
     expect(Buffer.from(decodeFromStore(text)).toString()).toBe(meaning);
   });
 

@@ -40,7 +40,7 @@ const FIRST = firstSeed(process.env['GITPLANE_TEST_SEED']);
 const ONLY = process.env['GITPLANE_SYNC_HISTORY'];
 
 test.each(CASES)(
-  'with %s, no value is lost and git never goes back',
+  'the merge with %s loses no value, and git never goes back',
   async (name, chances) => {
     const total: Record<string, number> = {};
     const problems: string[] = [];

@@ -261,7 +261,7 @@ describe('a push that landed, and whose answer was none', () => {
     expect(mount.live('app')).toEqual({ key: 'c' });
   });
 
-  test('and that nothing remembers is found in the history of git', async () => {
+  test('an unrecorded push is found in the history of git', async () => {
     const { mount, memory, sync } = await landed(failed(500, ''));
     memory.state = { ...memory.state, intents: [] };
 
@@ -372,7 +372,7 @@ describe('a store that was put back to an older copy', () => {
   });
 
   test.each([1, 2, 3])(
-    'and written %i times since brings no old value into git',
+    'an older copy of the store with %i later writes brings no old value into git',
     async (writes) => {
       const { mount, commits, sync } = await restored();
       for (let i = 0; i < writes; i += 1) mount.put('app', { key: 'b', other: String(i) });

@@ -18,7 +18,7 @@ function fail(error: unknown): never {
   throw error;
 }
 
-test('a fault of the server is the stage Panic in place of ResponseComplete, and an answer is not, whoever asks', async () => {
+test('a fault of the server is the stage Panic in place of ResponseComplete, and an error answer is not, for any client', async () => {
   const directory = temporaryFolder();
   const config = new ConfigFeed({ environment: {}, onError: fail });
   const rules = [{ level: 'Metadata' }];

@@ -243,7 +243,7 @@ describe('GET of one object', () => {
     }
   });
 
-  test('in a pipeline is answered in its turn, among others', async () => {
+  test('a pipelined GET is answered in order among others', async () => {
     const teams = ['red', 'blue', 'red', 'absent', 'blue'];
     const requests = teams.map((name, at) =>
       text({ path: `${API}/teams/${name}${at === 2 ? '?' : ''}` }),
@@ -287,7 +287,7 @@ describe('GET of one object', () => {
   });
 });
 
-describe('on a connection that stays open', () => {
+describe('GET on a connection that stays open', () => {
   const red = { path: `${API}/teams/red`, token: 'bob' };
   const without = (...objects: object[]): Record<string, null> =>
     Object.fromEntries(objects.map((one) => [fileOf(one), null]));

@@ -165,7 +165,7 @@ spec:
 `;
 const WRONG_YAML = `${TEAM_YAML}  displayNam: typo\n`;
 
-test.skipIf(binaries.length === 0)('there is a kubectl to judge', () => {
+test.skipIf(binaries.length === 0)('kubectl is installed', () => {
   expect(binaries.length).toBeGreaterThan(0);
 });
 

@@ -17,7 +17,7 @@ test.each([
     '__Host-session=v; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
   ],
   ['http://127.0.0.1:8080', 'gitplane-session=v; Max-Age=60; Path=/; HttpOnly; SameSite=Lax'],
-])('at %s the cookie of a session is %s', (baseUrl, header) => {
+])('the session cookie at %s is %s', (baseUrl, header) => {
   expect(setCookie('session', { baseUrl, value: 'v', maxAgeSeconds: 60 })).toBe(header);
 });
 
@@ -33,7 +33,7 @@ test.each([
   ['__Host-sessionx=a; x__Host-session=b', undefined],
   ['', undefined],
   [undefined, undefined],
-])('of %j the session is %j', (header, value) => {
+])('the session of %j is %j', (header, value) => {
   expect(readCookie(header, cookieName('session', OURS))).toBe(value);
 });
 

@@ -80,7 +80,7 @@ describe('a sign-in', () => {
 });
 
 describe('limits', () => {
-  test('one network has twenty at a time, and others go on', () => {
+  test('a network has at most twenty codes at a time, and others go on', () => {
     const of = new Setup();
     for (let count = 0; count < 20; count += 1) of.begin(`2001:db8::${count}`);
     expect(of.codes.begin({ ...request, source: '2001:db8::ffff' })).toBeUndefined();

@@ -222,7 +222,7 @@ test('a callback is used once, for ten minutes, and at its own connector', async
   expect(old.session).toBeUndefined();
 });
 
-test('only the method of the connector calls back, and nothing is posted to it', async () => {
+test('the callback accepts only the method of its connector, and no post', async () => {
   const { platform, provider } = await open();
   const browser = platform.browser();
   const begun = await browser.get('/auth/oidc/login');
@@ -246,7 +246,7 @@ test('an issuer that says it is in every answer must be in it, and be the right 
   expect(await attempt(setup, { iss: provider.issuer })).toMatchObject({ code: 303 });
 });
 
-test('UserInfo of somebody else, or about the token, changes nobody', async () => {
+test('UserInfo of another user, or about the token, changes no user', async () => {
   const setup = await open({ getUserInfo: true });
   const { provider } = setup;
   provider.userInfo = { sub: 'admin', name: 'admin' };
@@ -273,7 +273,7 @@ describe('a provider', () => {
   const login = async ({ platform }: Setup) =>
     (await platform.browser().get('/auth/oidc/login')).statusCode;
 
-  test('that is not as it should be is not used, and the platform goes on', async () => {
+  test('a provider in an unexpected state is not used, and the platform goes on', async () => {
     const setup = await open();
     const { provider, platform } = setup;
     const metadata = { ...provider.metadata };
@@ -342,7 +342,7 @@ describe('a provider', () => {
     expect(setup.platform.log.join('')).toContain('HTTPS');
   });
 
-  test('whose token endpoint says no, or nothing that counts, signs nobody in', async () => {
+  test('a provider whose token endpoint refuses, or answers nonsense, signs no user in', async () => {
     const setup = await open();
     const answers: [number, string, string][] = [
       [400, 'application/json', '{"error":"invalid_grant","error_description":"<b>secret</b>"}'],
@@ -369,7 +369,7 @@ describe('a provider', () => {
 
 describe('claims', () => {
   // covers: auth.oidc.groups auth.oidc.groupsClaim auth.connectors[].oidc.groups
-  test('only members get in, by whatever form the claim has', async () => {
+  test('membership is required, in any form of the claim', async () => {
     const setup = await open({ groupsClaim: 'roles', groups: ['staff', 'ops'] });
     const verdicts: [unknown, boolean][] = [
       ['staff', true],
@@ -516,7 +516,7 @@ describe('a discovery document of an issuer on the loopback', () => {
     '/x',
     '',
   ];
-  test.each(ENDPOINTS)('whose %s leads elsewhere signs nobody in', async (name) => {
+  test.each(ENDPOINTS)('a discovery document whose %s leads elsewhere signs no user in', async (name) => {
     const setup = await open({ clientSecret: 'first' });
     const own = setup.provider.metadata[name];
     for (const [i, url] of BAD.entries()) {

@@ -173,7 +173,7 @@ describe('admission of users, and their names', () => {
     expect(platform.log.join('')).toContain('user-creation-disabled');
   });
 
-  test('a name or a mail address of somebody else takes nothing over', async () => {
+  test('a name or a mail address of another user takes nothing over', async () => {
     const [platform, peer] = await open();
     await platform.guarded.give(
       object('User', 'ann', { spec: { email: 'ann@example.com', groups: ['admins'] } }),

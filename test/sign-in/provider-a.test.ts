@@ -174,7 +174,7 @@ describe('the way there and back', () => {
     expect(github.seen).toEqual([]);
   });
 
-  test("the code of somebody else's attempt is of no use", async () => {
+  test("the code of another user's attempt is refused", async () => {
     const connector = connectorOf();
     const stolen = github.grants.authorize(await sentTo(connector), ANNA);
     const own = newTransaction();
@@ -296,7 +296,7 @@ describe('organizations and teams', () => {
     expect(error.reason).toBe('not-a-member');
   });
 
-  test('without organizations everybody gets in, which is said loudly', () => {
+  test('a connector without organizations admits every user, and the log warns', () => {
     connectorOf();
     connectorOf({ orgs: [{ name: 'octo' }] });
 
@@ -416,7 +416,7 @@ describe('answers that are none', () => {
   });
 });
 
-describe('later', () => {
+describe('a later refresh', () => {
   const orgs = [{ name: 'octo' }];
 
   test('a membership is checked with the token that does not end', async () => {

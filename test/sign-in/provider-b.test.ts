@@ -161,7 +161,7 @@ describe('groups', () => {
     expect(error.reason).toBe(reason);
   });
 
-  test('without groups everybody gets in, which is said loudly', () => {
+  test('a connector without groups admits every user, and the log warns', () => {
     connectorOf();
     connectorOf({ groups: ['eng'] });
 
@@ -169,7 +169,7 @@ describe('groups', () => {
   });
 });
 
-describe('later', () => {
+describe('a later refresh', () => {
   test('tokens that are taken once are kept before anything is asked with them', async () => {
     const connector = connectorOf();
     const known = await signIn(connector, asUser(ANNA));

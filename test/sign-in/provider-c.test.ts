@@ -144,7 +144,7 @@ describe('ID tokens', () => {
     ['a beginning an hour ahead', { iat: past + 3 * 3600, exp: past + 4 * 3600 }],
     ['the hash of another access token', { at_hash: 'x'.repeat(22) }],
     ['no subject', { sub: undefined }],
-  ])('one with %s lets nobody in', async (_, claims) => {
+  ])('a token with %s admits no user', async (_, claims) => {
     google.claims = claims;
 
     expect(await refusal(signIn(connectorOf(), asUser(ANNA)))).toMatchObject({
@@ -152,7 +152,7 @@ describe('ID tokens', () => {
     });
   });
 
-  test('one with the other name of the issuer is good', async () => {
+  test('a token with the other name of the issuer is good', async () => {
     google.claims = { iss: 'accounts.google.com' };
 
     expect((await signIn(connectorOf(), asUser(ANNA))).userId).toBe('1093');
@@ -161,14 +161,14 @@ describe('ID tokens', () => {
   test.each([
     ['another key of the same name', () => newIssuer('key-1')],
     ['a key that nobody published', () => newIssuer('key-2')],
-  ])('one signed with %s lets nobody in', async (_, make) => {
+  ])('a token signed with %s admits no user', async (_, make) => {
     google.signer = await make();
 
     expect((await refusal(signIn(connectorOf(), asUser(ANNA)))).reason).toBe('bad-id-token');
   });
 
   test.each(['ES256', 'PS256'])(
-    'one signed with %s lets nobody in, even with a key of the provider',
+    'a token signed with %s admits no user, even with a key of the provider',
     async (alg) => {
       const signer = await newIssuer('key-1', alg);
       google.signer = signer;
@@ -355,7 +355,7 @@ describe('groups of the directory', () => {
   );
 });
 
-describe('later', () => {
+describe('a later refresh', () => {
   const signedIn = async (block: Partial<ProviderCConfig> = {}) => {
     const connector = connectorOf(block);
     return { connector, known: await signIn(connector, asUser(ANNA)) };

@@ -205,13 +205,13 @@ describe('ID tokens', () => {
     ['its time over', { exp: 1 }],
     ['a beginning an hour ahead', { iat: Math.floor(Date.now() / 1000) + 3600 }],
     ['the hash of another access token', { at_hash: 'x'.repeat(22) }],
-  ])('one with %s lets nobody in', async (_, claims) => {
+  ])('a token with %s admits no user', async (_, claims) => {
     microsoft.claims = claims;
 
     expect((await refusal(signIn(connectorOf(), asUser(ANNA)))).reason).toBe('bad-id-token');
   });
 
-  test('one that somebody else signed lets nobody in', async () => {
+  test('a token of another signer admits no user', async () => {
     microsoft.signer = await newIssuer();
 
     expect((await refusal(signIn(connectorOf(), asUser(ANNA)))).reason).toBe('bad-id-token');
@@ -289,7 +289,7 @@ describe('groups', () => {
     ]);
   });
 
-  test('nobody is asked for the names of no groups', async () => {
+  test('a user without groups causes no request for names', async () => {
     expect((await signIn(connectorOf(), asUser({ ...ANNA, groups: [] }))).groups).toEqual([]);
     expect(microsoft.seen.map(({ path }) => path)).not.toContain('/v1.0/directoryObjects/getByIds');
   });
@@ -321,7 +321,7 @@ describe('groups', () => {
         : undefined;
   };
 
-  test('without the consent of an administrator who names groups lets nobody in', async () => {
+  test('a connector with groups admits no user without the admin consent of the directory', async () => {
     withoutConsent();
 
     expect(await refusal(signIn(connectorOf({ groups: ['Staff'] }), asUser(ANNA)))).toMatchObject({
@@ -329,7 +329,7 @@ describe('groups', () => {
     });
   });
 
-  test('without it, and without groups to check, there are none, which is told', async () => {
+  test('a connector without groups to check works without consent, and the log warns', async () => {
     withoutConsent();
 
     expect((await signIn(connectorOf(), asUser(ANNA))).groups).toEqual([]);
@@ -337,7 +337,7 @@ describe('groups', () => {
   });
 });
 
-describe('later', () => {
+describe('a later refresh', () => {
   test('membership is asked for again, with tokens that are renewed and kept first', async () => {
     const connector = connectorOf({ groups: ['Staff'] });
     const known = await signIn(connector, asUser(ANNA));

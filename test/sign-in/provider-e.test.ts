@@ -123,7 +123,7 @@ test.each<[string, object, string]>([
   expect((await refusal(connectorOf().verify(TOKEN, never))).reason).toBe(reason);
 });
 
-test('without a host nobody is asked', async () => {
+test('a connector without a host sends no request', async () => {
   const error = await refusal(connectorOf({ host: '' }).verify(TOKEN, never));
 
   expect(error.reason).toBe('not-configured');
@@ -164,7 +164,7 @@ test.each<[string, () => unknown, object]>([
   expect(await refusal(refreshed(connector, known))).toMatchObject(expected);
 });
 
-test('without a key of the platform there is nobody to ask', () => {
+test('a connector without a key of the platform sends no request', () => {
   expect(connectorOf().refresh).toBeUndefined();
 });
 

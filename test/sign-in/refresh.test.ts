@@ -114,7 +114,7 @@ describe('a provider that says that it is over', () => {
       'tells of a name of the platform',
       async (known) => ({ ...known, username: 'system:x', groups: [] }),
     ],
-  ])('because it %s: the session and the groups are gone', async (_why, refresh) => {
+  ])('a session ends with its groups because it %s', async (_why, refresh) => {
     const { platform, use, spec, keys } = await signedIn(refresh);
     platform.clock.ms += HOUR_MS;
     await use();

@@ -40,7 +40,7 @@ test.each([
   expect(safeReturnTo(wanted)).toBe('/');
 });
 
-test('whatever is wanted, it stays on our host, and stays what it is when it is checked again', () => {
+test('any wanted address stays on the own host, and passes a second check unchanged', () => {
   const parts = fc.constantFrom(
     '/',
     '\\',

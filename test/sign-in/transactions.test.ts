@@ -41,7 +41,7 @@ test.each([
   [10 * 60_000 - 1, true],
   [10 * 60_000, false],
   [-1, false],
-])('after %i ms an attempt can be ended: %s', (age, isLive) => {
+])('an attempt after %i ms can be ended: %s', (age, isLive) => {
   const transactions = new LoginTransactions(clock);
   clock.ms = 1_000_000;
   const { state } = transactions.begin(ROUTE, 'a-browser');
@@ -63,7 +63,7 @@ describe('a state that the platform did not give out is unknown', () => {
   const transactions = new LoginTransactions(clock);
   const { state } = transactions.begin(ROUTE, 'a-browser');
 
-  test.each([...state].map((_, at) => at))('with another character at %i', (at) => {
+  test.each([...state].map((_, at) => at))('a state with another character at %i', (at) => {
     const other = state[at] === 'A' ? 'B' : 'A';
     const changed = state.slice(0, at) + other + state.slice(at + 1);
     expect(transactions.find(changed, ROUTE)).toBeUndefined();

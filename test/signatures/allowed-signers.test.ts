@@ -68,7 +68,7 @@ describe('a line', () => {
     expect(toolAllows(line, principals)).toBe(true);
   });
 
-  test('that is empty or a comment is none', () => {
+  test('a line that is empty or a comment names no signer', () => {
     expect(parse('\n# a comment\n   \na KEY\n')).toHaveLength(1);
   });
 

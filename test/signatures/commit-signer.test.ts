@@ -113,7 +113,7 @@ test('the signed bytes are those of the commit without its signature', async () 
 describe('a signing key that cannot be used is refused with its file and a remedy:', () => {
   const file = (name: string): string => join(folder, name);
 
-  test('one that others may read', async () => {
+  test('a key file that others may read', async () => {
     copyFileSync(key.file, file('open'));
     chmodSync(file('open'), 0o640);
 
@@ -122,7 +122,7 @@ describe('a signing key that cannot be used is refused with its file and a remed
     );
   });
 
-  test('one with a passphrase', async () => {
+  test('a key with a passphrase', async () => {
     const args = ['-q', '-t', 'ed25519', '-N', 'secret', '-f', file('locked')];
     execFileSync('ssh-keygen', args);
 
@@ -148,13 +148,13 @@ describe('a signing key that cannot be used is refused with its file and a remed
       () => readFileSync(key.file, 'utf8').replace(/\n[^\n]*\n(?=-----END)/, '\n'),
       /truncated|damaged/,
     ],
-  ])('what is %s', async (name, text, why) => {
+  ])('a file that is %s', async (name, text, why) => {
     writeFileSync(file(name), text(), { mode: 0o600 });
 
     await expect(openCommitSigner(file(name))).rejects.toThrow(why);
   });
 
-  test('one whose halves are of two keys', async () => {
+  test('a key with halves of two keys', async () => {
     const other = sshKey(folder, 'other');
     const [ours, theirs] = [key, other].map(({ file: path }) =>
       Buffer.from(readFileSync(path, 'utf8').split('\n').slice(1, -2).join(''), 'base64'),

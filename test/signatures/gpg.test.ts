@@ -15,7 +15,7 @@ const missing = spawnSync('gpg', ['--version']).error !== undefined;
 /** So that a report shows it. */
 if (missing) test.skip('gpg is missing: nothing about OpenPGP signatures was tested', () => {});
 
-describe.skipIf(missing)('with a keyring', () => {
+describe.skipIf(missing)('a keyring of gpg', () => {
   let folder: string;
   let repository: BareRepository;
   let base: string;

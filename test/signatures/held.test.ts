@@ -6,7 +6,7 @@ import { bareRepository, commitOf, git, publish, temporaryFolder } from '../supp
 import { elsewhere, follow } from '../support/remote.ts';
 import { allowedSigners, makeCommit, openJudge, sshKey } from './keys.ts';
 
-test('they are held until the branch has been mended, and writes are not pushed on top', async () => {
+test('commits are held until the branch is repaired, and no write is pushed on top', async () => {
   const folder = temporaryFolder();
   const ann = sshKey(folder, 'ann');
   const judge = await openJudge({

@@ -39,7 +39,7 @@ describe('a pattern', () => {
     expect(ruleOf(pattern).matches(path)).toBe(expected);
   });
 
-  test('one of several is enough', () => {
+  test('a path needs only one of several patterns', () => {
     const rule = ruleOf('a', 'b/');
 
     expect(['a', 'b/c', 'c'].map((path) => rule.matches(path))).toEqual([true, true, false]);

@@ -72,7 +72,7 @@ function shown(id: string): string {
   return `commit ${id.slice(0, 12)} by Grace Hopper <grace@example.com>: `;
 }
 
-describe('with allowed signers', () => {
+describe('a branch with allowed signers', () => {
   test('commits that they signed are accepted, on top of the branch', async () => {
     const { commit, judge, base } = await stage();
     const first = commit({ key: ann });
@@ -103,7 +103,7 @@ describe('with allowed signers', () => {
     ]);
   });
 
-  test('one unsigned commit in the middle is enough', async () => {
+  test('is held for one unsigned commit in the middle', async () => {
     const { commit, judge } = await stage();
     const first = commit({ key: ann });
     const second = commit({ parents: [first], files: { 'b.txt': 'x' } });
@@ -173,7 +173,7 @@ describe('with allowed signers', () => {
 });
 
 describe('a signature that git would take for something else is refused:', () => {
-  test('one of another commit', async () => {
+  test('a signature of another commit', async () => {
     const { commit, judge, rewrite, gitDir } = await stage();
     const signed = commit({ key: ann });
     const signature = signatureOf(gitDir, signed);
@@ -192,7 +192,7 @@ describe('a signature that git would take for something else is refused:', () =>
     ['another message', (text: string) => `${text}more`],
     ['another time', (text: string) => text.replaceAll('1700000000', '1700000001')],
     ['another header', (text: string) => text.replace('\ngpgsig', '\nencoding latin1\ngpgsig')],
-  ])('one with %s since', async (_what, change) => {
+  ])('a signature whose commit got %s', async (_what, change) => {
     const { commit, judge, rewrite, gitDir } = await stage();
     const changed = rewrite(commit({ key: ann }), change);
 
@@ -200,7 +200,7 @@ describe('a signature that git would take for something else is refused:', () =>
     expect(await judge(changed)).toEqual([expect.stringContaining('not made for this commit')]);
   });
 
-  test('one whose commit lost its parents: the signature hides them, and git stops there', async () => {
+  test('a signature whose commit lost its parents: the signature hides them, and git stops there', async () => {
     const { commit, judge, rewrite, gitDir } = await stage();
     const signed = commit({ key: ann });
     const signature = signatureOf(gitDir, signed);
@@ -278,7 +278,7 @@ describe('a signature that git would take for something else is refused:', () =>
     expect(lines.join()).toMatch(new RegExp(`${why}|git rev-list failed`));
   });
 
-  test('one that was made for files', async () => {
+  test('a signature that was made for files', async () => {
     const { commit, judge, rewrite, gitDir } = await stage();
     const unsigned = commit({});
     const input = execFileSync('git', ['cat-file', 'commit', unsigned], { cwd: gitDir });
@@ -329,7 +329,7 @@ describe('a line of allowed signers counts', () => {
     ['namespaces="file"', '2025-01-01', 'that of ann@example.com, which is for file only'],
     ['valid-before="20240101Z"', '2025-01-01', 'which expired on 2024-01-01T00:00:00.000Z'],
     ['valid-after="20260101Z"', '2025-01-01', 'which is not valid before 2026-01-01'],
-  ])('not with %s', async (options, now, why) => {
+  ])('is ignored with %s', async (options, now, why) => {
     const file = listed(options);
     const { commit, judge } = await stage(
       await openJudge({ allowedSigners: file }, { now: () => at(now) }),
@@ -340,7 +340,7 @@ describe('a line of allowed signers counts', () => {
     ]);
   });
 
-  test('not for a commit that claims to be older than the end of its key, when it comes later', async () => {
+  test('is ignored for a commit that claims to be older than the end of its key, when it comes later', async () => {
     const file = listed('valid-before="20240101Z"');
     const before = at('2023-06-01') / 1000;
     const { commit, gitDir, repository, base } = await stage();
@@ -357,7 +357,7 @@ describe('a line of allowed signers counts', () => {
     expect(await judged('2023-07-01')).toEqual([]);
   });
 
-  test('until it is taken out of the file: then the next push is refused', async () => {
+  test('counts until it is removed from the file: then the next push is refused', async () => {
     const file = listed('namespaces="git"');
     const { commit, judge } = await stage(await openJudge({ allowedSigners: file }));
     const id = commit({ key: ann });
@@ -468,7 +468,7 @@ describe('a policy of paths', () => {
     ]);
   });
 
-  test('without signers accepts any listed signer', async () => {
+  test('a policy without signers accepts any listed signer', async () => {
     const { commit, judge } = await open('require: false\nrules: [{ paths: ["config/**"] }]\n');
     const files = { 'config/c.txt': '2' };
 
@@ -499,7 +499,7 @@ describe('a policy of paths', () => {
     expect(await judge(commit({ files, key: ann }))).toHaveLength(1);
   });
 
-  describe('in a merge', () => {
+  describe('a merge', () => {
     test('does not count changes that came from the other side', async () => {
       const { commit, judge } = await open(CONFIG);
       const side = commit({ files: { 'config/c.txt': '2' }, key: ops });
@@ -553,7 +553,7 @@ describe('a policy of paths', () => {
       expect(await judge(commit({ parents: [two, three], files, key: ops }))).toEqual([]);
     });
 
-    test('of unrelated histories does not count paths of a single side', async () => {
+    test('a merge of unrelated histories does not count paths of a single side', async () => {
       const { commit, judge, base } = await open(CONFIG);
       const alien = commit({ parents: [], files: { 'config/new.txt': 'x' }, key: ops });
       const files = { 'config/new.txt': 'x' };
@@ -565,7 +565,7 @@ describe('a policy of paths', () => {
       ).toHaveLength(1);
     });
 
-    test('of three parents checks each of them', async () => {
+    test('a merge of three parents checks each of them', async () => {
       const { commit, judge } = await open(CONFIG);
       const sides = [
         commit({ key: ann }),
@@ -580,7 +580,7 @@ describe('a policy of paths', () => {
     });
   });
 
-  test('with an unknown signer does not open', async () => {
+  test('a merge with an unknown signer does not open the branch', async () => {
     await expect(open(CONFIG.replace('ops@', 'opps@'))).rejects.toThrow(
       /policy\.yaml: no key belongs to "opps@example\.com"; name a principal/,
     );

@@ -117,7 +117,7 @@ describe('hardware tokens', () => {
   const coordinate = (key: KeyObject, name: 'x' | 'y'): Buffer =>
     Buffer.from(key.export({ format: 'jwk' })[name] ?? '', 'base64url');
 
-  test('with an Ed25519 key count, as for ssh-keygen', () => {
+  test('signatures of hardware tokens with an Ed25519 key count, as for ssh-keygen', () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const type = 'sk-ssh-ed25519@openssh.com';
     const parts = [type, coordinate(publicKey, 'x'), application].map((part) => wireString(part));
@@ -131,7 +131,7 @@ describe('hardware tokens', () => {
     ]);
   });
 
-  test('with an ECDSA key count, as for ssh-keygen', () => {
+  test('signatures of hardware tokens with an ECDSA key count, as for ssh-keygen', () => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const type = 'sk-ecdsa-sha2-nistp256@openssh.com';
     const point = Buffer.concat([

@@ -47,7 +47,7 @@ async function thrownBy(opening: Promise<unknown>): Promise<Error> {
   );
 }
 
-describe('at rest', () => {
+describe('state at rest', () => {
   temporary('no secret value, hidden value or note is in any file', async ({ root }) => {
     const store = await openAt(root);
     store.apply(

@@ -78,7 +78,7 @@ describe('another list of patches', () => {
     ]);
   });
 
-  test('of objects that are not synced says nothing', async () => {
+  test('a new list of patches shows no object that is not synced', async () => {
     const given = [
       { ...observed('none', { annotations: { team: 'a' } }), service: undefined },
       observed('kubernetes', { namespace: 'default', annotations: { team: 'a' } }),
@@ -87,7 +87,7 @@ describe('another list of patches', () => {
     expect(await effects(tenant([]), tenant([upper]), given)).toMatchObject({ objects: 0 });
   });
 
-  test('with hostile expressions takes a bounded time, and says what was left out', async () => {
+  test('a new list of patches with hostile expressions takes a bounded time, and names the omitted objects', async () => {
     const hostile = { path: TEAM, expression: '(() => { for (;;); })()' };
     const given = Array.from({ length: 1200 }, (_, i) =>
       observed(`e${i}`, { annotations: { team: 'a' } }),
@@ -123,7 +123,7 @@ describe('Services', () => {
     ]);
   });
 
-  test('that are not synced any more stay, and go with the tenant', async () => {
+  test('Services that are no longer synced stay until the tenant is removed', async () => {
     expect((await effects(tenant([]), withServices({ enabled: false }), given)).changed).toBe(0);
     const { items } = await effects(withServices({}), undefined, given);
 
@@ -137,7 +137,7 @@ describe('Services', () => {
 describe('a tenant', () => {
   const given = [observed('db')];
 
-  test('that goes takes its objects, or leaves them where its file says so', async () => {
+  test('a removed tenant takes its objects, or leaves them where its file says so', async () => {
     const gone = await effects(tenant([]), undefined, given);
     expect(gone.items).toMatchObject([{ verb: 'delete' }]);
     const external = { gitplane: { deletionPolicy: 'Retain' } };
@@ -146,13 +146,13 @@ describe('a tenant', () => {
   });
 
   // covers: sync.toHost.endpoints.enabled
-  test('whose sync is disabled changes nothing', async () => {
+  test('a tenant whose sync is disabled changes nothing', async () => {
     const off = { sync: { toHost: { endpoints: { enabled: false } } } };
 
     expect((await effects(tenant([]), tenant([], off), given)).changed).toBe(0);
   });
 
-  test('that goes to another namespace is shown with both', async () => {
+  test('a tenant that moves to another namespace is shown with both', async () => {
     const external = { gitplane: { namespace: 'other' } };
     const { items } = await effects(tenant([]), tenant([], { external }), given);
 

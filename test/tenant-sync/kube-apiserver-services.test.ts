@@ -266,7 +266,7 @@ describe.skipIf(!hasApiServer)('Services between two API servers of Kubernetes',
     expect(writes.slice(from)).toEqual(['update']);
   });
 
-  test('of others are left alone', async () => {
+  test('Services of others are left alone', async () => {
     const { name } = there('own');
     const foreign = { apiVersion: 'v1', kind: 'Service', metadata: { name } };
     const spec = { clusterIP: 'None', ports: [{ port: 7 }] };

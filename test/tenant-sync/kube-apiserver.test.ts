@@ -232,7 +232,7 @@ async function eventsAbout(client: KubeClient, namespace: string, name: string) 
 /** More than one page of a list. */
 const IDLE = 520;
 
-describe.skipIf(!hasApiServer)('between two API servers of Kubernetes, the loop', () => {
+describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes', () => {
   beforeAll(async () => {
     const tokens = join(scratchDir(), 'tokens.csv');
     writeFileSync(tokens, `${TOKEN},tester,tester-uid\n`);
@@ -293,7 +293,7 @@ describe.skipIf(!hasApiServer)('between two API servers of Kubernetes, the loop'
     expect(loop().sync.summary.skipped).toBe(IDLE + 2);
   });
 
-  test('that starts anew finds all pages as it left them, and writes nothing', async () => {
+  test('finds all pages as it left them after a restart, and writes nothing', async () => {
     await loop().stop();
     running = startLoop();
     await settled();

@@ -59,7 +59,7 @@ function ips(object: KubeObject | undefined): unknown {
 const OTHER = { subsets: [{ addresses: [{ ip: '10.9.9.9' }] }] };
 
 describe('objects of the control-plane cluster', () => {
-  test('is put right when somebody changes it, removes it, or adds to it', async () => {
+  test('is restored when another client changes it, removes it, or adds to it', async () => {
     const { target, targetObject } = await scene();
     const wanted = await targetObject();
     await clusters.call('PATCH', target, { ...OTHER, metadata: { labels: { drift: 'yes' } } });
@@ -142,7 +142,7 @@ describe('objects outside the sync', () => {
 });
 
 describe('a write that is refused', () => {
-  test('for a conflict is made again on what is there now', async () => {
+  test('a write that is refused for a conflict is retried on the current object', async () => {
     const { tenant, source, target, targetObject } = await scene();
     let conflicts = 0;
     clusters.judge = async ({ method, path }) => {
@@ -160,7 +160,7 @@ describe('a write that is refused', () => {
     expect((await targetObject())?.metadata.labels).not.toHaveProperty('late');
   });
 
-  test('for now (429) waits as long as the cluster asks, and then goes on', async () => {
+  test('a write that is refused with 429 waits for the time that the cluster asks for', async () => {
     const { source, target, targetObject, state } = await scene();
     const tries: number[] = [];
     clusters.judge = ({ method, path }) => {
@@ -177,7 +177,7 @@ describe('a write that is refused', () => {
     expect((tries[1] ?? 0) - (tries[0] ?? 0)).toBeGreaterThan(950);
   });
 
-  test('for good is a failure with a reason, and harms no other', async () => {
+  test('a write that is refused finally fails with a reason, and harms no other', async () => {
     const { tenant, source, target, state } = await scene();
     clusters.judge = ({ method, path }) =>
       method === 'PUT' && path.startsWith(target) ? { code: 403, reason: 'Forbidden' } : undefined;
@@ -197,7 +197,7 @@ describe('patches', () => {
     patchesOf([{ path: 'metadata.labels.team', expression }]);
 
   // covers: sync.toHost.endpoints.patches
-  test('that change are run on every object of the tenant', async () => {
+  test('changed patches run on every object of the tenant', async () => {
     const { tenant, targetObject } = await scene(value('"a-" + value'), { labels: { team: 'x' } });
     await clusters.give(tenant, 'two', { metadata: { labels: { team: 'y' } } });
     await eventually(() => clusters.state(tenant, 'two')?.state === 'Synced');
@@ -209,7 +209,7 @@ describe('patches', () => {
     });
   });
 
-  test('that fail leave what is there, and tell it on both ends until they work', async () => {
+  test('patches that fail leave the objects, and report it on both ends until they work', async () => {
     const { tenant, source, targetObject, state } = await scene(value('"a-" + value'), {
       labels: { team: 'x' },
     });

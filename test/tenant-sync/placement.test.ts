@@ -72,7 +72,7 @@ const ONLY_REFERRED_TO: (typeof VECTORS)[number] = [
 ];
 const REFERRED_TO = [...VECTORS, ONLY_REFERRED_TO];
 
-describe('in single-namespace mode', () => {
+describe('single-namespace mode', () => {
   // covers: patches.reference.single
   test.each(VECTORS)('%j becomes %s, and a reference to it %s', async (vector, full, short) => {
     const [name, namespace, tenant] = vector;
@@ -93,7 +93,7 @@ describe('in single-namespace mode', () => {
   });
 });
 
-describe('with --reference-names=concat', () => {
+describe('names with --reference-names=concat', () => {
   let beside: TenantClusters;
   beforeAll(async () => {
     beside = await startTenantClusters('concat');
@@ -159,7 +159,7 @@ function references(vectors: readonly (readonly [string, string, string])[]) {
   };
 }
 
-describe('in multi-namespace mode', () => {
+describe('multi-namespace mode', () => {
   const namespaces = {
     enabled: true,
     mappings: {
@@ -180,14 +180,14 @@ describe('in multi-namespace mode', () => {
     expect(metadata?.annotations).toMatchObject({ secret: 'db', claim: 'db' });
   });
 
-  test('those without a mapping are named as in single-namespace mode', async () => {
+  test('names namespaces without a mapping as in single-namespace mode', async () => {
     const spec = specOf('vc-ns', { namespaces });
     const metadata = await synced('multi', { name: 'db', namespace: 'other', spec });
 
     expect([metadata?.namespace, metadata?.name]).toEqual(['vc-ns', 'db-x-other-x-multi']);
   });
 
-  test('or are not synced at all', async () => {
+  test('does not sync namespaces without a mapping where only mappings count', async () => {
     const only = { ...namespaces, mappingsOnly: true };
     clusters.tenant('strict', specOf('vc-ns', { namespaces: only }));
     await eventually(() => clusters.loops.states('strict'));
@@ -197,7 +197,7 @@ describe('in multi-namespace mode', () => {
     expect(clusters.state('strict', 'db', 'other')?.reason).toBe('NotMapped');
   });
 
-  test('as it was before mappings, namespaces are hashed: the vector of the reference', async () => {
+  test('hashes namespaces as before mappings: the vector of the reference', async () => {
     const spec = { ...specOf('vc-ns'), experimental: { multiNamespaceMode: { enabled: true } } };
     const metadata = await synced('my-vcluster', { name: 'web', namespace: 'default', spec });
 

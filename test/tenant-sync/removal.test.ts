@@ -89,7 +89,7 @@ describe('a tenant that is removed', () => {
     expect(await gone(clusters.target(...AT_BLUE))()).toBe(true);
   });
 
-  test('while nobody was there is cleaned up after, unless too many are gone at once', async () => {
+  test('a tenant that was removed while no loop ran is cleaned up, unless too many are gone at once', async () => {
     keepOpen('local');
     for (const name of ['blue', 'red']) {
       clusters.tenant(name, {});
@@ -114,7 +114,7 @@ describe('a tenant that is removed', () => {
     expect(await clusters.call('GET', red)).toBeDefined();
   });
 
-  test('that comes back at once has its objects', async () => {
+  test('a removed tenant that comes back at once has its objects', async () => {
     await start({});
     clusters.tenant('blue', undefined);
     clusters.tenant('blue', {});
@@ -148,7 +148,7 @@ describe('a tenant that is removed', () => {
 });
 
 describe('a tenant that goes somewhere else', () => {
-  test('to another namespace takes its objects along', async () => {
+  test('a tenant that moves to another namespace takes its objects along', async () => {
     await start({});
     clusters.tenant('blue', gitplane({ namespace: 'elsewhere' }));
     await eventually(() => clusters.call('GET', clusters.target(AT_BLUE[0], 'elsewhere')));
@@ -156,7 +156,7 @@ describe('a tenant that goes somewhere else', () => {
     await eventually(gone(clusters.target(...AT_BLUE)));
   });
 
-  test('to another cluster takes its objects along', async () => {
+  test('a tenant that moves to another cluster takes its objects along', async () => {
     keepOpen('local');
     await start({});
     clusters.tenant('blue', gitplane({ cluster: 'other' }));
@@ -165,7 +165,7 @@ describe('a tenant that goes somewhere else', () => {
     await eventually(gone(clusters.target(...AT_BLUE)));
   });
 
-  test('from one namespace to many, and back, leaves nothing behind', async () => {
+  test('a tenant that moves from one namespace to many, and back, leaves nothing behind', async () => {
     await start({});
     const mappings = { byName: { default: 'blue-default' } };
     clusters.tenant('blue', { sync: { toHost: { namespaces: { enabled: true, mappings } } } });
@@ -177,7 +177,7 @@ describe('a tenant that goes somewhere else', () => {
     await eventually(gone(clusters.target('db', 'blue-default')));
   });
 
-  test('and is only reached by another kubeconfig keeps every object', async () => {
+  test('a tenant that is reached by another kubeconfig keeps every object', async () => {
     await start({});
     const uid = (await clusters.call('GET', clusters.target(...AT_BLUE)))?.metadata.uid;
     const config = stringify({
@@ -210,7 +210,7 @@ describe('a kubeconfig in a SharedSecret', () => {
       users: [{ name: 'u', user: { token } }],
     });
 
-  test('that goes stops the sync and says why; one that comes goes on', async () => {
+  test('a kubeconfig that is removed from a SharedSecret stops the sync with a reason; a new one resumes it', async () => {
     clusters.tenant('blue', gitplane({ target: { kubeconfig: { sharedSecret } } }));
     await eventually(() => clusters.status('blue')?.reason === 'Kubeconfig');
     expect(clusters.status('blue')?.message).toBe(
@@ -230,7 +230,7 @@ describe('a kubeconfig in a SharedSecret', () => {
     expect(JSON.stringify([clusters.status('blue'), clusters.log])).not.toContain('hunter2');
   });
 
-  test('that changes is used from then on', async () => {
+  test('a kubeconfig in a SharedSecret that changes is used from then on', async () => {
     clusters.sharedSecret('host', { config: configOf('one') });
     clusters.tenant('blue', gitplane({ target: { kubeconfig: { sharedSecret } } }));
     await eventually(() => clusters.loops.states('blue'));

@@ -234,7 +234,7 @@ describe('a Service of a tenant', () => {
     await eventually(async () => (await there()) === undefined);
   });
 
-  test('with a selector is synced, and its Endpoints are not', async () => {
+  test('a Service with a selector is synced, and its Endpoints are not', async () => {
     const { name, source, there, state } = await scene();
     await clusters.call('PATCH', source, { spec: { selector: { app: 'db' } } });
     await eventually(() => clusters.state(name, 'db')?.reason === 'ServiceHasSelector');
@@ -266,7 +266,7 @@ describe('a Service of a tenant', () => {
     expect(writes().filter((line) => line.startsWith('PUT')).length).toBe(1);
   });
 
-  test('that becomes headless is made anew', async () => {
+  test('a Service that becomes headless is created again', async () => {
     const { source, target, there } = await scene();
     await eventually(there);
     await clusters.call('PATCH', target, { spec: { clusterIP: '10.0.0.9' } });
@@ -328,13 +328,13 @@ describe('a Service of a tenant', () => {
     expect((await clusters.call('GET', source))?.metadata.labels).toEqual({ team: 'b' });
   });
 
-  test('of the API server itself stays where it is', async () => {
+  test('the Service of the API server itself is not synced', async () => {
     const { name } = await scene();
     await clusters.give(name, 'kubernetes');
     await eventually(() => clusters.serviceState(name, 'kubernetes')?.reason === 'ApiServer');
   });
 
-  test('that is not synced leaves its Endpoints synced, and what is there', async () => {
+  test('a Service that is not synced leaves its Endpoints synced, and existing objects', async () => {
     const { name, source, there } = await scene();
     await eventually(there);
     clusters.tenant(name, settings({ enabled: false }));
@@ -351,7 +351,7 @@ describe('a Service of a tenant', () => {
     await eventually(async () => (await there()) === undefined);
   });
 
-  test('that cannot be read there does not stop Endpoints', async () => {
+  test('a Service that cannot be read there does not stop Endpoints', async () => {
     clusters.judge = ({ method, path }) =>
       method === 'GET' && path.includes('/cluster/local/') && path.includes('/services')
         ? { code: 403, reason: 'Forbidden' }

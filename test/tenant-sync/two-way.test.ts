@@ -85,7 +85,7 @@ describe('a value that a reverseExpression names', () => {
     expect((await both()).ours?.labels).toEqual({ app: 'db', release: 'r2', added: 'yes' });
   });
 
-  test('that refers to an object of the tenant gets the name that it has there', async () => {
+  test('a value that refers to an object of the tenant gets the name of that object there', async () => {
     const { target, annotate, both } = await scene(
       [
         { path: 'metadata.annotations.service', reference: { apiVersion: 'v1', kind: 'Service' } },
@@ -152,7 +152,7 @@ describe('a value that a reverseExpression names', () => {
 });
 
 describe('nothing flows back', () => {
-  test('as drift if no reverseExpression names it', async () => {
+  test('ignores drift that no reverseExpression names', async () => {
     const { target, annotate, both } = await scene([PAIR], { annotations: { [TEAM]: 'a' } });
     await annotate(target, { 'example.com/other': 'there', [TEAM]: 'tenant-b' });
     await eventually(async () => (await both()).ours?.annotations?.[TEAM] === 'b');
@@ -163,7 +163,7 @@ describe('nothing flows back', () => {
     expect((await both()).ours?.annotations).toEqual({ [TEAM]: 'b' });
   });
 
-  test('of subsets, though a reverseExpression is there for them', async () => {
+  test('ignores subsets, although a reverseExpression names them', async () => {
     const subsets = { path: 'subsets[*].addresses[*].ip', reverseExpression: '"10.7.7.7"' };
     const { source, target } = await scene([subsets], {});
     await clusters.call('PATCH', target, { subsets: [{ addresses: [{ ip: '10.9.9.9' }] }] });
@@ -176,7 +176,7 @@ describe('nothing flows back', () => {
     expect(JSON.stringify(ours?.['subsets'])).toContain('10.0.0.1');
   });
 
-  test('of the marks, of leader election and of what kubectl applied there', async () => {
+  test('ignores marks, leader election and fields of kubectl apply', async () => {
     const all = { path: 'metadata.annotations', reverseExpression: 'value' };
     const { target, annotate, both } = await scene([all], { annotations: { own: 'yes' } });
     await annotate(target, {
@@ -189,7 +189,7 @@ describe('nothing flows back', () => {
     expect((await both()).ours?.annotations).toEqual({ own: 'yes', added: 'there' });
   });
 
-  test('while the way back fails, and nothing is written there either', async () => {
+  test('stops while the reverse write fails, and writes nothing there either', async () => {
     const failing = { ...PAIR, reverseExpression: 'value.no.way' };
     const { tenant, target, annotate, both } = await scene([failing], {
       annotations: { [TEAM]: 'a' },
@@ -202,7 +202,7 @@ describe('nothing flows back', () => {
     expect([ours?.annotations?.[TEAM], theirs?.annotations?.[TEAM]]).toEqual(['a', 'tenant-b']);
   });
 
-  test('by a write that the tenant cluster refuses; the object fails with its reason', async () => {
+  test('stops at a write that the tenant cluster refuses; the object fails with its reason', async () => {
     const { tenant, source, target, annotate } = await scene([PAIR], {
       annotations: { [TEAM]: 'a' },
     });

@@ -27,7 +27,7 @@ test('a kubeconfig has one context of one cluster and one user', () => {
   });
 });
 
-test('without an authority the system decides whom to trust', () => {
+test('a kubeconfig without an authority leaves the trust to the system', () => {
   const text = formatKubeconfig({ server, token: 't', name: 'ann' });
   expect(text).not.toContain('certificate-authority');
   expect(parse(text)).toMatchObject({ users: [{ name: 'ann' }] });

@@ -62,7 +62,7 @@ async function shake(server: ServerCertificate, ca: string, servername: string):
   }
 }
 
-describe('on the first start', () => {
+describe('the certificate of the first start', () => {
   test('an authority and a certificate are made, keys for their owner only', async () => {
     const made = await ensure();
     expect(made.renewed).toBe(true);
@@ -149,7 +149,7 @@ test.runIf(has('openssl'))(
   },
 );
 
-describe('on a later start', () => {
+describe('the certificate of a later start', () => {
   test('everything is reused', async () => {
     const first = await ensure('a.example.com');
     now += 300 * DAY;

@@ -53,7 +53,7 @@ export function testBatches(make: MakeHarness): void {
     expect(events[1]?.previous).toBeUndefined();
   });
 
-  test('many changes in slices are seen all at once', async () => {
+  test('a large batch with yields is seen all at once', async () => {
     const { store } = fixture;
     const names = Array.from({ length: 300 }, (_, i) => `t${String(i).padStart(3, '0')}`);
     store.apply(names.map((name) => put(name, { a: 1 })));
@@ -195,7 +195,7 @@ export function testBatches(make: MakeHarness): void {
     expect((await take(watch.events(), 1)).map(describeEvent)).toEqual(['ADDED after']);
   });
 
-  test('nobody sees half of a batch', () => {
+  test('a reader never sees half of a batch', () => {
     const { store } = fixture;
     const seen: string[][] = [];
     store.observe(TEAMS, () => seen.push(paths(store.list(TEAMS))));

@@ -79,7 +79,7 @@ export function testContents(make: MakeHarness): void {
     expect(store.document('head')).toEqual({ revision: 'x' });
   });
 
-  test('they get versions of their own, and nobody can read on from before', async () => {
+  test('loaded contents get versions of their own, and older versions cannot be read on from', async () => {
     const { store } = fixture;
     const before = store.resourceVersion;
 
@@ -119,7 +119,7 @@ export function testContents(make: MakeHarness): void {
     expect(fixture.store.pristine).toBe(false);
   });
 
-  test('they are saved in the background, and then a crash takes nothing', async () => {
+  test('loaded contents survive a crash after the background save', async () => {
     const settled: string[] = [];
     const { store, harness } = fixture;
     store.fill(teams(MANY), fillingOf([], settled), { head: { revision: 'x' } });
@@ -207,7 +207,7 @@ export function testContents(make: MakeHarness): void {
     await again.close();
   });
 
-  test('a remark comes back, stays with a change that brings none, and goes with the object', async () => {
+  test('provenance comes back, stays with a change that brings none, and goes with the object', async () => {
     const { store } = fixture;
     const remark = { facts: ['path', 1], text: 'manifest' };
     store.apply([put('ops'), put('gone')], {}, [
@@ -229,7 +229,7 @@ export function testContents(make: MakeHarness): void {
     expect(fixture.store.resourceVersion).toBeGreaterThan(resourceVersion);
   });
 
-  test('another remark alone is no change of the object', async () => {
+  test('new provenance alone does not change the object', async () => {
     const { store } = fixture;
     store.apply([put('ops')], {}, [[keyOf('ops'), { facts: 1 }]]);
     const before = store.get(keyOf('ops'));

@@ -38,7 +38,7 @@ export function testRestarts(make: MakeHarness): void {
     expect(fixture.store.resourceVersion).toBe(resourceVersion);
   });
 
-  test('after a clean restart the last version is read on from without listing again', async () => {
+  test('a watch resumes from the last version after a clean restart', async () => {
     fixture.store.apply([put('ops', { v: 1 })]);
     const last = fixture.store.resourceVersion;
     fixture.clock.advance(60_000);
@@ -54,7 +54,7 @@ export function testRestarts(make: MakeHarness): void {
     expect(store.listAt(TEAMS, last).items[0]?.object.spec).toEqual({ v: 1 });
   });
 
-  test('after a clean restart neither older versions nor the gap can be read on from', async () => {
+  test('a watch cannot resume from an older version or a gap after a clean restart', async () => {
     fixture.store.apply([put('ops', { v: 1 }), put('ops', { v: 2 })]);
     const last = fixture.store.resourceVersion;
     fixture.clock.advance(60_000);
@@ -75,7 +75,7 @@ export function testRestarts(make: MakeHarness): void {
     store.watch(TEAMS, store.resourceVersion).close();
   });
 
-  test('after a crash nothing that was served before can be read on from', async () => {
+  test('a watch cannot resume from any earlier version after a crash', async () => {
     fixture.store.apply([put('ops', { v: 1 })]);
     await fixture.store.flush();
     const durable = fixture.store.resourceVersion;

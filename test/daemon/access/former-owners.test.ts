@@ -90,14 +90,14 @@ describe('a key whose owner is another one of the same name', () => {
       await at.give(ADA);
     });
 
-    test('when somebody labels or describes it', async () => {
+    test('stays dead when a user labels or describes it', async () => {
       const spec = { user: 'ada', key: concealAccessKey(key), description: 'kept' };
       const metadata = { name: 'old', labels: { a: 'b' } };
       await at.give({ ...object('OwnedAccessKey', 'old', { spec }), metadata });
       expect(() => at.who(key)).toThrow(REPLACED);
     });
 
-    test('when somebody writes it who may not impersonate its user', async () => {
+    test('stays dead when a user without the right to impersonate writes it', async () => {
       const { code } = await at.patch(clerk, 'ownedaccesskeys', 'old', ({ spec }) => {
         spec.key = mintAccessKey('gpu');
       });
@@ -105,7 +105,7 @@ describe('a key whose owner is another one of the same name', () => {
       expect(() => at.who(key)).toThrow(REPLACED);
     });
 
-    test('when a push changes its text and changes it back', async () => {
+    test('stays dead when a push changes its text and changes it back', async () => {
       const { gitDir } = at.platform.repository;
       const other = concealAccessKey(mintAccessKey('gpu'));
       const changed = foreignCommit(gitDir, { files: fileOfKey({ key: other }) });

@@ -69,7 +69,7 @@ describe('the configuration', () => {
     expect(await metric('gitplane_config_in_force')).toEqual(['gitplane_config_in_force 1']);
   });
 
-  test('follows git, and tells whoever subscribed', async () => {
+  test('follows git, and notifies its subscribers', async () => {
     const { platform, config } = await serve();
     const seen: [number | undefined, number | undefined][] = [];
     const stop = config.subscribe((now, before) =>
@@ -96,7 +96,7 @@ describe('the configuration', () => {
     expect(() => Object.assign(held, { audit: {} })).toThrow(TypeError);
   });
 
-  test('one listener that fails keeps no other from hearing', async () => {
+  test('a listener that fails does not keep others from being notified', async () => {
     const { platform, config, log } = await serve();
     const heard = vi.fn();
     config.subscribe(() => {
@@ -148,7 +148,7 @@ describe('the configuration', () => {
     await vi.waitFor(() => expect(inForce(served, 'c')).toBeUndefined());
   });
 
-  test('of a manifest that broke is the last good one, and that is told', async () => {
+  test('the last good configuration stays in force when the manifest breaks, and the status reports it', async () => {
     const { platform, config, metric } = await serve();
     await platform.commit(manifest(MAX));
     await platform.commit(manifest('auth: {accessKeyMaxTTLSeconds: -1}'));
@@ -171,7 +171,7 @@ describe('variables of the environment', () => {
     expect(JSON.stringify(object)).not.toContain('hunter2');
   });
 
-  test('that are missing leave what was in force, all of it', async () => {
+  test('missing variables leave the whole former configuration in force', async () => {
     const served = await serve();
     const { platform, config, log, metric } = served;
     await platform.commit(manifest('auth: {accessKeyMaxTTLSeconds: 5}'));
@@ -189,7 +189,7 @@ describe('variables of the environment', () => {
     await vi.waitFor(() => expect(inForce(served)).toBeUndefined());
   });
 
-  test('that are missing at the start leave out their block, and no limit', async () => {
+  test('variables that are missing at the start disable their block, and no limit', async () => {
     const first = await serve({ environment: { OIDC_SECRET: 'hunter2' } });
     await first.platform.commit(manifest(RAW));
     await first.config.close();
@@ -230,7 +230,7 @@ describe('a file', () => {
     await vi.waitFor(() => expect(hosted(config.current)).toBe('bb'), 10_000);
   });
 
-  test('that broke changes nothing, and the problem has its place', async () => {
+  test('a broken file changes nothing, and the problem has its place', async () => {
     const file = fileWith('platformHost: a\n');
     const { config, log } = await serve({ file });
     writeFileSync(file, 'platformHost: b\nauth:\n  maxTTL: 1\n');
@@ -248,7 +248,7 @@ describe('a file', () => {
   test.each([
     ['auth: {x: 1}', ':1:8: auth.x: Forbidden: unknown field'],
     ['- a', ':1:1: must be a YAML map'],
-  ])('that is wrong at the start stops it: %s', async (text, words) => {
+  ])('a file that is wrong at the start stops it: %s', async (text, words) => {
     await expect(serve({ file: fileWith(text) })).rejects.toThrow(StartError);
     await expect(serve({ file: fileWith(text) })).rejects.toThrow(words);
   });
@@ -258,7 +258,7 @@ describe('a secret store', () => {
   const store = (token: string, more = ''): string =>
     `secretStore: {enabled: true, address: "http://a:1", auth: {token: ${token}}, syncInterval: 1m}${more}`;
 
-  test('whose token names a variable that is not set is withdrawn, and what was configured before is not used', async () => {
+  test('a secret store whose token variable is not set is disabled, and the former store is not used', async () => {
     const served = await serve({ environment: { SET: 'tok' } });
     const { platform, config, metric } = served;
     const heard = vi.fn();
@@ -283,7 +283,7 @@ describe('a secret store', () => {
     await vi.waitFor(() => expect(inForce(served)).toBeUndefined());
   });
 
-  test('of a name is withdrawn alone where its variable is not set', async () => {
+  test('a named secret store without its variable is disabled alone', async () => {
     const { platform, config } = await serve({ environment: { SET: 'tok' } });
     const named = (name: string, token: string): string =>
       `{name: ${name}, enabled: true, address: "http://a:1", auth: {token: ${token}}}`;
@@ -323,7 +323,7 @@ describe('a secret store', () => {
     expect(config.current.platformHost).toBe('before');
   });
 
-  test('that is not in use is told in the status until it is', async () => {
+  test('a secret store that is not in use is named in the status', async () => {
     const served = await serve();
     const { platform, config, metric } = served;
     await platform.commit(manifest(store('tok')));

@@ -62,7 +62,7 @@ async function stateIn(store: Store, capacity?: ReadonlyMap<Kind, Capacity>) {
   return await surface.open();
 }
 
-test('there is room for some leases of a namespace, some in all, and none that is large', async () => {
+test('leases are limited per namespace, in total and in size', async () => {
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
   const room = new Map([[LEASE, { objects: 3, inNamespace: 2, bytes: 1000 }]]);
   const { registry } = await stateIn(store, room);
@@ -96,7 +96,7 @@ function configMap(name: string, fields: object): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...fields };
 }
 
-test('there is room for so many bytes of releases, and each kind has room of its own', async () => {
+test('releases are limited in bytes, and each kind has a limit of its own', async () => {
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
   const limits = { objects: 10, inNamespace: 10, bytes: 4000, allBytes: 5000 };
   const { registry } = await stateIn(store, new Map([[RELEASE, limits]]));
@@ -190,7 +190,7 @@ test('a lease that was answered is there after a restart, with its version', asy
   await after.close();
 });
 
-test('a lease that somebody else took meanwhile is not taken', async () => {
+test('a lease that another client took meanwhile is not taken', async () => {
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
   const { registry } = await stateIn(store);
   const { metadata } = await create(registry, LEASE, lease('leader'));

@@ -98,7 +98,7 @@ test('namespaces of the start count, and default is as old as the platform', () 
   expect(seen()).toEqual({ apps: '03-02', default: '01-05' });
 });
 
-test('nobody follows after the end', () => {
+test('namespaces have no followers after the end', () => {
   const stop = follow();
   stop();
   put('apps', 'one', '03-02');

@@ -42,7 +42,7 @@ describe('the hash of a key that is in use cannot be taken into another object',
   test.each([
     ['of today', 0],
     ['dated back to before that key was made', 10 * 365 * DAY * 1000],
-  ])('by a commit %s', async (_when, age) => {
+  ])('refuses the commit: %s', async (_when, age) => {
     const eve = await at.giveKey('eve', { user: 'eve' });
     const outcome = await at.push(eve, filesOf([key('aaa', 'eve', root)]), now - age);
     expect(outcome.code).toBe(403);
@@ -50,7 +50,7 @@ describe('the hash of a key that is in use cannot be taken into another object',
     expect(at.who(root).name).toBe('root');
   });
 
-  test('through the API, in clear or as a hash, by a create or a change', async () => {
+  test('refuses the hash through the API, in clear or hashed, by create and update', async () => {
     const eve = await at.giveKey('eve', { user: 'eve' });
     for (const text of [root, concealAccessKey(root)]) {
       const body = { metadata: { name: 'aaa' }, spec: { user: 'eve', key: text } };
@@ -64,7 +64,7 @@ describe('the hash of a key that is in use cannot be taken into another object',
     expect([at.who(root).name, at.who(eve).name]).toEqual(['root', 'eve']);
   });
 
-  test('while an object keeps its own, and a key that is gone can come back', async () => {
+  test('allows an object to keep its own hash, and a removed key to come back', async () => {
     const keep = await at.patch(root, 'ownedaccesskeys', 'root', ({ spec }) => {
       spec.key = root;
       spec.displayName = 'the same';
@@ -107,7 +107,7 @@ describe('a key that a commit dates to the future', () => {
 
   // covers: envelope.status metadata.creationTimestamp.readOnly
   test.each(['metadata', 'status'])(
-    'by its %s is dated by its commit all the same',
+    'a key is dated by its commit, for any %s',
     async (where) => {
       const token = mintAccessKey('gpu');
       const late = '2040-01-01T00:00:00Z';

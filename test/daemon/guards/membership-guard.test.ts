@@ -142,7 +142,7 @@ const MAKES: readonly (readonly [
 ];
 
 // One platform for a whole table: a row that is allowed is undone before the next.
-describe.each(['the API', 'a push'])('by %s', (way) => {
+describe.each(['the API', 'a push'])('membership by %s', (way) => {
   test('changes that hand out rights take these rights', async () => {
     const { at, eve } = await platform();
     for (const [claim, plural, name, spec, allowed] of CHANGES) {
@@ -179,7 +179,7 @@ test.each([
   ['the rights of the team', grant('b', 'delete,deletecollection *', 'User:eve'), true],
   ['a part of the rights of the team', grant('b', 'delete *', 'User:eve'), false],
   ['the verb impersonate on the team', grant('b', 'impersonate groups', 'User:eve'), false],
-])('with %s one may join or not', async (_claim, extra, allowed) => {
+])('%s decides if the user may join', async (_claim, extra, allowed) => {
   const { at, eve } = await platform(...extra);
   const outcome = await at.patch(eve, 'teams', 'ops', (it) => it.spec.users.push('eve'));
   expect(outcome.code, outcome.text).toBe(allowed ? 200 : 403);
@@ -278,7 +278,7 @@ describe('assigning a cluster role to a team or a user', () => {
     expect((await assign('auditors')).code).toBe(200);
   });
 
-  test('by a key whose scope does not reach the role', async () => {
+  test('is refused for a key whose scope does not reach the role', async () => {
     const { at } = await platform(...grant('root', '* *', 'User:bob'));
     const key = await at.giveKey('b', { user: 'bob', scope: { rules: [{}] } });
     const outcome = await at.patch(key, 'teams', 'empty', (it) => {

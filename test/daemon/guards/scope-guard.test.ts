@@ -60,7 +60,7 @@ async function both(plural: string, made: object): Promise<number> {
   return api.code;
 }
 
-describe('with a key that has a scope, making a key', () => {
+describe('a key with a scope that makes a key', () => {
   test.each<[string, object, number]>([
     ['with the same scope', { scope: WIDE }, 200],
     ['with a part of it', { scope: KEYS_ONLY }, 200],
@@ -129,7 +129,7 @@ describe('a key with a scope cannot change', () => {
     expect(outcome.text).toContain('keys written with it must not reach further');
   });
 
-  test('its own owner', async () => {
+  test('refuses a change of its own owner', async () => {
     const outcome = await at.patch(scoped, 'ownedaccesskeys', 'scoped', (it) => {
       it.spec.user = 'eve';
     });
@@ -157,7 +157,7 @@ describe('a key with a scope cannot change', () => {
     expect(await both('config', earlier)).toBe(403);
   });
 
-  test('but may narrow itself, and remove itself', async () => {
+  test('allows a key to narrow itself, and to remove itself', async () => {
     const narrower = await at.patch(scoped, 'ownedaccesskeys', 'scoped', (it) => {
       it.spec.scope = KEYS_ONLY;
     });
@@ -219,7 +219,7 @@ describe('a key with a scope cannot give others what it cannot do, such as', () 
     expect((await at.patch(scoped, 'teams', 'ops', join)).code).toBe(200);
   });
 
-  test('but may give what it can do', async () => {
+  test('allows grants of rights that the key has', async () => {
     const read = [{ apiGroups: [MANAGEMENT], resources: ['teams'], verbs: ['get', 'list'] }];
     const made = await at.create(
       scoped,

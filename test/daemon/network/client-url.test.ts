@@ -19,7 +19,7 @@ test.each([
   ['0.0.0.0', ['gitplane.example.com'], undefined, false],
   ['0.0.0.0', [], 'https://gitplane.example.com', false],
   ['10.0.0.1', [], undefined, false],
-])('on %s with %j and --public-url %s the log warns: %s', (host, hostnames, publicUrl, warns) => {
+])('the log on %s with %j and --public-url %s warns: %s', (host, hostnames, publicUrl, warns) => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   warnOfLocalUrls({ listen: { host, port: 8443 }, hostnames, publicUrl }, { url: LOCAL, logger });

@@ -13,7 +13,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await etcd?.stop();
   });
 
-  test('of three members goes on without one, and has what it had when that one is back', async () => {
+  test('etcd of three members continues without one, which catches up when it is back', async () => {
     etcd = await startEtcd({ members: 3 });
     expect((await etcd.ctl(['put', 'a', '1'])).stdout).toContain('OK');
     await etcd.members[0]?.kill();
@@ -26,12 +26,12 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect(etcd.state).toMatch(/^etcd:\/\/127\.0\.0\.1:\d+,127\.0\.0\.1:\d+,127\.0\.0\.1:\d+$/);
   });
 
-  test('with certificates and users serves those who have both', async () => {
+  test('etcd with certificates and users serves only clients that have both', async () => {
     etcd = await startEtcd({ tls: 'mutual', users: { root: 'secret-of-root', gitplane: 'pw' } });
     expect((await etcd.ctl(['put', 'a', '1'])).stdout).toContain('OK');
   });
 
-  test('that is full says so', async () => {
+  test('etcd that is full reports it', async () => {
     etcd = await startEtcd({ quota: 2 ** 20, noFsync: true });
     const input = 'x'.repeat(600_000);
     const answers = [];

@@ -268,7 +268,7 @@ test('a replica that would not hear of another leader waits for none', async () 
   expect(await patient).toMatchObject({ code: 201, text: 'made' });
 });
 
-test('without a leader, writes are refused and reads go on', async () => {
+test('reads go on without a leader, and writes are refused', async () => {
   const { a, token } = await ready({ timeoutMs: 50 });
   const refused = await ask(a + TEAMS, { method: 'POST', token, body: team('x') });
   expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1']);
@@ -427,7 +427,7 @@ async function fillRoomOfStrangers(url: string, shown: readonly object[]): Promi
   return end;
 }
 
-test('strangers fill their own room, and whoever shows a key finds theirs', async () => {
+test('anonymous clients fill only their own share, and a client with a key has another', async () => {
   const { a, election, token } = await ready({ timeoutMs: 20_000 });
   await election.elect(async (req, res) => {
     await bodyOf(req);

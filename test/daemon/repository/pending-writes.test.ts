@@ -97,7 +97,7 @@ test('a write is answered as it will be, waits on the branch, and reads know not
 });
 
 test.each(['fast-forward', 'merge', 'squash'] as const)(
-  'after a %s nothing is pending, and the next write begins there',
+  'the next write after a %s begins at the new head, and nothing is pending',
   async (how) => {
     const { there, platform, pending, fetch, log, merge } = await open({
       'teams/a.yaml': team('a'),
@@ -143,7 +143,7 @@ test('a file that both changed loses nothing, and people are notified', async ()
   expect(log()).toHaveLength(2);
 });
 
-test('a branch that somebody deletes takes what was pending with it, and the mirror keeps it', async () => {
+test('a deleted branch loses its pending writes, and the mirror keeps them', async () => {
   const { there, pending, fetch, log, gitDir } = await open({ 'teams/a.yaml': team('a') });
   const { commit } = await create(pending, 'b');
   git(there.gitDir, ['update-ref', '-d', `refs/heads/${BRANCH}`]);
@@ -244,7 +244,7 @@ test('a right on the object that readers see changes no other one that is pendin
   await expect(deletion).rejects.toMatchObject(refused);
 });
 
-test('while the repository is damaged, no write is pending', async () => {
+test('no write is pending while the repository is damaged', async () => {
   const { platform, pending, log } = await open({ 'teams/a.yaml': team('a') });
   platform.branch.refuseWrites('The newest objects cannot be read; writes are refused');
 

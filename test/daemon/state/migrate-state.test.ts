@@ -77,7 +77,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
       return kept;
     }
 
-    test('there and back shows the same objects, and versions go on', async () => {
+    test('shows the same objects in both directions, and versions go on', async () => {
       const prefix = freshPrefix();
       const kept = await filled(embedded('a'));
 
@@ -128,7 +128,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
       await store.close();
     });
 
-    test('one that was broken off is no state, and can be done again', async () => {
+    test('leaves no usable state when it is interrupted, and can be repeated', async () => {
       const prefix = freshPrefix();
       const kept = await filled(embedded('d'));
       let left = 4;

@@ -138,7 +138,7 @@ describe('a Secret with the label', () => {
     });
   });
 
-  test('follows each change, and gets back what somebody changes in it', async () => {
+  test('follows each change, and reverts changes of others', async () => {
     project(ONE);
     await create();
     project(TWO);
@@ -149,7 +149,7 @@ describe('a Secret with the label', () => {
     expect(found()['data']).toEqual(TWO);
   });
 
-  test('of a control-plane cluster follows in the namespace of a tenant of the project', async () => {
+  test('a labelled Secret of a control-plane cluster follows in the namespace of a tenant of the project', async () => {
     project(ONE);
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'vcluster-blue' } };
     const kind = at(HOST).kinds.kinds.find((one) => one.kind === 'Namespace');
@@ -221,7 +221,7 @@ describe('a copy keeps what it had', () => {
     expect(found()['data']).toEqual(ONE);
   });
 
-  test('with the annotation that opts out, and follows again without it', async () => {
+  test('keeps its data under the annotation that opts out, and follows again without it', async () => {
     project(ONE);
     await create();
     await update(({ metadata }) => {
@@ -235,7 +235,7 @@ describe('a copy keeps what it had', () => {
     expect(found()['data']).toEqual(TWO);
   });
 
-  test('but a project secret that is emptied empties it', async () => {
+  test('a project secret that is emptied empties its copy', async () => {
     project(ONE);
     await create();
     project({});
@@ -245,7 +245,7 @@ describe('a copy keeps what it had', () => {
 });
 
 describe('a user without the right to get the project secret', () => {
-  test('cannot have it copied, not even by saying that somebody was asked', async () => {
+  test('cannot have it copied by claiming an approval', async () => {
     project(ONE);
     allowed = false;
     const forged = { annotations: { 'gitplane.dev/project-secret-namespace': 'p-web' } };
@@ -276,7 +276,7 @@ describe('a user without the right to get the project secret', () => {
     expect(found().metadata.annotations).toBeUndefined();
   });
 
-  test('may go on to change a Secret that somebody else had copied', async () => {
+  test('may change a Secret that another user had copied', async () => {
     project(ONE);
     await create();
     allowed = false;

@@ -36,7 +36,7 @@ test('many packs become few, with an index over all and a commit graph', async (
   expectSound(gitDir);
 });
 
-test('it starts by itself when enough packs came together, ours or pushed', async () => {
+test('maintenance starts when enough packs have accumulated, written or pushed', async () => {
   const logger = recorder();
   const repository = await openForTest({ packThreshold: 10, logger });
   for (let i = 0; i < 9; i++) await publish(repository, commitOf({ a: `${i}` }));
@@ -99,7 +99,7 @@ test('reading and writing go on during it, and every object is found', async () 
   expectSound(repository.gitDir);
 });
 
-test('one run at a time: concurrent callers wait for the same run', async () => {
+test('concurrent callers wait for the same run', async () => {
   const logger = recorder();
   const repository = await openForTest({ logger });
   await publish(repository, commitOf({ a: '1' }));

@@ -50,7 +50,7 @@ describe('a commit', () => {
     ['...', '', 'unknown <>'],
     ['  "A.", ', 'a b@c', 'A <ab@c>'],
     ['x\0y', 'x\0@y', 'x y <x@y>'],
-  ])('by %j <%j> names the author %j', async (name, email, identity) => {
+  ])('a commit by %j <%j> names the author %j', async (name, email, identity) => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: '1' }, { author: { name, email } }));
     const lines = git(repository.gitDir, ['cat-file', 'commit', 'main']).split('\n');
@@ -63,7 +63,7 @@ describe('a commit', () => {
     ['one\n', 'one\n'],
     ['', '\n'],
     ['nul \0 gone', 'nul  gone\n'],
-  ])('with the message %j ends with a newline', async (message, wanted) => {
+  ])('a commit with the message %j ends with a newline', async (message, wanted) => {
     const repository = await openForTest();
     const [id = ''] = await publish(repository, commitOf({ a: '1' }, { message }));
     const raw = git(repository.gitDir, ['cat-file', 'commit', id], {});
@@ -260,7 +260,7 @@ describe('existing content', () => {
 });
 
 describe('publishing', () => {
-  test('before it nothing is there; after it everything, as one pack with an index', async () => {
+  test('publishes a batch as one pack with an index, and nothing before the end', async () => {
     const repository = await openForTest();
     const batch = repository.begin(undefined);
     for (let i = 0; i < 10; i++) await batch.add(commitOf({ [`d/${i}`]: String(i) }));
@@ -318,7 +318,7 @@ describe('publishing', () => {
     expect(packFiles(repository.gitDir)).toEqual(before);
   });
 
-  test('of a batch on a branch that was never born throws HeadMovedError too', async () => {
+  test('publishing a batch on an unborn branch throws HeadMovedError too', async () => {
     const repository = await openForTest();
     const [id] = await publish(await openForTest(), commitOf({ a: '1' }));
     const batch = repository.begin(id);

@@ -192,7 +192,7 @@ describe('a range', () => {
     expect(await collect(undefined, head)).toHaveLength(600);
   });
 
-  test('with an unknown end is an error, not an empty history', async () => {
+  test('a range with an unknown end is an error, not an empty history', async () => {
     const id = commit({ a: '1' });
     const unknown = '1'.repeat(40);
     await expect(collect(undefined, unknown)).rejects.toThrow('git rev-list failed');

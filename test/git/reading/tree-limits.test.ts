@@ -82,7 +82,7 @@ describe('the count of a tree', () => {
     expect(await problemOf(id)).toMatch(/^"ok\/bomb\/d0000" has more than 1000 paths/);
   });
 
-  test('of more paths than a number can hold takes no time', async () => {
+  test('the count of a tree of more paths than a number can hold takes no time', async () => {
     const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, 1000, 60))]));
     expect(await problemOf(id)).toMatch(/has more than 1000 paths/);
   });
@@ -128,7 +128,7 @@ describe('a commit beyond the limits', () => {
     expect(await reader.checkLimits(bomb)).toMatchObject({ standIn: root });
   });
 
-  test('as the first of all is the empty tree to the next', async () => {
+  test('a commit beyond the limits counts as an empty tree for its child', async () => {
     const first = commit(tree(gitDir, [folder('bomb', wideBomb(gitDir, 10, 6))]));
     const after = commit(tree(gitDir, [file('b')]), first);
     expect(changes(await collect(undefined, after))).toEqual([
@@ -138,7 +138,7 @@ describe('a commit beyond the limits', () => {
     expect(await reader.checkLimits(first)).toMatchObject({ standIn: undefined });
   });
 
-  test('as a parent of a merge is replaced there as well', async () => {
+  test('a commit beyond the limits is replaced as the parent of a merge as well', async () => {
     const merge = commit(tree(gitDir, [file('a'), file('c')]), root, bomb);
     expect(changes(await collect(root, merge)).at(-1)).toEqual([merge, [['c'], ['c']]]);
   });

@@ -24,7 +24,7 @@ describe('a packed ref', () => {
     expectSound(gitDir);
   });
 
-  test('that moved makes a batch fail like a loose one', async () => {
+  test('a packed ref that moved makes a batch fail like a loose one', async () => {
     const repository = await openForTest();
     const [one = ''] = await publish(repository, commitOf({ a: '1' }));
     const batch = repository.begin(one);
@@ -48,7 +48,7 @@ describe('a packed ref', () => {
     expect(await repository.head()).toBeUndefined();
   });
 
-  test('of an annotated tag with its peeled line does not confuse', async () => {
+  test('a packed ref of an annotated tag with its peeled line does not confuse', async () => {
     const repository = await openForTest();
     const { gitDir } = repository;
     const [id] = await publish(repository, commitOf({ a: '1' }));

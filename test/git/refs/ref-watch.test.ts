@@ -19,7 +19,7 @@ async function watched(repository: Repository, options: WatchOptions = { interva
 }
 
 describe('a move is reported', () => {
-  test('by a push, at once', async () => {
+  test('reports a push at once', async () => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: '1' }));
     const clone = cloneForTest(repository.gitDir);
@@ -30,7 +30,7 @@ describe('a move is reported', () => {
     expect(heads).toHaveLength(1);
   });
 
-  test.each(['main', 'env/prod/eu'])('when the branch %s is born', async (branch) => {
+  test.each(['main', 'env/prod/eu'])('reports the birth of the branch %s', async (branch) => {
     const repository = await openForTest({ branch });
     const { heads, sees } = await watched(repository);
     const [id] = await publish(repository, commitOf({ a: '1' }));
@@ -52,7 +52,7 @@ describe('a move is reported', () => {
     expect(new Set(heads).size).toBe(heads.length);
   });
 
-  test('that follows the report of another at once', async () => {
+  test('reports a second move that follows at once', async () => {
     const repository = await openForTest();
     const ids = await publish(
       repository,
@@ -65,7 +65,7 @@ describe('a move is reported', () => {
     }
   });
 
-  test('when the ref is packed, and when a packed ref moves', async () => {
+  test('reports a move of a packed ref, and the packing', async () => {
     const repository = await openForTest();
     const { gitDir } = repository;
     const [one = '', two = ''] = await publish(
@@ -83,7 +83,7 @@ describe('a move is reported', () => {
     expect(heads).toEqual([one, two]);
   });
 
-  test('when the branch is removed', async () => {
+  test('reports the removal of the branch', async () => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: '1' }));
     const { sees } = await watched(repository);
@@ -91,14 +91,14 @@ describe('a move is reported', () => {
     await sees(undefined);
   });
 
-  test('at the start, when the known head is not the head', async () => {
+  test('reports at the start that the known head is not the head', async () => {
     const repository = await openForTest();
     const ids = await publish(repository, commitOf({ a: '1' }), commitOf({ a: '2' }));
     const { heads } = await watched(repository, { known: ids[0], intervalMs: never });
     expect(heads).toEqual([ids[1]]);
   });
 
-  test('by the timer alone, without events of the file system', async () => {
+  test('reports by the timer alone, without events of the file system', async () => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: '1' }));
     let head = await repository.head();
@@ -117,7 +117,7 @@ describe('a move is reported', () => {
 });
 
 describe('nothing is reported', () => {
-  test('for moves of other branches, and for packing', async () => {
+  test('ignores moves of other branches, and packing', async () => {
     const repository = await openForTest();
     const { gitDir } = repository;
     const [one = ''] = await publish(repository, commitOf({ a: '1' }));
@@ -128,7 +128,7 @@ describe('nothing is reported', () => {
     expect(heads).toEqual([]);
   });
 
-  test('for a move of our own, whereas one back from there is', async () => {
+  test('ignores an own move, and reports a move back from there', async () => {
     const repository = await openForTest();
     const [known] = await publish(repository, commitOf({ a: '1' }));
     const own = new Set<string | undefined>();
@@ -147,7 +147,7 @@ describe('nothing is reported', () => {
     expect(heads).toEqual([known]);
   });
 
-  test('after close, and a process could end', async () => {
+  test('reports nothing after close, and lets a process end', async () => {
     const repository = await openForTest();
     const { heads, watch } = await watched(repository, { intervalMs: 1 });
     await watch.close();

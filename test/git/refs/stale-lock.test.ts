@@ -25,7 +25,7 @@ describe.runIf(isLinux)('a lock without a holder', () => {
   test.each([
     [60, true],
     [0, false],
-  ])('that is %i seconds old goes: %s', async (seconds, goes) => {
+  ])('an abandoned lock that is %i seconds old goes: %s', async (seconds, goes) => {
     const gitDir = await bareRepository();
     const file = lockIn(gitDir, LOCK, seconds);
     expect(await removeStaleLock(gitDir, file)).toBe(goes);
@@ -42,7 +42,7 @@ describe.runIf(isLinux)('a lock without a holder', () => {
     expect(git(repository.gitDir, ['rev-parse', 'main'])).toBe(id);
   });
 
-  test.each(['config', 'HEAD'])('on %s does not keep the daemon from starting', async (name) => {
+  test.each(['config', 'HEAD'])('an abandoned lock on %s does not keep the daemon from starting', async (name) => {
     const gitDir = await bareRepository();
     git(gitDir, ['config', 'gc.auto', '1']);
     lockIn(gitDir, `${name}.lock`, 60);
@@ -51,7 +51,7 @@ describe.runIf(isLinux)('a lock without a holder', () => {
   });
 });
 
-describe('beside a git process at work', () => {
+describe('a git process at work', () => {
   /** Holds the lock of the branch until the test is over. */
   async function transactionIn(gitDir: string, head: string): Promise<void> {
     const holder = spawn('git', ['update-ref', '--stdin'], { cwd: gitDir, env: gitEnv });
@@ -66,7 +66,7 @@ describe('beside a git process at work', () => {
     });
   }
 
-  test('its lock stays, however long it takes', async () => {
+  test('keeps its lock for any time', async () => {
     const repository = await openForTest({ lockTimeoutMs: 20 });
     const { gitDir } = repository;
     const [first = ''] = await publish(repository, commitOf({ a: '1' }));
@@ -88,7 +88,7 @@ describe('beside a git process at work', () => {
 });
 
 test.runIf(isLinux)(
-  'what killed pushes and repacks left goes at a start once it is old',
+  'leaves leftovers of killed pushes and repacks, which a start removes once they are old',
   async () => {
     const { gitDir } = await openForTest();
     const left = ['objects/tmp_objdir-incoming-AbCdEf', 'objects/pack/.tmp-4194305-pack-0a1b.pack'];

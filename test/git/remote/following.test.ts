@@ -56,7 +56,7 @@ describe('fetching', () => {
     },
   );
 
-  test('over HTTPS with a token in a file, which may change while it runs', async () => {
+  test('fetches over HTTPS with a token in a file, which may change while it runs', async () => {
     const there = elsewhere();
     const server = await serveGit({
       gitDir: there.gitDir,
@@ -75,7 +75,7 @@ describe('fetching', () => {
     await following.refresh();
   });
 
-  test('over HTTPS with a client certificate', async () => {
+  test('fetches over HTTPS with a client certificate', async () => {
     const there = elsewhere();
     const { gitDir } = there;
     const server = await serveGit({ gitDir, tls: true, asksForCertificate: true });
@@ -237,7 +237,7 @@ describe('starting again', () => {
     expect(head()).toBe(before);
   });
 
-  test('nor is a mirror that was written to without its remote', async () => {
+  test('keeps a mirror that was written without its remote', async () => {
     const there = elsewhere();
     const { gitDir } = await follow({ url: there.gitDir });
     stopFollowing(gitDir);
@@ -275,7 +275,7 @@ describe('writing', () => {
     expectSound(there.gitDir);
   });
 
-  test('when others pushed first the branch follows them, and nothing is overwritten', async () => {
+  test('the branch follows pushes of others that came first, and overwrites nothing', async () => {
     const there = elsewhere();
     const { repository, gitDir } = await follow({ url: there.gitDir });
     const theirs = there.commit({ theirs: '1' });
@@ -348,7 +348,7 @@ describe('a remote that fails', () => {
     expect(there.head()).toBe(id);
   });
 
-  test('while the remote is silent, writes do not wait for the timeouts of others', async () => {
+  test('writes do not wait for the timeouts of a silent remote', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
     const { repository, following } = await follow({ url: server.url, pauseMs: 60_000 });

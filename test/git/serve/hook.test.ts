@@ -296,7 +296,7 @@ describe('installing', () => {
 describe('the socket', () => {
   const accept: Judge = async () => ({ ok: true, lines: [] });
 
-  test('and its folder are ours alone, and gone after close', async () => {
+  test('the socket and its folder belong to this process alone, and are removed at close', async () => {
     const socketPath = join(temporaryFolder(), 'run', 'push.sock');
     const listener = await listenForPushes(socketPath, accept);
     expect(lstatSync(socketPath).mode & 0o777).toBe(0o600);
@@ -305,7 +305,7 @@ describe('the socket', () => {
     expect(existsSync(socketPath)).toBe(false);
   });
 
-  test('that a crash left is replaced', async () => {
+  test('a socket that a crash left is replaced', async () => {
     const socketPath = join(temporaryFolder(), 'push.sock');
     const script = `require('net').createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, 'SIGKILL'))`;
     await new Promise((done) => spawn(process.execPath, ['-e', script]).once('close', done));
@@ -314,7 +314,7 @@ describe('the socket', () => {
     await listener.close();
   });
 
-  test('of another daemon is left alone', async () => {
+  test('a socket of another daemon is left alone', async () => {
     const socketPath = join(temporaryFolder(), 'push.sock');
     const listener = await listenForPushes(socketPath, accept);
     await expect(listenForPushes(socketPath, accept)).rejects.toThrow('Another gitplane listens');
@@ -328,7 +328,7 @@ describe('the socket', () => {
     expect(readFileSync(socketPath, 'utf8')).toBe('precious');
   });
 
-  test('with too long a path is an error, which pushSocketPath never leads to', async () => {
+  test('a socket with too long a path causes an error, and pushSocketPath never returns such a path', async () => {
     const deep = join(temporaryFolder(), 'x'.repeat(120));
     await expect(listenForPushes(join(deep, 'push.sock'), accept)).rejects.toThrow(
       'too long for a socket',

@@ -186,7 +186,7 @@ describe('a service ends', () => {
   test.each([
     ['before it began', 0],
     ['while it waits', 50],
-  ])('when it is aborted %s', async (_when, ms) => {
+  ])('a service ends when the request is aborted %s', async (_when, ms) => {
     const gitDir = await bareRepository();
     const abort = new AbortController();
     if (ms === 0) abort.abort();
@@ -197,7 +197,7 @@ describe('a service ends', () => {
     expect(code).toBeNull();
   });
 
-  test('when the client goes away in the middle of a clone', async () => {
+  test('a service ends when the client goes away in the middle of a clone', async () => {
     const repository = await openForTest();
     const noise = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => (i * i * 31) >>> 9));
     const [id] = await publish(repository, commitOf({ big: noise }));

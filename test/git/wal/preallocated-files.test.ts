@@ -66,7 +66,7 @@ test('files that another process removed are replaced', async () => {
   expect(names()).toEqual([]);
 });
 
-test('after a disk error, existing files are removed later and missing ones are forgotten', async () => {
+test('existing files are removed, and missing ones forgotten, after a disk error', async () => {
   const preallocated = preallocatedFiles();
   const path = await preallocated.write(Buffer.from('x'));
   preallocated.discard(path);

@@ -149,7 +149,7 @@ test('close leaves a WAL that could not be checkpointed', async () => {
   expect(logs()).toEqual(['log-0', 'log-1']);
 });
 
-test('one batch is checkpointed after a second, and once', async () => {
+test('the keeper checkpoints one batch after a second, and once', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const one = await keeper();
   await add(one, 'a');

@@ -158,7 +158,7 @@ async function countOperations(): Promise<number> {
 describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
   const offset = (losses.findIndex(([name]) => name === title) * STRIDE) / losses.length;
 
-  test('at an operation of a publication: nothing acknowledged is missing', async () => {
+  test('a crash at an operation of a publication loses no acknowledged write', async () => {
     const count = await countOperations();
     expect(count).toBeGreaterThan(40);
     for (let at = offset; at < count; at += STRIDE) {
@@ -171,7 +171,7 @@ describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
     }
   });
 
-  test('after the answer, and again during the replay of the WAL', async () => {
+  test('a crash after the answer, and again during the replay of the WAL, loses no write', async () => {
     const replaying = async (crash: number | undefined): Promise<number> => {
       const one = await scene();
       const acknowledged: string[] = [];
@@ -249,7 +249,7 @@ describe('a branch that another process moved before the crash', () => {
     return (told[0] as { branch?: unknown }).branch;
   }
 
-  test('on from the newest write stays where it is', async () => {
+  test('a branch that moved on from the newest write stays where it is', async () => {
     let pushed = '';
     const { gitDir, acknowledged } = await acknowledgedAndMoved((place) => {
       pushed = foreignCommit(place, { files: { pushed: '1' } });
@@ -260,7 +260,7 @@ describe('a branch that another process moved before the crash', () => {
     expect(await expectRecovered(gitDir, acknowledged)).toBe(pushed);
   });
 
-  test('elsewhere stays there, and the writes are kept in another ref', async () => {
+  test('a branch that moved elsewhere stays there, and another ref keeps the writes', async () => {
     let other = '';
     const { gitDir, acknowledged } = await acknowledgedAndMoved((place) => {
       const tree = git(place, ['rev-parse', 'main^{tree}']);
@@ -278,7 +278,7 @@ describe('a branch that another process moved before the crash', () => {
     ['empty', (path: string) => writeFileSync(path, '')],
     ['garbage', (path: string) => writeFileSync(path, '\0'.repeat(41))],
     ['at a commit that is not there', (path: string) => writeFileSync(path, `${'1'.repeat(40)}\n`)],
-  ])('and is %s is mended', async (_how, damage) => {
+  ])('a branch that moved and is %s is repaired', async (_how, damage) => {
     const { gitDir, acknowledged } = await acknowledgedAndMoved((place) =>
       damage(join(place, 'refs/heads/main')),
     );
@@ -319,7 +319,7 @@ describe('a short-lived pack without a WAL, in a copy of a repository', () => {
     expect(git(gitDir, ['rev-parse', `${tip}^{tree}`])).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  test('that a `git repack` replaces meanwhile is no failure', async () => {
+  test('a short-lived pack that `git repack` replaces meanwhile causes no failure', async () => {
     const { gitDir, tip } = await copied();
     const replaced: DurableFiles = {
       ...realFiles,
@@ -335,7 +335,7 @@ describe('a short-lived pack without a WAL, in a copy of a repository', () => {
     expect(git(gitDir, ['rev-parse', `${tip}^{tree}`])).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  test('that the disk cannot flush ends the replay, and stays', async () => {
+  test('a short-lived pack that the disk cannot flush ends the replay, and stays', async () => {
     const { gitDir, tip } = await copied();
     const failure = Object.assign(new Error('i/o error'), { code: 'EIO' });
     const broken = { ...realFiles, syncFile: () => Promise.reject(failure) };

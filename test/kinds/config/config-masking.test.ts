@@ -40,7 +40,7 @@ function completed(value: unknown, path: string): unknown {
   return { ...NEEDED[path], ...Object.fromEntries(filled) };
 }
 
-describe('to readers', () => {
+describe('the configuration that readers get', () => {
   test.each(SECRET_CONFIG_PATHS.map((path) => [path.join('.'), path] as const))(
     '%s is not shown',
     (_, path) => {

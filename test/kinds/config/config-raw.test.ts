@@ -88,7 +88,7 @@ secretStore:
   });
 
   test.each(['platformHost: x', 'abc', '', 'AAAA-', '/w=='])(
-    'that is no base64 stays: %j',
+    'a configuration that is not base64 stays: %j',
     (raw) => {
       expect(plainConfigText(raw)).toBe(raw);
     },

@@ -50,7 +50,7 @@ describe('refused', () => {
     expect(problems[0]?.message).not.toContain('AAAA');
   });
 
-  test('in a further connector as well', () => {
+  test('a rule holds for a further connector as well', () => {
     const raw = `auth:\n  connectors:\n  - id: a\n    ${inBlock('providerD', 'groups: [a]')}\n`;
 
     expect(parseConfigRaw(raw).problems[0]).toMatchObject({

@@ -29,7 +29,7 @@ function specOf(plural: string): Spec {
 }
 
 describe('definitions', () => {
-  test('there is one of every kind that is kept, and is not of Kubernetes', () => {
+  test('cover every stored kind that is not of Kubernetes', () => {
     const names = definitions.map(({ metadata }) => (metadata as JsonObject)['name']);
     const kept = kinds.filter(
       ({ storedIn, group }) => storedIn !== 'nowhere' && group === 'example.dev',
@@ -39,7 +39,7 @@ describe('definitions', () => {
     expect(names).not.toContain('directclusterendpointtokens.example.dev');
   });
 
-  test('they name what discovery names', () => {
+  test('use the names of discovery', () => {
     const { names, scope } = specOf('teams');
     expect(scope).toBe('Cluster');
     expect(names).toEqual({

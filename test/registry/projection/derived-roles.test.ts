@@ -94,7 +94,7 @@ describe('the grants of a manifest', () => {
 
   // covers: SharedSecret.spec.access accessRule.verbs accessRule.users accessRule.teams
   test.each(['users', 'teams'])(
-    'on a namespaced object is a Role beside it, and a star among %s means everyone',
+    'the grants on a namespaced object are a Role beside it, and a star among %s means every user',
     async (field) => {
       const platform = await openTestPlatform();
       await platform.commit({
@@ -114,7 +114,7 @@ describe('the grants of a manifest', () => {
   test.each([
     ['a user', { user: 'olga' }, 'olga'],
     ['the members of a team', { team: 'ops' }, 'olga'],
-  ])('to %s that own it is everything', async (_owner, owner, user) => {
+  ])('the grants of a manifest give %s that own it every right', async (_owner, owner, user) => {
     const platform = await openTestPlatform();
     await platform.commit({
       's.yaml': secret('card', { owner }),
@@ -295,7 +295,7 @@ describe('a watch of roles', () => {
   }
 });
 
-test('nobody can make a role with the name of one that follows from a rule', async () => {
+test('a user cannot create a role with the name of a derived role', async () => {
   const platform = await openTestPlatform();
   const body = { metadata: { name: 'gitplane:access:team:payments:0123456789' }, rules: [] };
 

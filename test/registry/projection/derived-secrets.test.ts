@@ -166,7 +166,7 @@ describe('a project secret that names a shared secret', () => {
     expect(synced()?.message).toContain('"shared/source" does not exist');
   });
 
-  test('that names a shared secret which names another one has the data of the first', async () => {
+  test('takes the data of the first secret of a chain', async () => {
     const first = { ...shared('source', ONE) } as KubeObject;
     first.metadata = { ...first.metadata, labels: labels('other') as Record<string, string> };
     await give(first, shared('other', TWO), follower('copy', 'source'));
@@ -180,7 +180,7 @@ describe('opting out', () => {
   test.each([
     ['the source', OFF, {}],
     ['the copy', {}, OFF],
-  ])('of %s leaves no copy, until it is taken back', async (_, ofSource, ofCopy) => {
+  ])('opting out of %s removes the copy, until it is revoked', async (_, ofSource, ofCopy) => {
     await give(shared('source', ONE), follower('copy', 'source'));
     await give(
       shared('source', ONE, ofSource),
@@ -264,7 +264,7 @@ describe('a dry run', () => {
 });
 
 describe('a start', () => {
-  test('with the state has the copies, and goes on following', async () => {
+  test('a start with the state has the copies, and follows further changes', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
     const before = found();
     platform = await platform.restart();
@@ -277,7 +277,7 @@ describe('a start', () => {
     expect(dataOf()).toEqual(TWO);
   });
 
-  test('without the state makes the same copies', async () => {
+  test('a start without the state makes the same copies', async () => {
     await give(shared('source', ONE), follower('copy', 'source'), follower('lost', 'none'));
     const before = [found(), found('lost')].map((object) => object?.spec);
     platform = await platform.restart({ disk: new Map() });
@@ -288,14 +288,14 @@ describe('a start', () => {
     expect(dataOf()).toEqual(TWO);
   });
 
-  test('under other rules makes them again', async () => {
+  test('a start under other rules makes the copies again', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
     platform = await platform.restart({ rules: 'others' });
 
     expect(dataOf()).toEqual(ONE);
   });
 
-  test('after a version that made none makes them', async () => {
+  test('a start after a version without copies makes them', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
     const { key, object } = platform.find('projectsecrets', 'copy', 'p-web') ?? {};
     if (key === undefined || object === undefined) throw new Error('there is no copy');

@@ -370,7 +370,7 @@ describe('a conflict names its place, and changes nothing', () => {
 });
 
 describe('a push that no merge helps', () => {
-  test('of an unrelated history is refused', async () => {
+  test('a push of an unrelated history is refused', async () => {
     const platform = await openTestPlatform();
     const tip = await platform.commit({ 'a.yaml': team('a') });
     const { gitDir } = platform.repository;
@@ -403,7 +403,7 @@ describe('a push that no merge helps', () => {
     expect(await platform.repository.head()).toBe(theirs);
   });
 
-  test('that names a tip which is not the tip, or asks to rewrite, is refused', async () => {
+  test('a push that names an old tip, or asks to rewrite, is refused', async () => {
     const platform = await openTestPlatform();
     const base = await platform.commit({ 'a.yaml': team('a') });
     const tip = await platform.commit({ 'b.yaml': team('b') });
@@ -423,7 +423,7 @@ describe('a push that no merge helps', () => {
     expect(await platform.repository.head()).toBe(tip);
   });
 
-  test('of what the branch has changes nothing', async () => {
+  test('a push of commits that the branch has changes nothing', async () => {
     const platform = await openTestPlatform();
     const base = await platform.commit({ 'a.yaml': team('a') });
     const tip = await platform.commit({ 'b.yaml': team('b') });

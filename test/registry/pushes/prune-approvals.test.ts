@@ -72,7 +72,7 @@ describe('a move that removes more than the budget', () => {
     ]);
   });
 
-  test('within the budget is not', async () => {
+  test('a move within the budget needs no approval', async () => {
     const { platform } = await sixTeams();
 
     await move(platform, commits(platform, [{ files: without('a', 'b') }]));
@@ -368,7 +368,7 @@ describe('history that was rewritten', () => {
     expect(platform.names('teams')).toEqual([...NAMES, 'g', 'h']);
   });
 
-  test('that lost what was served is held as well', async () => {
+  test('rewritten history that lost served objects is held as well', async () => {
     const { platform } = await rewritten();
     const other = await openForTest();
     const elsewhere = await openTestPlatform({ repository: other });
@@ -413,7 +413,7 @@ describe('removals through the API', () => {
     expect(platform.names('teams')).toEqual(['f']);
   });
 
-  test('and one commit of many removals does not count as such, whoever its author claims to be', async () => {
+  test('one commit with many removals does not count as a removal through the API, for any author', async () => {
     const { platform } = await sixTeams();
 
     await move(platform, commits(platform, [{ files: without('a', 'b', 'c'), ...COMMITTER }]));
@@ -422,7 +422,7 @@ describe('removals through the API', () => {
   });
 });
 
-test('without any state there is nothing to compare with: the branch is served as it is', async () => {
+test('a branch without any state has no predecessor: it is served as it is', async () => {
   const { platform } = await sixTeams();
   await move(platform, commits(platform, [{ files: without('a', 'b', 'c') }]));
   expect(platform.branch.hold).toBeDefined();

@@ -20,7 +20,7 @@ describe('a move needs approval', () => {
     expect(exceeds(budget, { prunes, before, after })).toBe(expected);
   });
 
-  test('whatever the budget, when everything would go', () => {
+  test('a move that removes everything needs approval, for any budget', () => {
     const property = fc.property(fc.nat(1000), fc.nat(100), fc.integer({ min: 1 }), (o, p, n) =>
       exceeds({ objects: o, percent: p }, { prunes: n, before: n, after: 0 }),
     );
@@ -58,7 +58,7 @@ describe('a commit message agrees to removals', () => {
     ['with a number below zero', 'x\n\nGitplane-Allow-Prune: -1\n'],
     ['where it quotes a revert', 'Revert "x"\n\n> Gitplane-Allow-Prune: 12\n'],
     ['in nothing', ''],
-  ])('but not %s', (_title, message) => {
+  ])('a commit message does not agree to removals: %s', (_title, message) => {
     expect(allowedPrunes(message)).toBe(0);
   });
 });

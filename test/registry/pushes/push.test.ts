@@ -46,7 +46,7 @@ test('a tag in the place of a commit is refused in words', async () => {
 });
 
 describe('a push of several commits', () => {
-  test('that make an object anew takes the rights to delete and to create it', async () => {
+  test('a push of several commits that recreate an object needs the rights to delete and to create it', async () => {
     const platform = await openTestPlatform({ authorizer: allBut('delete') });
     await platform.commit({ 'a.yaml': team('a') });
     const uid = uidOf(platform, 'a');
@@ -91,7 +91,7 @@ describe('a push of several commits', () => {
     expect(uidOf(platform, 'a')).not.toBe(uid);
   });
 
-  test('that leaves a problem anywhere is refused with every place', async () => {
+  test('a push of several commits with a problem anywhere is refused with every place', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
     const pushed = commits(platform, [

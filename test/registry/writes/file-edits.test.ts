@@ -30,7 +30,7 @@ describe('a new object whose place is taken', () => {
     expect(platform.names('teams')).toEqual(['a', 'b']);
   });
 
-  test('by a name that differs by case alone joins what is there', async () => {
+  test('a new object joins a file whose name differs by case alone', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'teams/A.yaml': team('b'), 'Users/ada.yaml': team('c') });
 
@@ -60,7 +60,7 @@ describe('a new object whose place is taken', () => {
       { '.gitplaneignore': 'teams/\n' },
       /\.gitplaneignore covers teams\/a\.yaml/,
     ],
-  ])('by %s is refused with the place, and nothing changes', async (_what, taken, why) => {
+  ])('a new object whose place is taken by %s is refused with the place, and nothing changes', async (_what, taken, why) => {
     const platform = await openTestPlatform();
     const head = await platform.commit(taken);
 
@@ -76,7 +76,7 @@ describe('a new object whose place is taken', () => {
   test.each([
     ['a symbolic link', '120000', /teams\/a\.yaml.*symbolic link/],
     ['a submodule', '160000', /teams\/a\.yaml.*submodule/],
-  ])('by %s is refused with the place', async (_what, mode, why) => {
+  ])('a new object whose place is taken by %s is refused with the place', async (_what, mode, why) => {
     const platform = await openTestPlatform();
     await platform.commit({ 'README.md': 'x' });
     await commitEntry(platform, mode, 'teams/a.yaml');
@@ -90,7 +90,7 @@ describe('a new object whose place is taken', () => {
     ['somewhere else', 'z/broken.yaml'],
     ['at the same place', 'teams/a.yaml'],
   ])(
-    'by a manifest of it that is not valid, %s, is refused with the place',
+    'a new object whose own manifest is invalid, %s, is refused with the place',
     async (_what, path) => {
       const platform = await openTestPlatform();
       const head = await platform.commit({ [path]: team('a', { displayName: [1] }) });
@@ -164,7 +164,7 @@ describe('writes to one file at the same time', () => {
 });
 
 describe('names', () => {
-  test('as long as Kubernetes allows them have a file', async () => {
+  test('a name of the greatest length of Kubernetes has a file', async () => {
     const platform = await openTestPlatform();
     const longest = ['x'.repeat(249), 'x'.repeat(250), 'x'.repeat(251), 'x'.repeat(253)];
 
@@ -179,7 +179,7 @@ describe('names', () => {
     ['a line break', 'x\n\nRequest-Id: forged'],
     ['a backslash', 'x\\y'],
     ['half a character', 'x\ud800'],
-  ])('with %s, which no URL could name again, are refused', async (_what, name) => {
+  ])('a name with %s, which no URL could repeat, is refused', async (_what, name) => {
     const platform = await openTestPlatform();
 
     await expect(

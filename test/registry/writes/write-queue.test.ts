@@ -117,7 +117,7 @@ function watchNames(platform: TestPlatform): string[] {
 }
 
 describe('a second group is built while the first is on its way', () => {
-  test('and is seen after it, in the order of the commits', async () => {
+  test('readers see it after the first, in the order of the commits', async () => {
     const { gate, platform } = await gated();
     const watched = watchNames(platform);
     gate.close();
@@ -131,7 +131,7 @@ describe('a second group is built while the first is on its way', () => {
     await expectRebuilt(platform);
   });
 
-  test('but a write to an object that is on its way waits to see how that ends', async () => {
+  test('a write to an object in flight waits for the outcome', async () => {
     const { gate, platform } = await gated();
     gate.close();
     const { first } = await inFlight(platform);
@@ -146,7 +146,7 @@ describe('a second group is built while the first is on its way', () => {
     await expectRebuilt(platform);
   });
 
-  test('and the mutex is free when all of them have ended', async () => {
+  test('the mutex is free when all groups have ended', async () => {
     const { gate, platform } = await gated();
     gate.close();
     await inFlight(platform);
@@ -156,7 +156,7 @@ describe('a second group is built while the first is on its way', () => {
     expect(platform.names('teams')).toHaveLength(1 + 2 * MANY);
   });
 
-  test('and closing waits for all of them', async () => {
+  test('closing waits for all groups', async () => {
     const { gate, platform } = await gated();
     gate.close();
     const { first, second } = await inFlight(platform);
@@ -183,7 +183,7 @@ describe('a second group is built while the first is on its way', () => {
 });
 
 describe('a first group that cannot be published', () => {
-  test('its writes fail, and those built on it are decided again and succeed', async () => {
+  test('fails its writes; those built on it are decided again and succeed', async () => {
     const { gate, platform } = await gated();
     const watched = watchNames(platform);
     gate.close();
@@ -198,7 +198,7 @@ describe('a first group that cannot be published', () => {
     await expectRebuilt(platform);
   });
 
-  test('because another process moved the branch, both are decided on its commit', async () => {
+  test('fails because another process moved the branch: both groups are decided on its commit', async () => {
     const { gate, platform } = await gated();
     const { gitDir } = platform.repository;
     gate.close();
@@ -218,7 +218,7 @@ describe('a first group that cannot be published', () => {
     await expectRebuilt(platform);
   });
 
-  test('or only its last flush fails, the branch having moved: the second is there and seen', async () => {
+  test('fails its last flush, the branch having moved: readers see the second', async () => {
     const { gate, platform } = await gated();
     gate.close();
     const { first, second } = await inFlight(platform);

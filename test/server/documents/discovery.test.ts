@@ -119,7 +119,7 @@ describe('aggregated discovery', () => {
     ]);
   });
 
-  test('of the core group stands at /api', () => {
+  test('aggregated discovery of the core group stands at /api', () => {
     expect(read(discovery.api(KUBECTL)).items).toEqual([]);
     const [core] = read(withVirtual.api(KUBECTL)).items;
     expect(core.metadata.name).toBeUndefined();
@@ -200,7 +200,7 @@ describe('legacy discovery', () => {
     });
   });
 
-  test('as YAML for who asks for it', () => {
+  test('legacy discovery is served as YAML on request', () => {
     const document = discovery.apis('application/yaml');
     expect(document.contentType).toBe('application/yaml');
     expect(document.body.toString()).toMatch(/^apiVersion: v1\ngroups:\n/);

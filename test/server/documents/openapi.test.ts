@@ -105,7 +105,7 @@ describe('operations', () => {
     },
   );
 
-  test('of a preview take one kind and answer with another', () => {
+  test('operations of a preview take one kind and answer with another', () => {
     const { post } = document.paths[`/apis/${GROUP}/v1/tenants/{name}/patches:preview`];
     const schemaOf = (of: { content: Record<string, { schema: { $ref: string } }> }) =>
       of.content['application/json']?.schema.$ref.split('.').at(-1);
@@ -132,7 +132,7 @@ describe('operations', () => {
 describe('schemas', () => {
   const schemas = document.components.schemas;
 
-  test.each(kinds.kinds.filter(({ group }) => group === GROUP))('of $kind', (kind) => {
+  test.each(kinds.kinds.filter(({ group }) => group === GROUP))('schemas describe $kind', (kind) => {
     const schema = schemas[modelName(kind)];
     expect(schema['x-kubernetes-group-version-kind']).toEqual([
       { group: GROUP, version: 'v1', kind: kind.kind },
@@ -147,11 +147,11 @@ describe('schemas', () => {
     expect(list.properties.items.items.$ref).toBe(`#/components/schemas/${modelName(kind)}`);
   });
 
-  test('of a kind are named as the apiserver names them', () => {
+  test('schemas of a kind are named as the apiserver names them', () => {
     expect(modelName(kindNamed('Team'))).toBe(`${GROUP.split('.').reverse().join('.')}.v1.Team`);
   });
 
-  test('of metadata are complete', () => {
+  test('schemas of metadata are complete', () => {
     const names = [
       'ObjectMeta',
       'ListMeta',

@@ -81,7 +81,7 @@ describe('a flood by one user', () => {
     expect(queue.figures.refused).toBe(52);
   });
 
-  test('of large bodies is refused by their bytes', () => {
+  test('a flood of large bodies is refused by their bytes', () => {
     const { queue } = new Desk({ seats: 1, requests: 100, bytes: 100 });
     expect(codeOf(() => queue.enter('loud', 40))).toBeUndefined();
     expect(codeOf(() => queue.enter('loud', 40))).toBe(429);
@@ -168,7 +168,7 @@ describe('turns', () => {
     expect(desk.begun).toEqual(['a', 'c']);
   });
 
-  test('whatever the order, all work is done, never more than there are seats, and no flow is passed over twice', async () => {
+  test('the queues do all work in any order, within the seats, and pass over no flow twice', async () => {
     const flows = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(flows, fc.integer({ min: 1, max: 4 }), async (asked, seats) => {
@@ -194,7 +194,7 @@ describe('turns', () => {
   });
 });
 
-describe('which requests take turns', () => {
+describe('the requests that are queued', () => {
   const info = (method: string, path: string): RequestInfo => {
     const found = parseRequest({ method, url: `/apis/example.dev/v1${path}`, root: '' });
     if (found === undefined) throw new Error('no such path');

@@ -46,7 +46,7 @@ describe('a request that proves that it knows the secret is answered with 202', 
     expect(notices()).toBe(1);
   });
 
-  test('with no body and no content type at all', async () => {
+  test('accepts a body and a content type that are absent', async () => {
     const { app, notices } = server();
     const answer = await app.inject({ method: 'POST', url: `/hooks/${SECRET}` });
     expect(answer.statusCode).toBe(202);
@@ -110,7 +110,7 @@ describe('a request that does not, does nothing', () => {
 });
 
 describe('a flood', () => {
-  test('of strangers is turned away and does not keep the forge out', async () => {
+  test('a flood of strangers is refused and does not keep the forge out', async () => {
     const { post, notices } = server();
     const codes = await Promise.all(Array.from({ length: 200 }, () => post('wrong')));
     expect(codes.filter(({ statusCode }) => statusCode === 404).length).toBeLessThan(60);
@@ -119,7 +119,7 @@ describe('a flood', () => {
     expect(notices()).toBe(1);
   });
 
-  test('of the forge itself is slowed down', async () => {
+  test('a flood of the forge itself is slowed down', async () => {
     const { post, notices } = server();
     const answers = await Promise.all(Array.from({ length: 200 }, () => post(SECRET)));
     const turnedAway = answers.filter(({ statusCode }) => statusCode === 429);
@@ -160,7 +160,7 @@ describe('a request by another method or path', () => {
   });
 
   test.each([`${SECRET}/`, `${SECRET}/more`, '', `/${SECRET}`])(
-    'of POST at /hooks/%s is not found',
+    'a POST at /hooks/%s is not found',
     async (path) => {
       const { post, notices } = server();
       const answer = await post(path);

@@ -176,7 +176,7 @@ describe('a hostile patch costs little', () => {
 });
 
 describe('the copy that comes back shares nothing', () => {
-  test('with the object or with the patch', () => {
+  test('the copy is independent of the object and of the patch', () => {
     const object = { spec: { a: { x: [1] } } };
     const value = { y: [1] };
     const patched = applyJsonPatch(object, [

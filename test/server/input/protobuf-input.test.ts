@@ -147,7 +147,7 @@ test.each<[string, Buffer]>([
   expect(() => decodeProtobuf(envelope(field), shape)).toThrow(StatusError);
 });
 
-test('whatever the bytes, the answer is an object or 400', () => {
+test('any bytes decode to an object or a 400', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
       for (const body of [

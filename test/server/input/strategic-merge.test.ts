@@ -103,7 +103,7 @@ describe('a strategic merge patch', () => {
     ['orders with something else than a list', { metadata: { '$setElementOrder/finalizers': 1 } }],
     ['merges an owner without uid', { metadata: { ownerReferences: [{ name: 'x' }] } }],
     ['reaches for the prototype', JSON.parse('{"__proto__": {"a": 1}}')],
-  ])('that %s is 400', (_title, patch) => {
+  ])('a strategic merge patch that %s is 400', (_title, patch) => {
     expect(() => applyStrategicMergePatch(role, patch)).toThrow(
       expect.objectContaining({ code: 400 }),
     );

@@ -20,7 +20,7 @@ describe('items of a list', () => {
     );
   });
 
-  test('of another array are other bytes, whatever was kept', () => {
+  test('items of another array are encoded again, whatever is cached', () => {
     const ready = new ListBytes();
     const items = list('a', 10_000);
     for (let i = 0; i < 3; i++) ready.of(items);
@@ -34,14 +34,14 @@ describe('items of a list', () => {
   test.each([
     ['small', 100],
     ['larger than all the room', 60_000],
-  ])('that are %s are not kept', (_, bytes) => {
+  ])('items that are %s are not cached', (_, bytes) => {
     const ready = new ListBytes(50_000);
     const items = list('a', bytes);
     for (let i = 0; i < 3; i++) expect(ready.of(items).toString()).toBe(expected('a', bytes));
     expect(ready.size).toBe(0);
   });
 
-  test('that were asked for longest ago make room for others', () => {
+  test('the least recently used items make room for others', () => {
     const ready = new ListBytes(50_000);
     const lists = ['a', 'b', 'c', 'd', 'e'].map((mark) => list(mark, 20_000));
     const [a = []] = lists;

@@ -139,7 +139,7 @@ describe('discovery', () => {
     expect(negotiateDiscovery(accept).form).toBe(form);
   });
 
-  test('only JSON and YAML exist', () => {
+  test('discovery offers only JSON and YAML', () => {
     expect(negotiateDiscovery('application/yaml').mediaType).toBe('application/yaml');
     expect(() => negotiateDiscovery('text/html')).toThrow(expect.objectContaining({ code: 406 }));
   });

@@ -42,19 +42,19 @@ const partialList: AnswerForm = {
 };
 const parsed = (body: Buffer): unknown => JSON.parse(body.toString());
 
-describe('one object', () => {
-  test('as JSON is the ready bytes themselves', () => {
+describe('the representation of one object', () => {
+  test('is the ready bytes themselves as JSON', () => {
     const encoded = encodeObject(TEAM, ops, json);
     expect(encoded.body).toBe(ops.json());
     expect(encoded.contentType).toBe('application/json');
   });
 
-  test('for people is indented by two spaces and ends its line', () => {
+  test('is indented by two spaces and ends its line for people', () => {
     const { body } = encodeObject(TEAM, ops, { ...json, pretty: true });
     expect(body.toString()).toBe(`${JSON.stringify(ops.object, null, 2)}\n`);
   });
 
-  test('as YAML is sorted like kubectl -o yaml', () => {
+  test('is sorted like kubectl -o yaml as YAML', () => {
     const { body, contentType } = encodeObject(TEAM, ops, yaml);
     expect(contentType).toBe('application/yaml');
     expect(body.toString()).toBe(`apiVersion: ${GROUP}/v1
@@ -74,7 +74,7 @@ spec:
 `);
   });
 
-  test('as metadata', () => {
+  test('is its metadata on request', () => {
     expect(parsed(encodeObject(TEAM, ops, partial).body)).toEqual({
       kind: 'PartialObjectMetadata',
       apiVersion: 'meta.k8s.io/v1',
@@ -82,7 +82,7 @@ spec:
     });
   });
 
-  test('as a table of one row', () => {
+  test('is a table of one row on request', () => {
     expect(parsed(encodeObject(TEAM, ops, table).body)).toMatchObject({
       kind: 'Table',
       metadata: { resourceVersion: '41' },
@@ -101,18 +101,18 @@ describe('a list', () => {
     items: [ops.object, dev.object],
   };
 
-  test('as JSON is joined from the ready bytes', () => {
+  test('a list as JSON is joined from the ready bytes', () => {
     expect(bodyOf(encodeList(TEAM, list, json)).toString()).toBe(JSON.stringify(whole));
   });
 
-  test('of nothing has an empty list of items', () => {
+  test('a list of nothing has an empty list of items', () => {
     const empty = { metadata: { resourceVersion: '5' }, items: [] };
     expect(bodyOf(encodeList(TEAM, empty, json)).toString()).toBe(
       `{"kind":"TeamList","apiVersion":"${GROUP}/v1","metadata":{"resourceVersion":"5"},"items":[]}`,
     );
   });
 
-  test('of the core group has no group in its version', () => {
+  test('a list of the core group has no group in its version', () => {
     const namespaces = { group: '', version: 'v1', kind: 'Namespace', columns: [] } as const;
     const encoded = encodeList(namespaces, { metadata: {}, items: [] }, json);
     expect(parsed(bodyOf(encoded))).toMatchObject({
@@ -121,12 +121,12 @@ describe('a list', () => {
     });
   });
 
-  test('as indented JSON and as YAML means the same', () => {
+  test('a list as indented JSON and as YAML means the same', () => {
     expect(parsed(encodeList(TEAM, list, { ...json, pretty: true }).body)).toEqual(whole);
     expect(decodeBody(encodeList(TEAM, list, yaml).body, 'yaml').value).toEqual(whole);
   });
 
-  test('as metadata names the version in the list and in each item', () => {
+  test('a list as metadata names the version in the list and in each item', () => {
     expect(parsed(encodeList(TEAM, list, partialList).body)).toEqual({
       kind: 'PartialObjectMetadataList',
       apiVersion: 'meta.k8s.io/v1beta1',
@@ -139,7 +139,7 @@ describe('a list', () => {
     });
   });
 
-  test('as a table has a row an object', () => {
+  test('a list as a table has one row per object', () => {
     expect(parsed(encodeList(TEAM, list, table).body)).toMatchObject({
       kind: 'Table',
       metadata,
@@ -183,7 +183,7 @@ describe('the lines of a watch', () => {
     ]);
   });
 
-  test('of tables tell the columns once a stream', () => {
+  test('the lines of a watch of tables name the columns once per stream', () => {
     const count = (line: string) =>
       (JSON.parse(line) as { object: { columnDefinitions: unknown[] } }).object.columnDefinitions
         .length;
@@ -193,7 +193,7 @@ describe('the lines of a watch', () => {
     expect(count(lines(table, ['ADDED', ops])[0] ?? '')).toBeGreaterThan(1);
   });
 
-  test('of metadata hold just that', () => {
+  test('the lines of a watch of metadata contain only metadata', () => {
     expect(JSON.parse(lines(partial, ['ADDED', ops])[0] ?? '')).toEqual({
       type: 'ADDED',
       object: {

@@ -18,7 +18,7 @@ function asker(): { ask(count: number): void; readonly written: number[] } {
 }
 
 describe('answers', () => {
-  test('of who asks alone are written at once, turn after turn', async () => {
+  test('an answer to a single client is written at once, tick after tick', async () => {
     const { ask, written } = asker();
     for (let i = 1; i <= 5; i++) {
       ask(1);
@@ -27,7 +27,7 @@ describe('answers', () => {
     }
   });
 
-  test('of a turn after a busy one are written at its end, in order', async () => {
+  test('answers of a tick after a busy one are written at its end, in order', async () => {
     const { ask, written } = asker();
     ask(10);
     expect(written).toHaveLength(10);
@@ -43,7 +43,7 @@ describe('answers', () => {
     expect(written).toHaveLength(17);
   });
 
-  test('that are many do not wait for the end', async () => {
+  test('many answers do not wait for the end of the tick', async () => {
     const { ask, written } = asker();
     ask(4);
     await turn();

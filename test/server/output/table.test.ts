@@ -34,7 +34,7 @@ describe('a table', () => {
     expect(table.rows[0]?.cells.slice(0, 3)).toEqual(['ops', 'The ops', 2]);
   });
 
-  test('of a kind without columns shows the age', () => {
+  test('a table of a kind without columns shows the age', () => {
     const table = buildTable({ columns: [] }, { metadata, objects: [ops] }, options);
     expect(table.columnDefinitions.map(({ name }) => name)).toEqual(['Name', 'Age']);
     expect(table.rows[0]?.cells).toEqual(['ops', '4m30s']);
@@ -54,12 +54,12 @@ describe('a table', () => {
       { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: ops.metadata },
     ],
     ['Object', ops],
-  ] as const)('with includeObject=%s carries that', (includeObject, object) => {
+  ] as const)('a table with includeObject=%s has that object form', (includeObject, object) => {
     const table = buildTable(TEAM, { metadata, objects: [ops] }, { ...options, includeObject });
     expect(table.rows[0]?.object).toEqual(object);
   });
 
-  test('of v1beta1 says so everywhere', () => {
+  test('a table of v1beta1 names its version everywhere', () => {
     const table = buildTable(
       TEAM,
       { metadata, objects: [ops] },
@@ -103,7 +103,7 @@ describe('the table of an event', () => {
     expect(first.metadata).toEqual({ resourceVersion: '41' });
   });
 
-  test('of a bookmark has one row without a name', () => {
+  test('the table of a bookmark has one row without a name', () => {
     const bookmark = { ...ops, metadata: { resourceVersion: '50', creationTimestamp: null } };
     const table = buildEventTable(TEAM, { object: bookmark, first: false }, options);
     expect(table.rows[0]?.cells[0]).toBe('');

@@ -76,7 +76,7 @@ describe('a right password', () => {
     expect(platform.guarded.platform.names('ownedaccesskeys')).toHaveLength(1);
   });
 
-  test('of a program is answered with the key', async () => {
+  test('a right password of a program is answered with the key', async () => {
     const platform = await withAnn();
     const answer = await platform.browser().post(LOGIN, JSON.stringify(credentials()));
     expect(answer.statusCode).toBe(200);
@@ -147,7 +147,7 @@ describe('anything else', () => {
     );
   });
 
-  test('that is no form and no object signs nobody in', async () => {
+  test('a body that is neither a form nor an object signs no user in', async () => {
     const platform = await withAnn();
     const bodies = ['[]', '"x"', '{', 'null', '{"username":["ann"],"password":{"a":1}}'];
     for (const body of bodies) {

@@ -89,7 +89,7 @@ const WRONG_REQUESTS: readonly Readonly<Record<string, string>>[] = [
 ];
 
 describe('a program on the computer of the browser', () => {
-  test('gets a login key of whoever agreed, made when it is fetched, once', async () => {
+  test('gets a login key of the approving user, made when it is fetched, once', async () => {
     const before = keys();
     const code = await agreed();
     expect(keys()).toEqual(before);
@@ -111,7 +111,7 @@ describe('a program on the computer of the browser', () => {
     ['no verifier', { code_verifier: '' }],
     ['another redirect', { redirect_uri: 'http://127.0.0.1:4322/callback' }],
     ['a verifier that is no text', { code_verifier: [VERIFIER] }],
-  ])('with %s gets nothing, and the code is used up', async (_what, change) => {
+  ])('a program with %s gets nothing, and the code is used up', async (_what, change) => {
     const code = await agreed();
     expect((await redeem(code, change)).statusCode).toBe(400);
     expect((await redeem(code)).json().error).toBe('invalid_grant');
@@ -135,7 +135,7 @@ describe('a program on the computer of the browser', () => {
     expect(keys()).toEqual(before);
   });
 
-  test('that asks for anything but a port of this computer, with its proofs, is sent nowhere', async () => {
+  test('a program that asks for a redirect beyond a local port, or without its proofs, gets none', async () => {
     const fields = fieldsOf(await ann.get(url(request())));
     for (const change of WRONG_REQUESTS) {
       const answers = [
@@ -150,7 +150,7 @@ describe('a program on the computer of the browser', () => {
     }
   });
 
-  test('of a stranger waits for them to sign in, and comes back', async () => {
+  test('a program waits for the user to sign in, and the user returns to it', async () => {
     const answer = await platform.browser().get(url(request()));
     expect(answer.statusCode).toBe(303);
     const to = new URL(String(answer.headers.location), 'https://x');
@@ -169,7 +169,7 @@ describe('a program on the computer of the browser', () => {
 });
 
 describe('agreeing takes the page of the session', () => {
-  test('not a form of another site, and none without the token of the session', async () => {
+  test('refuses a form of another site, and one without the token of the session', async () => {
     const fields = { ...fieldsOf(await ann.get(url(request()))), user_code: 'BBBBBBBB' };
     for (const [change, headers] of [
       [{}, { 'sec-fetch-site': 'cross-site' }],
@@ -185,14 +185,14 @@ describe('agreeing takes the page of the session', () => {
     }
   });
 
-  test('not that of somebody else', async () => {
+  test('refuses the token of another user', async () => {
     const bob = await signedIn('bob');
     const { csrf = '' } = fieldsOf(await bob.get(url(request())));
     const answer = await ann.post('/auth/cli', { ...request(), csrf, decision: 'allow' }, OURS);
     expect(answer.statusCode).toBe(403);
   });
 
-  test('not an access key that was made for something: no login key comes of it', async () => {
+  test('refuses an access key with a purpose: no login key comes of it', async () => {
     const scope = { rules: [{ verbs: ['get'], resources: [{ group: '', resources: ['x'] }] }] };
     const made = await Promise.all(
       [{ user: 'ann', scope }, { user: 'ann' }, { user: 'ann', type: 'Other' }].map((spec, index) =>
@@ -252,7 +252,7 @@ describe('a program elsewhere', () => {
     return await ann.post('/device', { ...fieldsOf(page), decision }, OURS);
   }
 
-  test('polls until somebody who saw who asks agreed, and gets one key', async () => {
+  test('polls until a user who saw the requester approves, and gets one key', async () => {
     const { device_code: code, user_code: userCode, verification_uri: uri } = await begin();
     expect(uri).toBe('https://platform.example/device');
     expect((await poll(code)).json()).toEqual({ error: 'authorization_pending' });
@@ -308,13 +308,13 @@ describe('a program elsewhere', () => {
     }
   });
 
-  test('one address cannot begin any number', async () => {
+  test('an address can begin only a limited number', async () => {
     for (let count = 0; count < 20; count += 1) await begin();
     const answer = await platform.browser().post('/auth/device', '{}');
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, expect.any(String)]);
   });
 
-  test('that sends no object is refused', async () => {
+  test('a program that sends no object is refused', async () => {
     for (const body of ['[]', '{"device"', 'null']) {
       const answer = await platform.browser().post('/auth/device', body);
       expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request']);
@@ -323,7 +323,7 @@ describe('a program elsewhere', () => {
 });
 
 describe('a key', () => {
-  test('that was made by signing in ends by itself; others stay', async () => {
+  test('a key of a sign-in expires; other keys stay', async () => {
     const { accessKey } = (await redeem(await agreed())).json();
     const { object: other } = await platform.guarded.platform.create('ownedaccesskeys', {
       metadata: { name: 'pipeline' },

@@ -37,7 +37,7 @@ describe('values that should never have passed validation', () => {
     ['url(https://evil.example)'],
     ['expression(alert(1))'],
     ['var(--x);background:url(//evil.example)'],
-  ])('as a color are left out: %s', async (value) => {
+  ])('values that are not colors are left out: %s', async (value) => {
     const plain = await uiThemeOf({});
     const { style } = await uiThemeOf({
       primaryColor: value,
@@ -56,7 +56,7 @@ describe('values that should never have passed validation', () => {
     ['/\\evil.example/x'],
     ['https://user:password@evil.example/x'],
     ['x" onerror="alert(1)'],
-  ])('as URLs are left out: %s', async (url) => {
+  ])('values that are not URLs are left out: %s', async (url) => {
     const settings = {
       logoURL: url,
       smallLogoURL: url,
@@ -115,7 +115,7 @@ describe('legal text', () => {
     expect(text).not.toMatch(/<[^>]*(javascript:|onerror|onload|style=|class=|id=|evil)/i);
   });
 
-  test('that is deep is cut, and breaks nothing', async () => {
+  test('legal text with deep nesting is cut, and breaks nothing', async () => {
     const { legal } = await uiThemeOf({ legalTemplate: '<blockquote>'.repeat(50_000) });
     expect(legal?.html.length).toBeLessThan(1000);
   });
@@ -162,13 +162,13 @@ describe('external URLs', () => {
     ['https://example.com', false],
     ['https://*.cdn.example.com', false],
     ['tag-manager', false],
-  ])('with %s allowed: the logo is shown: %s', async (entry, expected) => {
+  ])('the logo with %s allowed is shown: %s', async (entry, expected) => {
     const look = { logoURL, externalURLs: { block: true, allow: [entry] } };
     expect((await page(look)).includes(logoURL)).toBe(expected);
     expect((await policy(look))['img-src']).toContain(expected ? 'example.com' : "'self'");
   });
 
-  test('without customJavaScript no script runs at all', async () => {
+  test('scripts run only with customJavaScript', async () => {
     expect(await policy({})).not.toHaveProperty('script-src');
     expect(await policy({})).not.toHaveProperty('connect-src');
   });

@@ -291,7 +291,7 @@ describe.each(MODES)('signed in mode %s', (mode) => {
   test.each([
     ['other-certificate', () => attacker],
     ['signature', () => ({ ...attacker, certificatePem: key.certificatePem })],
-  ])('the key of somebody else is refused: %s', async (reason, foreign) => {
+  ])('the key of another signer is refused: %s', async (reason, foreign) => {
     expect(await outcome(signedResponse(ours(), foreign(), mode))).toBe(reason);
   });
 
@@ -301,7 +301,7 @@ describe.each(MODES)('signed in mode %s', (mode) => {
     expect(await outcome(responseXml(ours()), { certificates: [] })).toBe('no-certificate');
   });
 
-  test('one of several certificates is enough', async () => {
+  test('a response needs only one of several certificates', async () => {
     const certificates = [attacker.certificatePem, key.certificatePem];
     expect(await outcome(signedResponse(ours(), key, mode), { certificates })).toBe('is u-4711');
   });

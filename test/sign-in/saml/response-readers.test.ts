@@ -74,7 +74,7 @@ test.each([
   ['throw', 'reader-lost'],
   ['exit', 'reader-lost'],
   ['fill', 'reader-lost'],
-])('who makes a thread %s is refused: %s, and everybody else is served', async (text, expected) => {
+])('a response that makes a thread %s is refused: %s, and all others are served', async (text, expected) => {
   let started = 0;
   const start = (): Worker => {
     started++;

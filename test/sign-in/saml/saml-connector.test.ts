@@ -173,7 +173,7 @@ describe('the request', () => {
     ['urn:us & "them"', 'urn:us & "them"'],
     [undefined, REDIRECT],
     ['', REDIRECT],
-  ])('of entityIssuer %j is from %s', async (entityIssuer, issuer) => {
+  ])('the request with entityIssuer %j is from %s', async (entityIssuer, issuer) => {
     const { child } = await request(entityIssuer === undefined ? {} : { entityIssuer });
     expect(child('Issuer')?.textContent).toBe(issuer);
   });
@@ -254,7 +254,7 @@ describe('users who sign in', () => {
     [';', 'dev, ops', ['dev, ops']],
     ['::', ' dev::ops', ['dev', 'ops']],
     ['', 'dev, ops', ['dev, ops']],
-  ])('with groupsDelim %j and groups %j is in %j', async (groupsDelim, text, groups) => {
+  ])('a user with groupsDelim %j and groups %j is in %j', async (groupsDelim, text, groups) => {
     const attributes: Said['attributes'] = [
       ['name', ['ann']],
       ['mail', ['a@b']],
@@ -270,7 +270,7 @@ describe('users who sign in', () => {
     [['ops', 'qa'], true, ['ops']],
     [[], true, ['dev', 'ops']],
   ])(
-    'with allowedGroups %j, filterGroups %j is in %j',
+    'a user with allowedGroups %j, filterGroups %j is in %j',
     async (allowedGroups, filterGroups, groups) => {
       const at = await connector({ groupsAttr: 'groups', allowedGroups, filterGroups });
       expect((await signIn(at)).groups).toEqual(groups);
@@ -292,7 +292,7 @@ describe('a response', () => {
     ['https://idp.example.com/metadata', 'none'],
     ['https://idp.example.com/', 'issuer 400'],
     [undefined, 'none'],
-  ])('with ssoIssuer %s: %s', async (ssoIssuer, reason) => {
+  ])('a response with ssoIssuer %s: %s', async (ssoIssuer, reason) => {
     const at = await connector(ssoIssuer === undefined ? {} : { ssoIssuer });
     expect(await refusal(signIn(at, { responseIssuer: undefined }))).toBe(reason);
   });
@@ -303,7 +303,7 @@ describe('a response', () => {
     ['urn:us', REDIRECT, 'audience 400'],
     ['', REDIRECT, 'none'],
     ['', 'urn:us', 'audience 400'],
-  ])('with entityIssuer %j is for %s: %s', async (entityIssuer, audience, reason) => {
+  ])('a response with entityIssuer %j is for %s: %s', async (entityIssuer, audience, reason) => {
     const at = await connector({ entityIssuer });
     expect(await refusal(signIn(at, { audiences: [audience] }))).toBe(reason);
   });
@@ -348,7 +348,7 @@ describe('a response', () => {
     expect(await refusal(complete(at, login, empty))).toBe('no-response 400');
   });
 
-  test('with a NameID that changes each time is taken only where that was asked for', async () => {
+  test('a response with a NameID that changes each time is taken only where that was asked for', async () => {
     const nameIdFormat = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
     expect(await refusal(signIn(await connector(), { nameIdFormat }))).toBe(
       'transient-name-id 400',
@@ -357,7 +357,7 @@ describe('a response', () => {
     expect((await signIn(asked, { nameIdFormat })).userId).toBe('u-4711');
   });
 
-  test('that is refused leaves nothing of it in what is said about it', async () => {
+  test('a refused response appears in no message about it', async () => {
     const login = transaction();
     const xml = signedResponse(
       words(login, { nameId: 'hunter2', audiences: ['hunter2'] }),
@@ -380,12 +380,12 @@ describe('certificates', () => {
     ['the one', () => key.certificatePem, 'none'],
     ['another', () => other.certificatePem, 'other-certificate 400'],
     ['several', () => other.certificatePem + key.certificatePem, 'none'],
-  ])('in caData: %s', async (_, pem, reason) => {
+  ])('certificates in caData are read: %s', async (_, pem, reason) => {
     expect(await refusal(signIn(await connector({ caData: base64(pem()) })))).toBe(reason);
   });
 
   // covers: auth.{,connectors[].}saml.ca
-  test('in the file of ca are read anew at every login', async () => {
+  test('certificates in the file of ca are read again at every login', async () => {
     const ca = join(folder, 'signing.pem');
     await writeFile(ca, other.certificatePem);
     const at = await connector({ ca });
@@ -401,7 +401,7 @@ describe('certificates', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('that cannot be read are told of at once, and let nobody in', async () => {
+  test('certificates that cannot be read are reported at once, and admit no user', async () => {
     const at = await connector({ ca: join(folder, 'missing.pem') });
     expect(warnings).toEqual([
       expect.stringMatching(/^nobody can sign in: .*missing.pem cannot be read$/),
@@ -409,25 +409,25 @@ describe('certificates', () => {
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
   });
 
-  test('that are none send nobody to the provider', async () => {
+  test('certificates that are missing send no user to the provider', async () => {
     const at = await connector({ ca: join(folder, 'missing.pem') });
     const begun = at.begin(transaction(), new AbortController().signal);
     expect(await refusal(begun)).toBe('no-certificate 502');
   });
 
-  test('in what is no file are not waited for', async () => {
+  test('a certificate file that is no file is not waited for', async () => {
     const at = await connector({ ca: '/dev/zero' });
     expect(warnings).toEqual([expect.stringContaining('/dev/zero cannot be read')]);
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
   });
 
-  test('that are none never mean that none are needed', async () => {
+  test('missing certificates never mean that none are needed', async () => {
     const at = await connector({ caData: '' });
     expect(warnings).toEqual([expect.stringContaining('nobody can sign in')]);
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
   });
 
-  test('outside of their dates count for nothing', async () => {
+  test('certificates outside of their dates are ignored', async () => {
     const from = Date.now() - 10 * DAY_MS;
     const [ended, later] = await Promise.all([
       signingKey({ from, until: Date.now() - DAY_MS }),
@@ -446,7 +446,7 @@ describe('certificates', () => {
     expect(warnings.join('\n')).toMatch(/is not valid before/);
   });
 
-  test('that end within 30 days are told of, once a day', async () => {
+  test('certificates that end within 30 days are reported once a day', async () => {
     const soon = await signingKey({ until: Date.now() + 20.5 * DAY_MS });
     let now = Date.now();
     const at = await connector({ caData: base64(soon.certificatePem) }, 'saml', () => now);
@@ -459,7 +459,7 @@ describe('certificates', () => {
 });
 
 // covers: auth.{,connectors[].}saml.insecureSkipSignatureValidation
-test('without a check of signatures everything else is checked, and the identity says so', async () => {
+test('a connector without a check of signatures checks the rest, and the identity says so', async () => {
   const at = await connector({ insecureSkipSignatureValidation: true });
   expect(warnings).toEqual([expect.stringContaining('anyone can sign in as anyone')]);
   const unsigned = (of: Partial<Said>): Promise<ProvidedIdentity> => {

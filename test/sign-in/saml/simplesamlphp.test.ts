@@ -88,7 +88,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
     return { page: await visitor.follow(answered), ...formOf(await visitor.follow(answered)) };
   }
 
-  test.each(MODES)('its responses are taken when it signs in mode %s', async (mode) => {
+  test.each(MODES)('the connector takes its responses when it signs in mode %s', async (mode) => {
     const warnings: string[] = [];
     const connector: Connector = await samlConnector(
       mode,
@@ -179,7 +179,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       return await browser.get(`${daemon.url}/auth/session`);
     }
 
-    test('with their groups but reserved ones, and a session that works', async () => {
+    test('gives a session with all groups but reserved ones', async () => {
       const browser = visitor();
       const { action, fields, page } = await outAndBack(browser, 'saml', 'ann');
       const bounced = await browser.post(action, fields, page.url);
@@ -201,7 +201,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
     });
 
     // covers: auth.connectors[].saml.{allowedGroups,redirectURI}
-    test('of a connector of their own, and only those it lets in', async () => {
+    test('admits only the users that its connector admits', async () => {
       const [bob, ann] = [visitor(), visitor()];
       for (const [browser, name] of [
         [bob, 'bob'],
@@ -215,7 +215,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       expect((await session(ann)).code).toBe(401);
     });
 
-    test('in the browser that began, and in no other', async () => {
+    test('completes in the browser that began, and in no other', async () => {
       const [browser, other] = [visitor(), visitor()];
       const { action, fields, page } = await outAndBack(browser, 'saml', 'ann');
       // An attacker makes somebody else post what was meant for the attacker.
@@ -230,7 +230,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       expect((await session(browser)).code).toBe(401);
     });
 
-    test('by their own connector, by POST, and with an attempt that is known', async () => {
+    test('needs its own connector, POST, and a known attempt', async () => {
       const browser = visitor();
       const { action, fields, page } = await outAndBack(browser, 'saml', 'bob');
       const stranger = { ...fields, RelayState: 'x'.repeat(43) };
@@ -242,7 +242,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       expect((await session(browser)).code).toBe(401);
     });
 
-    test('whom nobody checked only where the configuration says so, and the log tells', async () => {
+    test('admits unchecked users only where the configuration says so, and the log warns', async () => {
       for (const [id, code] of [
         ['open', 200],
         ['saml', 400],
@@ -278,10 +278,10 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       );
     });
 
-    describe.skipIf(!HAS_BROWSER)('in a browser', () => {
+    describe.skipIf(!HAS_BROWSER)('a browser', () => {
       const { visit } = useBrowser();
 
-      test('which sends no cookie with the form, and has one when it is back', async () => {
+      test('sends no cookie with the form, and has one when it is back', async () => {
         const { page, context } = await visit();
         const arrived = page.waitForRequest(
           (request) => request.method() === 'POST' && request.url() === redirectUri('saml'),
@@ -305,7 +305,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       });
     });
 
-    test('while somebody sends what takes long to read', async () => {
+    test('signs in while another client sends slow input', async () => {
       const [hostile, browser] = [visitor(), visitor()];
       const { action, fields, page } = await outAndBack(browser, 'saml', 'bob');
       const bombs = ['<a/>'.repeat(9000), '<a>'.repeat(4500), `<!DOCTYPE a [<!ENTITY b "c">]><a/>`];

@@ -55,7 +55,7 @@ test('an answer of the writer is enough, and no other is asked', async () => {
 test.each([
   ['known', knowing(6n)],
   ['told', knowing(undefined, async () => 6n)],
-])('nobody is shown less than is %s', async (_name, writer) => {
+])('a reader is never shown less than is %s', async (_name, writer) => {
   const { freshness } = open(writer);
   const read = freshness.barrier(20_000);
   for (let i = 0; i < 5; i++) expect(await isWaiting(read)).toBe(true);
@@ -82,7 +82,7 @@ test('a question during another question does not get its answer', async () => {
 test.each<[string, Writer['ask']]>([
   ['cannot tell', async () => undefined],
   ['says nothing', silent],
-])('where the writer %s, the records are asked', async (_name, ask) => {
+])('a reader asks the records where the writer %s', async (_name, ask) => {
   const { freshness, asked } = open(knowing(undefined, ask), async () => 5n);
   await freshness.barrier(20_000);
   expect(asked.records).toBe(1);

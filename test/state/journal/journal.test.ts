@@ -51,14 +51,14 @@ test('old events stay as long as they are among the newest', () => {
   expect(trim(journal)).toBe(0);
 });
 
-test('however young, no more events than the limit are held', () => {
+test('the journal holds at most its number of events, at any age', () => {
   const journal = journalOf({ keepEvents: 1, keepMs: 1e9, maxEvents: 4 });
   expect(take(journal, teams(1, 4))).toBe(0);
   expect(take(journal, teams(5, 6))).toBe(2);
   expect(journal.floor(TEAMS)).toBe(2);
 });
 
-test('however young, no more bytes than the limit are held', () => {
+test('the journal holds at most its number of bytes, at any age', () => {
   const journal = journalOf({ keepEvents: 1, keepMs: 1e9, maxBytes: 40 });
   expect(take(journal, teams(1, 4), 10)).toBe(0);
   expect(take(journal, teams(5, 5), 11)).toBe(2);
@@ -153,7 +153,7 @@ test('a listener that leaves while it is called takes no call from the others', 
   expect(heard).toEqual(['first', 'second']);
 });
 
-test('a journal is quiet until something happens or somebody follows', () => {
+test('a journal is quiet until an event or a follower comes', () => {
   const happened = journalOf({});
   expect(happened.quiet).toBe(true);
   take(happened, teams(1, 1));

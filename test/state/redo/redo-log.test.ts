@@ -169,7 +169,7 @@ const STEPS: readonly ((store: Store) => unknown)[] = [
   (store) => store.apply([remove('a/1')]),
 ];
 
-describe('after a kill', () => {
+describe('a store after a kill', () => {
   test.for([0, 1, 2, 3, 4, 5, 6])(
     'contents, versions and every event are as they were, with %s of the steps in the engine',
     async (saved, { life }) => {

@@ -115,7 +115,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
     },
   );
 
-  test('whatever is lost or late on its way, batches happen once and in order', async () => {
+  test('batches happen once and in order, whatever is lost or late', async () => {
     const fault = fc.constantFrom<Fault>('none', 'none', 'none', 'lost', 'answer lost', 'late');
     await fc.assert(
       fc.asyncProperty(fc.array(fault, { minLength: 10, maxLength: 40 }), async (faults) => {
@@ -185,7 +185,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
     await expect(engine.close()).rejects.toThrow('over');
   });
 
-  test('of two that write to the same place the later one goes on', async () => {
+  test('the later of two writers to one place goes on', async () => {
     const prefix = freshPrefix();
     const errors: Error[] = [];
     const first = await openAt(etcd, prefix, { onError: (error) => errors.push(error) });
@@ -202,7 +202,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`state in etcd ${ETCD_MISSING ?? ''}
     await second.close();
   });
 
-  test('a lost etcd is told to whoever waits, once to the log, and tried again', async () => {
+  test('a lost etcd is reported to all waiters, once to the log, and retried', async () => {
     const prefix = freshPrefix();
     const proxy = await startTcpProxy(cluster.endpoints[0] ?? '');
     const far = await openEtcd({ endpoints: [proxy.address], timeoutMs: 300 });

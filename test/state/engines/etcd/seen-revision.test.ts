@@ -25,8 +25,8 @@ async function open(
   return { engine, etcd, prefix };
 }
 
-describe.skipIf(ETCD_MISSING !== undefined)(`what was seen in etcd ${ETCD_MISSING ?? ''}`, () => {
-  test('at rest it is known at once, and has all that was written', async () => {
+describe.skipIf(ETCD_MISSING !== undefined)(`the seen revision of etcd ${ETCD_MISSING ?? ''}`, () => {
+  test('is known at once at rest, and includes all writes', async () => {
     const { engine, etcd, prefix } = await open((txn) => txn);
     engine.write([{ key: 'a', value: Buffer.from('1') }]);
     await engine.flush();
