@@ -71,26 +71,29 @@ describe.each(kinds.kinds.map((kind) => [kind.kind, kind] as const))('a %s', (_n
     );
   });
 
-  test.each(['Strict', 'Warn', 'Ignore'] as const)('a body over HTTP (%s) gets a Status', (mode) => {
-    fc.assert(
-      fc.property(body, (given) => {
-        try {
-          const decoding = {
-            fieldValidation: mode,
-            namespace: 'n',
-            duplicates: [],
-            isPatch: false,
-          };
-          const { object } = decodeObject(given, { kind, schema, ...decoding });
-          kind.canonicalize(object);
-          fillDefaults(kind, schema, object);
-          const problems = objectProblems(kind, schema, { object });
-          if (problems.length === 0) objectWarnings(kind, object);
-        } catch (error) {
-          if (!(error instanceof StatusError)) throw error;
-        }
-      }),
-      { numRuns: runs(100) },
-    );
-  });
+  test.each(['Strict', 'Warn', 'Ignore'] as const)(
+    'a body over HTTP (%s) gets a Status',
+    (mode) => {
+      fc.assert(
+        fc.property(body, (given) => {
+          try {
+            const decoding = {
+              fieldValidation: mode,
+              namespace: 'n',
+              duplicates: [],
+              isPatch: false,
+            };
+            const { object } = decodeObject(given, { kind, schema, ...decoding });
+            kind.canonicalize(object);
+            fillDefaults(kind, schema, object);
+            const problems = objectProblems(kind, schema, { object });
+            if (problems.length === 0) objectWarnings(kind, object);
+          } catch (error) {
+            if (!(error instanceof StatusError)) throw error;
+          }
+        }),
+        { numRuns: runs(100) },
+      );
+    },
+  );
 });

@@ -229,20 +229,23 @@ describe('a write of owners and access rules', () => {
       [],
       undefined,
     ],
-  ])('a write of owners and access rules is judged: it %s', (_what, before, after, rules, problem) => {
-    const old = object(before);
-    const wanted = object(after);
-    if (wanted === undefined) throw new Error('unreachable');
-    const refusal = delegationProblem(rightsOf(rules, old), {
-      user: eve,
-      kind,
-      object: wanted,
-      old,
-    });
+  ])(
+    'a write of owners and access rules is judged: it %s',
+    (_what, before, after, rules, problem) => {
+      const old = object(before);
+      const wanted = object(after);
+      if (wanted === undefined) throw new Error('unreachable');
+      const refusal = delegationProblem(rightsOf(rules, old), {
+        user: eve,
+        kind,
+        object: wanted,
+        old,
+      });
 
-    if (problem === undefined) expect(refusal).toBeUndefined();
-    else expect(refusal).toMatchObject({ code: 403, message: expect.stringContaining(problem) });
-  });
+      if (problem === undefined) expect(refusal).toBeUndefined();
+      else expect(refusal).toMatchObject({ code: 403, message: expect.stringContaining(problem) });
+    },
+  );
 
   test('a member of system:masters may give anything', () => {
     const user = { name: 'root', groups: ['system:masters'] };

@@ -325,11 +325,14 @@ describe('the signing key', () => {
     ['is no PEM', 'hunter2-not-a-key'],
     ['is of another curve', pem('ec', 'P-384')],
     ['is of another kind', pem('ed25519', '')],
-  ])('a signing key that %s causes an error that names the file and the remedy', async (_claim, text) => {
-    await writeFile(file, text);
-    const error = await openSigningKey(file).catch((reason: unknown) => String(reason));
-    expect(error).toContain(`${file} is not a private key for ES256`);
-    expect(error).toContain('remove it to get a new one');
-    if (text !== '') expect(error).not.toContain(text);
-  });
+  ])(
+    'a signing key that %s causes an error that names the file and the remedy',
+    async (_claim, text) => {
+      await writeFile(file, text);
+      const error = await openSigningKey(file).catch((reason: unknown) => String(reason));
+      expect(error).toContain(`${file} is not a private key for ES256`);
+      expect(error).toContain('remove it to get a new one');
+      if (text !== '') expect(error).not.toContain(text);
+    },
+  );
 });

@@ -165,27 +165,32 @@ describe('a SelfSubjectRulesReview', () => {
     },
   );
 
-  test.each(Object.keys(SCOPES))('a SelfSubjectRulesReview of the key %s lists the paths it may get', async (name) => {
-    const token = key(name);
-    const path = `${AUTHORIZATION}/selfsubjectrulesreviews`;
-    const { nonResourceRules } = (await ask(token, path, { namespace: NAMESPACE })) as unknown as {
-      nonResourceRules: { verbs: string[]; nonResourceURLs: string[] }[];
-    };
-    const matches = (pattern: string, url: string): boolean =>
-      pattern.endsWith('*') ? url.startsWith(pattern.slice(0, -1)) : pattern === url;
-    const wrong: string[] = [];
-    for (const url of PATHS) {
-      const listed = nonResourceRules.some(
-        ({ verbs, nonResourceURLs }) =>
-          (verbs.includes('get') || verbs.includes('*')) &&
-          nonResourceURLs.some((pattern) => matches(pattern, url)),
-      );
-      const asked = url.startsWith('/api') ? ROOT + url : url;
-      const { code } = await daemon.call('GET', asked, { token });
-      if ((code !== 403) !== listed) wrong.push(`${url}: ${code}, listed: ${listed}`);
-    }
-    expect(wrong).toEqual([]);
-  });
+  test.each(Object.keys(SCOPES))(
+    'a SelfSubjectRulesReview of the key %s lists the paths it may get',
+    async (name) => {
+      const token = key(name);
+      const path = `${AUTHORIZATION}/selfsubjectrulesreviews`;
+      const { nonResourceRules } = (await ask(token, path, {
+        namespace: NAMESPACE,
+      })) as unknown as {
+        nonResourceRules: { verbs: string[]; nonResourceURLs: string[] }[];
+      };
+      const matches = (pattern: string, url: string): boolean =>
+        pattern.endsWith('*') ? url.startsWith(pattern.slice(0, -1)) : pattern === url;
+      const wrong: string[] = [];
+      for (const url of PATHS) {
+        const listed = nonResourceRules.some(
+          ({ verbs, nonResourceURLs }) =>
+            (verbs.includes('get') || verbs.includes('*')) &&
+            nonResourceURLs.some((pattern) => matches(pattern, url)),
+        );
+        const asked = url.startsWith('/api') ? ROOT + url : url;
+        const { code } = await daemon.call('GET', asked, { token });
+        if ((code !== 403) !== listed) wrong.push(`${url}: ${code}, listed: ${listed}`);
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
 
   test('needs a namespace', async () => {
     const body = { spec: {} };

@@ -48,7 +48,7 @@ test('the files that the Dockerfile copies are enough to build', () => {
   );
 });
 
-test('what they build runs', async () => {
+test('the images that they build run', async () => {
   const { stdout, stderr } = await run(process.execPath, [join(app, 'dist/main.js'), 'version']);
   expect(stdout, stderr).toMatch(/^gitplane \d/);
 });

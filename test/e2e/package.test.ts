@@ -93,7 +93,7 @@ describe('the package', () => {
     expect(files).toContain('dist/endpoint-patches/library.d.ts');
   });
 
-  describe('its daemon', () => {
+  describe('the packaged daemon', () => {
     const recorder = join(folder, 'recorder.cjs');
     const dataDir = join(folder, 'data');
     const seed = join(installed, 'examples/platform');

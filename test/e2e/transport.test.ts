@@ -69,25 +69,22 @@ describe('every answer', () => {
     ['a watch', `${API}/teams?watch=1&timeoutSeconds=1`, undefined, 200],
     ['nothing', '/nowhere', undefined, 404],
     ['git', '/git/platform.git/info/refs?service=git-upload-pack', null, 401],
-  ])(
-    'forbids browsers to run %s, and other sites to read it',
-    async (_what, path, token, code) => {
-      const options = token === undefined ? {} : { token };
-      const answer = await daemon.call('GET', path, {
-        ...options,
-        headers: { origin: 'https://evil.example.com' },
-      });
+  ])('forbids browsers to run %s, and other sites to read it', async (_what, path, token, code) => {
+    const options = token === undefined ? {} : { token };
+    const answer = await daemon.call('GET', path, {
+      ...options,
+      headers: { origin: 'https://evil.example.com' },
+    });
 
-      expect(answer.code, answer.text).toBe(code);
-      expect(answer.headers).toMatchObject({
-        'x-content-type-options': 'nosniff',
-        'content-security-policy': expect.stringContaining("default-src 'none'"),
-      });
-      expect(
-        Object.keys(answer.headers).filter((name) => name.startsWith('access-control')),
-      ).toEqual([]);
-    },
-  );
+    expect(answer.code, answer.text).toBe(code);
+    expect(answer.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+    });
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual(
+      [],
+    );
+  });
 });
 
 function send(headers: Record<string, string>): Promise<number> {

@@ -158,30 +158,33 @@ describe('a dry run', () => {
 
 describe('commits of writes', () => {
   // covers: metadata.resourceVersion.changes metadata.generation
-  test.each(SAMPLES)('a write of $kind is one commit, and a write that changes nothing is none', async (sample) => {
-    const collection = collectionPath(sample, API);
-    const path = `${collection}/zz-writes`;
-    await daemon.call('POST', collection, { body: objectOf(sample, 'zz-writes') });
-    const before = (await daemon.call('GET', path)).json();
-    const patch = (body: object) => daemon.call('PATCH', path, { body, type: MERGE_PATCH });
-    const put = await daemon.call('PUT', path, { body: before });
-    expect(put.json()).toEqual(before);
-    expect((await patch({})).json()).toEqual(before);
-    expect((await patch({ metadata: { annotations: {} } })).json()).toEqual(before);
-    const { field, value } = sample.change;
-    const changed = (await patch({ [field]: value })).json();
-    expect(changed.metadata.generation).toBe(generationAfter(sample, 1));
-    const labelled = (await patch({ metadata: { labels: { a: 'b' } } })).json();
-    expect(labelled.metadata.generation).toBe(generationAfter(sample, 1));
-    await daemon.call('DELETE', path);
-    const what = `${sample.kind} "${sample.namespaced ? 'samples/' : ''}zz-writes"`;
-    expect(await newCommits()).toEqual([
-      `create ${what}`,
-      `patch ${what}`,
-      `patch ${what}`,
-      `delete ${what}`,
-    ]);
-  });
+  test.each(SAMPLES)(
+    'a write of $kind is one commit, and a write that changes nothing is none',
+    async (sample) => {
+      const collection = collectionPath(sample, API);
+      const path = `${collection}/zz-writes`;
+      await daemon.call('POST', collection, { body: objectOf(sample, 'zz-writes') });
+      const before = (await daemon.call('GET', path)).json();
+      const patch = (body: object) => daemon.call('PATCH', path, { body, type: MERGE_PATCH });
+      const put = await daemon.call('PUT', path, { body: before });
+      expect(put.json()).toEqual(before);
+      expect((await patch({})).json()).toEqual(before);
+      expect((await patch({ metadata: { annotations: {} } })).json()).toEqual(before);
+      const { field, value } = sample.change;
+      const changed = (await patch({ [field]: value })).json();
+      expect(changed.metadata.generation).toBe(generationAfter(sample, 1));
+      const labelled = (await patch({ metadata: { labels: { a: 'b' } } })).json();
+      expect(labelled.metadata.generation).toBe(generationAfter(sample, 1));
+      await daemon.call('DELETE', path);
+      const what = `${sample.kind} "${sample.namespaced ? 'samples/' : ''}zz-writes"`;
+      expect(await newCommits()).toEqual([
+        `create ${what}`,
+        `patch ${what}`,
+        `patch ${what}`,
+        `delete ${what}`,
+      ]);
+    },
+  );
 
   test('a commit names the caller, the request and the reason', async () => {
     const { headers } = await daemon.call('POST', `${TEAMS}?fieldManager=curl`, {

@@ -342,11 +342,14 @@ describe('references', () => {
       { name: 'db', apiVersion: 'x.y/v1' },
       { name: expect.stringMatching(SHORT), apiVersion: 'x.y/v1' },
     ],
-  ])('a reference to a synced object takes the name of that object: %s', (_title, reference, value, made) => {
-    const tenant = { referenceNames: 'short' as const };
+  ])(
+    'a reference to a synced object takes the name of that object: %s',
+    (_title, reference, value, made) => {
+      const tenant = { referenceNames: 'short' as const };
 
-    expect(rewritten(value, reference, { tenant }).value).toEqual(made);
-  });
+      expect(rewritten(value, reference, { tenant }).value).toEqual(made);
+    },
+  );
 
   test('objects without a namespace', () => {
     const reference = { apiVersion: 'v1', kind: 'PersistentVolume' };

@@ -29,16 +29,19 @@ const TEXTS: readonly (readonly [string, string])[] = [
 ];
 
 describe('quick positions', () => {
-  test.each([...files, ...TEXTS])('quick positions of %s are those of the library', (_name, text) => {
-    const plain = parsePlainYaml(text);
-    const documents = parseManifests(text).documents;
-    if (plain?.length !== 1 || documents.length !== 1) return;
-    for (const path of pathsOf(documents[0]?.value)) {
-      const quick = blockPosition(text, path);
-      if (quick !== undefined)
-        expect({ path, ...quick }).toEqual({ path, ...documents[0]?.locate(path) });
-    }
-  });
+  test.each([...files, ...TEXTS])(
+    'quick positions of %s are those of the library',
+    (_name, text) => {
+      const plain = parsePlainYaml(text);
+      const documents = parseManifests(text).documents;
+      if (plain?.length !== 1 || documents.length !== 1) return;
+      for (const path of pathsOf(documents[0]?.value)) {
+        const quick = blockPosition(text, path);
+        if (quick !== undefined)
+          expect({ path, ...quick }).toEqual({ path, ...documents[0]?.locate(path) });
+      }
+    },
+  );
 
   test('are there for what most secrets look like', () => {
     const text = 'kind: SharedSecret\nspec:\n  data:\n    a: eA==\n    b: "eQ=="\n';

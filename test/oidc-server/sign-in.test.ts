@@ -145,18 +145,21 @@ describe('a client', () => {
     ['nobody knows', { client_id: 'stranger' }],
     ['sends people elsewhere', { redirect_uri: 'https://evil.example/callback' }],
     ['names no redirect', { redirect_uri: '' }],
-  ])('a client that %s gets no redirect, and the answer repeats none of its input', async (_what, of) => {
-    const { web, browser, login } = await scene();
-    browser.signIn(await login('ann'));
-    const evil = '<script>alert(1)</script>';
-    const attempt = await web.begin({ state: evil, nonce: evil, ...of });
-    const visit = await browser.get(attempt.url);
-    expect(visit.code).toBe(400);
-    expect(visit.location).toBeUndefined();
-    expect(visit.text).not.toMatch(/<script>|evil|stranger/);
-    expect(visit.text).toContain('request-');
-    expect(visit.headers['content-security-policy']).toContain("default-src 'none'");
-  });
+  ])(
+    'a client that %s gets no redirect, and the answer repeats none of its input',
+    async (_what, of) => {
+      const { web, browser, login } = await scene();
+      browser.signIn(await login('ann'));
+      const evil = '<script>alert(1)</script>';
+      const attempt = await web.begin({ state: evil, nonce: evil, ...of });
+      const visit = await browser.get(attempt.url);
+      expect(visit.code).toBe(400);
+      expect(visit.location).toBeUndefined();
+      expect(visit.text).not.toMatch(/<script>|evil|stranger/);
+      expect(visit.text).toContain('request-');
+      expect(visit.headers['content-security-policy']).toContain("default-src 'none'");
+    },
+  );
 
   test.each<[string, Record<string, string>, string]>([
     ['without PKCE', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],

@@ -75,12 +75,15 @@ describe.each(PROGRAMS)(`${FILES} files with sops %s`, (release, program) => {
   });
 
   // 3.8 does not know mac_only_encrypted, which every file that is made here says.
-  test.skipIf(program === undefined || release === '3.8')('open in sops after gitplane made them', async () => {
-    const { sops, path, ring, recipient } = await prepare();
-    for (const text of streams()) {
-      const key = await ring.make([recipient]);
-      writeFileSync(path, sealText(text, { key, rule: RULE, now: Date.now() }));
-      expect(values(sops.run('-d', 'files/a.yaml'))).toEqual(values(text));
-    }
-  });
+  test.skipIf(program === undefined || release === '3.8')(
+    'open in sops after gitplane made them',
+    async () => {
+      const { sops, path, ring, recipient } = await prepare();
+      for (const text of streams()) {
+        const key = await ring.make([recipient]);
+        writeFileSync(path, sealText(text, { key, rule: RULE, now: Date.now() }));
+        expect(values(sops.run('-d', 'files/a.yaml'))).toEqual(values(text));
+      }
+    },
+  );
 });

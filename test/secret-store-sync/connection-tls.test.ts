@@ -113,24 +113,27 @@ describe('a file of an authority', () => {
   test.each([
     ['is missing', undefined, 'ENOENT'],
     ['has no certificate', 'nothing', 'must hold a certificate as PEM'],
-  ])('a CA file that %s ends the use of the store, and the error names the file', async (_what, text, why) => {
-    const server = await secureServer();
-    const caFile = join(temporaryFolder(), 'ca.pem');
-    if (text !== undefined) writeFileSync(caFile, text);
-    const synced = await syncedWith(server, { caFile });
+  ])(
+    'a CA file that %s ends the use of the store, and the error names the file',
+    async (_what, text, why) => {
+      const server = await secureServer();
+      const caFile = join(temporaryFolder(), 'ca.pem');
+      if (text !== undefined) writeFileSync(caFile, text);
+      const synced = await syncedWith(server, { caFile });
 
-    expect(synced.conditions()).toEqual([
-      'Synced=False FileUnreadable',
-      'Stale=True FileUnreadable',
-    ]);
-    expect(synced.told.at(-1)).toContain('caFile');
-    expect(synced.told.at(-1)).toContain(why);
-    expect(server.store.requests).toEqual([]);
+      expect(synced.conditions()).toEqual([
+        'Synced=False FileUnreadable',
+        'Stale=True FileUnreadable',
+      ]);
+      expect(synced.told.at(-1)).toContain('caFile');
+      expect(synced.told.at(-1)).toContain(why);
+      expect(server.store.requests).toEqual([]);
 
-    writeFileSync(caFile, readFileSync(tls.ca));
-    await vi.waitFor(() => expect(synced.data()).toEqual({ a: '1' }));
-    expect(synced.told.at(-1)).toBeUndefined();
-  });
+      writeFileSync(caFile, readFileSync(tls.ca));
+      await vi.waitFor(() => expect(synced.data()).toEqual({ a: '1' }));
+      expect(synced.told.at(-1)).toBeUndefined();
+    },
+  );
 });
 
 test('a folder in the place of a file is not waited for, and told', () => {

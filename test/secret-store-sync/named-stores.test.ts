@@ -96,13 +96,16 @@ describe('a secret', () => {
     expect(synced.data()).toEqual({ a: 'default' });
   });
 
-  test.each(['', 'EU', 'a/b', '../eu'])('a secret that names the store %j is refused', async (store) => {
-    const { synced } = await two();
+  test.each(['', 'EU', 'a/b', '../eu'])(
+    'a secret that names the store %j is refused',
+    async (store) => {
+      const { synced } = await two();
 
-    await expect(tieTo(synced, store)).rejects.toThrow(
-      /metadata\.annotations\["gitplane\.dev\/secret-store"\]: Invalid value/,
-    );
-  });
+      await expect(tieTo(synced, store)).rejects.toThrow(
+        /metadata\.annotations\["gitplane\.dev\/secret-store"\]: Invalid value/,
+      );
+    },
+  );
 
   test('a secret that names a store that is not configured says so, until it is', async () => {
     const { synced, eu } = await two();

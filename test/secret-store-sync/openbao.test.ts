@@ -73,25 +73,22 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
   test.each([
     ['PreferGit', 'three', 3],
     ['PreferStore', 'two', 2],
-  ])(
-    'follows onStoreOlder after a restored snapshot: %s',
-    async (onStoreOlder, v, version) => {
-      const { synced, token } = await agreed();
-      await synced.configure({ ...configOf(token), onStoreOlder });
-      const snapshot = await bao.snapshot();
-      await synced.edit({ v: 'three' });
-      await synced.cycle();
-      expect(await bao.live(PATH)).toEqual({ v: 'three' });
-      await bao.restore(snapshot);
-      for (let cycle = 0; cycle < 3; cycle += 1) await synced.cycle();
+  ])('follows onStoreOlder after a restored snapshot: %s', async (onStoreOlder, v, version) => {
+    const { synced, token } = await agreed();
+    await synced.configure({ ...configOf(token), onStoreOlder });
+    const snapshot = await bao.snapshot();
+    await synced.edit({ v: 'three' });
+    await synced.cycle();
+    expect(await bao.live(PATH)).toEqual({ v: 'three' });
+    await bao.restore(snapshot);
+    for (let cycle = 0; cycle < 3; cycle += 1) await synced.cycle();
 
-      expect(synced.conditions()).toEqual(['Synced=True Synced']);
-      expect(synced.message()).toContain(`version ${version})`);
-      expect(synced.data()).toEqual({ v });
-      expect(await bao.live(PATH)).toEqual({ v });
-      expect(synced.log.join('\n')).toContain(v === 'two' ? 'Pulled from' : 'Pushed to');
-    },
-  );
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.message()).toContain(`version ${version})`);
+    expect(synced.data()).toEqual({ v });
+    expect(await bao.live(PATH)).toEqual({ v });
+    expect(synced.log.join('\n')).toContain(v === 'two' ? 'Pulled from' : 'Pushed to');
+  });
 
   test('takes nothing back through a standby with older values', async () => {
     const standby = await startStandby(bao.address);

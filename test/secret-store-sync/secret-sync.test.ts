@@ -188,16 +188,19 @@ describe('a deletion', () => {
   test.each([
     ['soft', (synced: SyncedPlatform) => synced.mount.deleteLatest(PATH)],
     ['hard', (synced: SyncedPlatform) => synced.mount.removeKey(PATH)],
-  ])('a deletion in the store, a %s one, deletes in git where the policy asks for it', async (_, remove) => {
-    const synced = await agreed({ 'deletion-in-store': 'delete' });
-    remove(synced);
-    await synced.cycle();
-    expect(synced.object()).toBeDefined();
-    await synced.cycle();
+  ])(
+    'a deletion in the store, a %s one, deletes in git where the policy asks for it',
+    async (_, remove) => {
+      const synced = await agreed({ 'deletion-in-store': 'delete' });
+      remove(synced);
+      await synced.cycle();
+      expect(synced.object()).toBeDefined();
+      await synced.cycle();
 
-    expect(synced.object()).toBeUndefined();
-    expect(head(synced)).toContain('It was deleted in the secret store.');
-  });
+      expect(synced.object()).toBeUndefined();
+      expect(head(synced)).toContain('It was deleted in the secret store.');
+    },
+  );
 
   test('a deletion in git does not delete in the store', async () => {
     const synced = await agreed();

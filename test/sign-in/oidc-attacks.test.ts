@@ -516,17 +516,20 @@ describe('a discovery document of an issuer on the loopback', () => {
     '/x',
     '',
   ];
-  test.each(ENDPOINTS)('a discovery document whose %s leads elsewhere signs no user in', async (name) => {
-    const setup = await open({ clientSecret: 'first' });
-    const own = setup.provider.metadata[name];
-    for (const [i, url] of BAD.entries()) {
-      setup.provider.metadata[name] = url;
-      setup.configure({ clientSecret: `s${i}` });
-      const begun = await setup.platform.browser().get('/auth/oidc/login');
-      expect([url, begun.statusCode]).toEqual([url, 503]);
-    }
-    setup.provider.metadata[name] = own ?? 'https://idp.example/end';
-    setup.configure();
-    expect((await attempt(setup)).code).toBe(303);
-  });
+  test.each(ENDPOINTS)(
+    'a discovery document whose %s leads elsewhere signs no user in',
+    async (name) => {
+      const setup = await open({ clientSecret: 'first' });
+      const own = setup.provider.metadata[name];
+      for (const [i, url] of BAD.entries()) {
+        setup.provider.metadata[name] = url;
+        setup.configure({ clientSecret: `s${i}` });
+        const begun = await setup.platform.browser().get('/auth/oidc/login');
+        expect([url, begun.statusCode]).toEqual([url, 503]);
+      }
+      setup.provider.metadata[name] = own ?? 'https://idp.example/end';
+      setup.configure();
+      expect((await attempt(setup)).code).toBe(303);
+    },
+  );
 });

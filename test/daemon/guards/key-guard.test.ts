@@ -106,19 +106,16 @@ describe('a key that a commit dates to the future', () => {
   });
 
   // covers: envelope.status metadata.creationTimestamp.readOnly
-  test.each(['metadata', 'status'])(
-    'a key is dated by its commit, for any %s',
-    async (where) => {
-      const token = mintAccessKey('gpu');
-      const late = '2040-01-01T00:00:00Z';
-      const made = key('forged', 'root', token) as { metadata: object; status?: object };
-      if (where === 'metadata') Object.assign(made.metadata, { creationTimestamp: late, uid: 'x' });
-      else made.status = { lastActivity: late };
-      await at.push(root, filesOf([made]));
-      now = NOW + 31 * DAY * 1000;
-      expect(() => at.who(token)).toThrow(/expired|Unauthorized/);
-    },
-  );
+  test.each(['metadata', 'status'])('a key is dated by its commit, for any %s', async (where) => {
+    const token = mintAccessKey('gpu');
+    const late = '2040-01-01T00:00:00Z';
+    const made = key('forged', 'root', token) as { metadata: object; status?: object };
+    if (where === 'metadata') Object.assign(made.metadata, { creationTimestamp: late, uid: 'x' });
+    else made.status = { lastActivity: late };
+    await at.push(root, filesOf([made]));
+    now = NOW + 31 * DAY * 1000;
+    expect(() => at.who(token)).toThrow(/expired|Unauthorized/);
+  });
 });
 
 describe('identity from a provider', () => {

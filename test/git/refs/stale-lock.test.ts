@@ -42,13 +42,16 @@ describe.runIf(isLinux)('a lock without a holder', () => {
     expect(git(repository.gitDir, ['rev-parse', 'main'])).toBe(id);
   });
 
-  test.each(['config', 'HEAD'])('an abandoned lock on %s does not keep the daemon from starting', async (name) => {
-    const gitDir = await bareRepository();
-    git(gitDir, ['config', 'gc.auto', '1']);
-    lockIn(gitDir, `${name}.lock`, 60);
-    await initRepository({ gitDir, branch: 'main' });
-    expect(git(gitDir, ['config', 'gc.auto'])).toBe('0');
-  });
+  test.each(['config', 'HEAD'])(
+    'an abandoned lock on %s does not keep the daemon from starting',
+    async (name) => {
+      const gitDir = await bareRepository();
+      git(gitDir, ['config', 'gc.auto', '1']);
+      lockIn(gitDir, `${name}.lock`, 60);
+      await initRepository({ gitDir, branch: 'main' });
+      expect(git(gitDir, ['config', 'gc.auto'])).toBe('0');
+    },
+  );
 });
 
 describe('a git process at work', () => {

@@ -60,31 +60,43 @@ describe('a new object whose place is taken', () => {
       { '.gitplaneignore': 'teams/\n' },
       /\.gitplaneignore covers teams\/a\.yaml/,
     ],
-  ])('a new object whose place is taken by %s is refused with the place, and nothing changes', async (_what, taken, why) => {
-    const platform = await openTestPlatform();
-    const head = await platform.commit(taken);
+  ])(
+    'a new object whose place is taken by %s is refused with the place, and nothing changes',
+    async (_what, taken, why) => {
+      const platform = await openTestPlatform();
+      const head = await platform.commit(taken);
 
-    const create = platform.create('teams', { metadata: { name: 'a' } });
+      const create = platform.create('teams', { metadata: { name: 'a' } });
 
-    await expect(create).rejects.toMatchObject({ code: 409, message: expect.stringMatching(why) });
-    expect(await platform.repository.head()).toBe(head);
-    // The next write does not conflict with it.
-    await platform.create('users', { metadata: { name: 'u' }, spec: {} });
-    expect(platform.names('users')).toEqual(['u']);
-  });
+      await expect(create).rejects.toMatchObject({
+        code: 409,
+        message: expect.stringMatching(why),
+      });
+      expect(await platform.repository.head()).toBe(head);
+      // The next write does not conflict with it.
+      await platform.create('users', { metadata: { name: 'u' }, spec: {} });
+      expect(platform.names('users')).toEqual(['u']);
+    },
+  );
 
   test.each([
     ['a symbolic link', '120000', /teams\/a\.yaml.*symbolic link/],
     ['a submodule', '160000', /teams\/a\.yaml.*submodule/],
-  ])('a new object whose place is taken by %s is refused with the place', async (_what, mode, why) => {
-    const platform = await openTestPlatform();
-    await platform.commit({ 'README.md': 'x' });
-    await commitEntry(platform, mode, 'teams/a.yaml');
+  ])(
+    'a new object whose place is taken by %s is refused with the place',
+    async (_what, mode, why) => {
+      const platform = await openTestPlatform();
+      await platform.commit({ 'README.md': 'x' });
+      await commitEntry(platform, mode, 'teams/a.yaml');
 
-    const create = platform.create('teams', { metadata: { name: 'a' } });
+      const create = platform.create('teams', { metadata: { name: 'a' } });
 
-    await expect(create).rejects.toMatchObject({ code: 409, message: expect.stringMatching(why) });
-  });
+      await expect(create).rejects.toMatchObject({
+        code: 409,
+        message: expect.stringMatching(why),
+      });
+    },
+  );
 
   test.each([
     ['somewhere else', 'z/broken.yaml'],

@@ -132,20 +132,23 @@ describe('operations', () => {
 describe('schemas', () => {
   const schemas = document.components.schemas;
 
-  test.each(kinds.kinds.filter(({ group }) => group === GROUP))('schemas describe $kind', (kind) => {
-    const schema = schemas[modelName(kind)];
-    expect(schema['x-kubernetes-group-version-kind']).toEqual([
-      { group: GROUP, version: 'v1', kind: kind.kind },
-    ]);
-    expect(schema.properties.metadata.allOf).toEqual([
-      { $ref: `#/components/schemas/${META}.ObjectMeta` },
-    ]);
-    expect(Object.keys(schema.properties)).toEqual(
-      expect.arrayContaining(['apiVersion', 'kind', 'spec']),
-    );
-    const list = schemas[`${modelName(kind)}List`];
-    expect(list.properties.items.items.$ref).toBe(`#/components/schemas/${modelName(kind)}`);
-  });
+  test.each(kinds.kinds.filter(({ group }) => group === GROUP))(
+    'schemas describe $kind',
+    (kind) => {
+      const schema = schemas[modelName(kind)];
+      expect(schema['x-kubernetes-group-version-kind']).toEqual([
+        { group: GROUP, version: 'v1', kind: kind.kind },
+      ]);
+      expect(schema.properties.metadata.allOf).toEqual([
+        { $ref: `#/components/schemas/${META}.ObjectMeta` },
+      ]);
+      expect(Object.keys(schema.properties)).toEqual(
+        expect.arrayContaining(['apiVersion', 'kind', 'spec']),
+      );
+      const list = schemas[`${modelName(kind)}List`];
+      expect(list.properties.items.items.$ref).toBe(`#/components/schemas/${modelName(kind)}`);
+    },
+  );
 
   test('schemas of a kind are named as the apiserver names them', () => {
     expect(modelName(kindNamed('Team'))).toBe(`${GROUP.split('.').reverse().join('.')}.v1.Team`);

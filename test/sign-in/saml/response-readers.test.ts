@@ -74,20 +74,23 @@ test.each([
   ['throw', 'reader-lost'],
   ['exit', 'reader-lost'],
   ['fill', 'reader-lost'],
-])('a response that makes a thread %s is refused: %s, and all others are served', async (text, expected) => {
-  let started = 0;
-  const start = (): Worker => {
-    started++;
-    return obedient();
-  };
-  readers = new ResponseReaders({ deadlineMs: text === 'hang' ? 3000 : 60_000, start });
-  const pool = readers;
-  const hostile = Array.from({ length: 2 }, () => reason(pool.read(request(text), signal)));
-  const good = Array.from({ length: 4 }, (_, at) => pool.read(request(`good ${at}`), signal));
-  expect(await Promise.all(hostile)).toEqual(hostile.map(() => expected));
-  expect(await Promise.all(good)).toEqual(['good 0', 'good 1', 'good 2', 'good 3']);
-  expect(started).toBeGreaterThan(2);
-});
+])(
+  'a response that makes a thread %s is refused: %s, and all others are served',
+  async (text, expected) => {
+    let started = 0;
+    const start = (): Worker => {
+      started++;
+      return obedient();
+    };
+    readers = new ResponseReaders({ deadlineMs: text === 'hang' ? 3000 : 60_000, start });
+    const pool = readers;
+    const hostile = Array.from({ length: 2 }, () => reason(pool.read(request(text), signal)));
+    const good = Array.from({ length: 4 }, (_, at) => pool.read(request(`good ${at}`), signal));
+    expect(await Promise.all(hostile)).toEqual(hostile.map(() => expected));
+    expect(await Promise.all(good)).toEqual(['good 0', 'good 1', 'good 2', 'good 3']);
+    expect(started).toBeGreaterThan(2);
+  },
+);
 
 test('the queue is bounded, and a caller that gives up leaves it', async () => {
   readers = new ResponseReaders({ start: obedient, deadlineMs: 600_000 });

@@ -1,8 +1,9 @@
 /** Conflicts in words: each with the newest change on the branch, its author and time. */
+
+import { shownPath } from '../../../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../../../git/index.ts';
 import { capped } from '../verdict.ts';
 import { type Conflict, subjectOf } from './conflict.ts';
-import { shownPath } from '../../../apimachinery/index.ts';
 
 /** Conflicts whose authors are looked up. */
 const MAX_LOOKED_UP = 20;

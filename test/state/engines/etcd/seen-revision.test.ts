@@ -25,86 +25,89 @@ async function open(
   return { engine, etcd, prefix };
 }
 
-describe.skipIf(ETCD_MISSING !== undefined)(`the seen revision of etcd ${ETCD_MISSING ?? ''}`, () => {
-  test('is known at once at rest, and includes all writes', async () => {
-    const { engine, etcd, prefix } = await open((txn) => txn);
-    engine.write([{ key: 'a', value: Buffer.from('1') }]);
-    await engine.flush();
-    const { kvs } = await etcd.range({ key: prefix, prefix: true });
-    const newest = kvs.reduce(
-      (most, { modRevision }) => (modRevision > most ? modRevision : most),
-      0n,
-    );
-    expect(engine.seenRevision()).toBe(newest);
-  });
+describe.skipIf(ETCD_MISSING !== undefined)(
+  `the seen revision of etcd ${ETCD_MISSING ?? ''}`,
+  () => {
+    test('is known at once at rest, and includes all writes', async () => {
+      const { engine, etcd, prefix } = await open((txn) => txn);
+      engine.write([{ key: 'a', value: Buffer.from('1') }]);
+      await engine.flush();
+      const { kvs } = await etcd.range({ key: prefix, prefix: true });
+      const newest = kvs.reduce(
+        (most, { modRevision }) => (modRevision > most ? modRevision : most),
+        0n,
+      );
+      expect(engine.seenRevision()).toBe(newest);
+    });
 
-  test('a write in flight may have been seen before its answer', async () => {
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
+    test('a write in flight may have been seen before its answer', async () => {
+      let release: () => void = () => undefined;
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let isOpen = false;
+      let done = false;
+      const { engine, etcd, prefix } = await open((txn) => async (request) => {
+        const answer = await txn(request);
+        if (isOpen) {
+          done = true;
+          await held;
+        }
+        return answer;
+      });
+      isOpen = true;
+      engine.write([{ key: 'a', value: Buffer.from('1') }]);
+      await expect.poll(() => done, { timeout: 20_000, interval: 1 }).toBe(true);
+      const asked = engine.seenRevision();
+      expect(asked).toBeInstanceOf(Promise);
+      release();
+      const { kvs } = await etcd.range({ key: prefix, prefix: true });
+      expect(kvs.every(({ modRevision }) => modRevision <= 0n)).toBe(false);
+      expect(
+        kvs
+          .map(({ modRevision }) => modRevision)
+          .sort()
+          .at(-1),
+      ).toBe(await asked);
     });
-    let isOpen = false;
-    let done = false;
-    const { engine, etcd, prefix } = await open((txn) => async (request) => {
-      const answer = await txn(request);
-      if (isOpen) {
-        done = true;
-        await held;
-      }
-      return answer;
-    });
-    isOpen = true;
-    engine.write([{ key: 'a', value: Buffer.from('1') }]);
-    await expect.poll(() => done, { timeout: 20_000, interval: 1 }).toBe(true);
-    const asked = engine.seenRevision();
-    expect(asked).toBeInstanceOf(Promise);
-    release();
-    const { kvs } = await etcd.range({ key: prefix, prefix: true });
-    expect(kvs.every(({ modRevision }) => modRevision <= 0n)).toBe(false);
-    expect(
-      kvs
-        .map(({ modRevision }) => modRevision)
-        .sort()
-        .at(-1),
-    ).toBe(await asked);
-  });
 
-  test('a possible write is unknown until it is read again', async () => {
-    let lost = 0;
-    let isOpen = false;
-    const { engine } = await open((txn) => async (request) => {
-      const answer = await txn(request);
-      if (!isOpen || lost++ > 0) return answer;
-      throw new EtcdError('the answer was lost', { unknown: true });
+    test('a possible write is unknown until it is read again', async () => {
+      let lost = 0;
+      let isOpen = false;
+      const { engine } = await open((txn) => async (request) => {
+        const answer = await txn(request);
+        if (!isOpen || lost++ > 0) return answer;
+        throw new EtcdError('the answer was lost', { unknown: true });
+      });
+      isOpen = true;
+      const before = engine.seenRevision();
+      engine.write([{ key: 'a', value: Buffer.from('1') }]);
+      await expect.poll(() => lost, { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
+      const told = await engine.seenRevision();
+      expect(told).toBeGreaterThan(before as bigint);
     });
-    isOpen = true;
-    const before = engine.seenRevision();
-    engine.write([{ key: 'a', value: Buffer.from('1') }]);
-    await expect.poll(() => lost, { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
-    const told = await engine.seenRevision();
-    expect(told).toBeGreaterThan(before as bigint);
-  });
 
-  test('nothing is written before it may begin', async () => {
-    let begin: () => void = () => undefined;
-    const begins = new Promise<void>((resolve) => {
-      begin = resolve;
+    test('nothing is written before it may begin', async () => {
+      let begin: () => void = () => undefined;
+      const begins = new Promise<void>((resolve) => {
+        begin = resolve;
+      });
+      let transactions = 0;
+      const { engine } = await open(
+        (txn) => (request) => {
+          transactions += 1;
+          return txn(request);
+        },
+        begins,
+      );
+      const claims = transactions;
+      engine.write([{ key: 'a', value: Buffer.from('1') }]);
+      const flushed = engine.flush();
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      expect(transactions).toBe(claims);
+      begin();
+      await flushed;
+      expect(transactions).toBeGreaterThan(claims);
     });
-    let transactions = 0;
-    const { engine } = await open(
-      (txn) => (request) => {
-        transactions += 1;
-        return txn(request);
-      },
-      begins,
-    );
-    const claims = transactions;
-    engine.write([{ key: 'a', value: Buffer.from('1') }]);
-    const flushed = engine.flush();
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    expect(transactions).toBe(claims);
-    begin();
-    await flushed;
-    expect(transactions).toBeGreaterThan(claims);
-  });
-});
+  },
+);
