@@ -1,6 +1,7 @@
 /** Every metric as a table, from the code that makes them. */
 import { createAuditMetrics } from '../src/telemetry/audit-metrics.ts';
 import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
+import { createDeliveryMetrics } from '../src/telemetry/delivery-metrics.ts';
 import { createFairnessMetrics } from '../src/telemetry/fairness-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
@@ -30,6 +31,7 @@ export function metricTable(): string {
   createRepositoryMetrics(registry, () => Promise.resolve(undefined));
   createTenantMetrics(registry);
   createSecretSyncMetrics(registry);
+  createDeliveryMetrics(registry);
   createConfigMetrics(registry, () => undefined);
   createAuditMetrics(registry, () => ({ events: new Map(), sinks: {} }));
   const counts = { steps: 0, reloads: 0 };

@@ -108,6 +108,12 @@ const PEERS = [
     remedy: 'bash scripts/openbao.sh',
   },
   {
+    name: 'Gitea',
+    isThere: () => existsSync(join(CACHE, 'gitea/gitea')),
+    marker: /GITEA_MISSING/,
+    remedy: 'bash scripts/gitea.sh',
+  },
+  {
     name: 'Go',
     isThere: () => has('go'),
     marker: /structuredMerge/,

@@ -27,6 +27,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   admission: ['apimachinery', 'kinds', 'manifests'],
   etcd: ['concurrency'],
   state: ['concurrency', 'files', 'apimachinery', 'etcd'],
+  outbox: ['concurrency', 'apimachinery', 'state'],
+  forges: ['outbound', 'apimachinery', 'outbox'],
   telemetry: ['concurrency'],
   'kubernetes-client': ['concurrency', 'outbound', 'apimachinery'],
   'tenant-sync': ['concurrency', 'apimachinery', 'endpoint-patches', 'kubernetes-client'],

@@ -15,6 +15,7 @@ import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/index.
 import type { PolicyFiles } from '../signatures/index.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from '../telemetry/index.ts';
 import { type ReplicaOptions, readReplicaOptions } from './replicated/replica-options.ts';
+import { type ForgeOptions, readForge } from './repository/forge-options.ts';
 import { type RemoteSource, readRemote } from './repository/remote-options.ts';
 
 export interface DaemonOptions {
@@ -51,6 +52,8 @@ export interface DaemonOptions {
   readonly refusePlaintext: 'all' | 'branch';
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;
+  /** Absent: nothing is reported to a forge. */
+  readonly forge: ForgeOptions | undefined;
   /** Signers whose commits may be pushed; undefined: signatures are not required. */
   readonly signatures: PolicyFiles | undefined;
   /** File of the key that signs the daemon's commits. */
@@ -106,6 +109,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     refusePlaintext: readChoice(options, 'refuse-plaintext', ['all', 'branch']),
     allowPlaintextSecrets: options.isOn('allow-plaintext-secrets'),
     remote: readRemote(options),
+    forge: readForge(options, options.required('branch')),
     signatures: readSignatures(options),
     commitKey: options.text('signing-key'),
     keepExpiredKeysMs: readDays(options, 'keep-expired-keys'),

@@ -28,6 +28,7 @@ import type { PushReception } from './network/push-reception.ts';
 import { type RemoteNews, syncService } from './network/sync-service.ts';
 import { emptyPlatform } from './observability/empty-platform.ts';
 import { openAudit, type RunningAudit } from './observability/open-audit.ts';
+import { openOutgoing } from './outgoing/outgoing.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import type { PlatformContext } from './platform-context.ts';
 import { collectGarbageAfter } from './runtime/garbage-collection.ts';
@@ -91,6 +92,7 @@ const PARTS = StartOrder.with<ServiceContext>()
   .open('loops', openTenantLoops)
   .open('roles', openTenantRoles)
   .make('tenantsFollowed', followTenants)
+  .open('outgoing', (given) => openOutgoing({ ...given, report: given.dependencies.sync.report }))
   .make('objectsRead', ({ objects }) => objects.begun);
 
 /** Throws an error whose one line names the place and the remedy when a part cannot be opened. */

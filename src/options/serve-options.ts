@@ -1,4 +1,5 @@
 /** Options of the daemon. Their values are checked in src/daemon. */
+import { FORGE_OPTIONS } from './forge-options.ts';
 import type { OptionSpec } from './option-spec.ts';
 import { API_GROUP, ETCD_OPTIONS, REFERENCE_NAMES } from './shared-options.ts';
 
@@ -143,6 +144,7 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     value: 'FILE',
     help: 'file with the secret of POST /hooks/<secret>; default: hook.secret in the data directory, generated once',
   },
+  ...FORGE_OPTIONS,
   {
     name: 'git-memory',
     group: 'Repository',

@@ -9,3 +9,8 @@ export {
   refuseLoopback,
   remoteLookup,
 } from './address-guard.ts';
+export {
+  HttpClient,
+  type HttpRequest,
+  UnreachableError,
+} from './http-client.ts';

@@ -1,6 +1,7 @@
 /** Public names of `telemetry/`: other folders import this file alone. */
 export { createAuditMetrics } from './audit-metrics.ts';
 export { type ConfigMetrics, createConfigMetrics } from './config-metrics.ts';
+export { createDeliveryMetrics } from './delivery-metrics.ts';
 export { createFairnessMetrics } from './fairness-metrics.ts';
 export {
   createLogger,

@@ -1,0 +1,28 @@
+/** Reads the fields of answers. A forge may be replaced, so nothing of an answer is taken for granted. */
+import { valueAt } from '../apimachinery/index.ts';
+import { DeliveryError } from '../outbox/index.ts';
+
+export function textAt(answer: unknown, ...path: readonly string[]): string {
+  const value = valueAt(answer, path);
+  return typeof value === 'string' ? value : '';
+}
+
+export function numberAt(answer: unknown, ...path: readonly string[]): number | undefined {
+  const value = valueAt(answer, path);
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** Throws DeliveryError for an answer without it. */
+export function requiredNumber(answer: unknown, ...path: readonly string[]): number {
+  const value = numberAt(answer, ...path);
+  if (value !== undefined) return value;
+  throw new DeliveryError(`The answer of the forge has no ${path.join('.')}`, {
+    problem: 'unavailable',
+  });
+}
+
+/** A line of text within the limit of a forge. */
+export function cut(text: string, most: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+}

@@ -1,0 +1,11 @@
+/** Public names of `forges/`: other folders import this file alone. */
+export type { ForgeAccess } from './api-client.ts';
+export {
+  type CommitStatus,
+  FORGE_TYPES,
+  type Forge,
+  type ForgeTarget,
+  type StatusState,
+} from './forge.ts';
+export { forgeTarget } from './forge-target.ts';
+export { openForge } from './open-forge.ts';
