@@ -126,21 +126,34 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     const pauses = new Yielding();
     for (const stored of initial) {
       await pauses.take();
-      if (selects(options, stored)) await sink.write(encode('ADDED', shown(stored)));
+      if (!selects(options, stored)) continue;
+      const full = sink.write(encode('ADDED', shown(stored)));
+      if (full !== undefined) await full;
     }
     const asked = options.sendInitialEvents === true && options.allowBookmarks;
     if (asked) await bookmark(since, true);
     started = true;
-    for await (const event of watch.events()) {
-      const told = access.next(event);
-      if (told === 'end') break;
-      if (told !== undefined) await sink.write(encode(told.type, told.ready));
-    }
+    await passEvents(watch, access, { sink, encode });
   } finally {
     stopTimers();
     access.stop();
     request.closing.removeEventListener('abort', close);
     watch.close();
+  }
+}
+
+async function passEvents(
+  watch: Watch,
+  access: WatchAccess,
+  to: { sink: EventSink; encode: ReturnType<typeof createEventEncoder> },
+): Promise<void> {
+  for await (const event of watch.events()) {
+    const told = access.next(event);
+    if (told === 'end') return;
+    if (told === undefined) continue;
+    const full = to.sink.write(to.encode(told.type, told.ready));
+    // A thousand watches wait for nothing but the next event.
+    if (full !== undefined) await full;
   }
 }
 

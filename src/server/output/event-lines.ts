@@ -33,8 +33,11 @@ export function createEventEncoder(
         return frame(type, Buffer.from(JSON.stringify(table)));
       }
       default: {
-        const partial = partialMetadata(shownObject(kind, ready), metaVersion(form));
-        return frame(type, Buffer.from(JSON.stringify(partial)));
+        const version = metaVersion(form);
+        return lineOfTick(ready, `${type} ${version}`, () => {
+          const partial = partialMetadata(shownObject(kind, ready), version);
+          return frame(type, Buffer.from(JSON.stringify(partial)));
+        });
       }
     }
   };
@@ -62,17 +65,34 @@ export function bookmarkObject(
   };
 }
 
-/** Below this size copying the bytes once a watcher costs less than keeping a second copy. */
+/** A smaller line is shared during one tick: after that a second copy would cost more than making it. */
 const SHARED_LINE_BYTES = 16 * 1024;
 const sharedLines = new WeakMap<Buffer, Map<WatchEventType, Buffer>>();
 
 /** The line of a large object is made once and shared by all watchers that get it. */
 function eventLine(type: WatchEventType, bytes: Buffer): Buffer {
-  if (bytes.length < SHARED_LINE_BYTES) return frame(type, bytes);
+  if (bytes.length < SHARED_LINE_BYTES) {
+    return lineOfTick(bytes, type, () => frame(type, bytes));
+  }
   const lines = sharedLines.get(bytes) ?? new Map<WatchEventType, Buffer>();
   sharedLines.set(bytes, lines);
   const line = lines.get(type) ?? frame(type, bytes);
   lines.set(type, line);
+  return line;
+}
+
+const linesOfTick = new Map<object, Map<string, Buffer>>();
+
+/**
+ * One line for an object in one form: a change wakes all watches in one tick, and each writes it. A
+ * slow client that reads the event later gets a line of its own.
+ */
+function lineOfTick(of: object, form: string, make: () => Buffer): Buffer {
+  if (linesOfTick.size === 0) setImmediate(() => linesOfTick.clear());
+  const lines = linesOfTick.get(of) ?? new Map<string, Buffer>();
+  linesOfTick.set(of, lines);
+  const line = lines.get(form) ?? make();
+  lines.set(form, line);
   return line;
 }
 

@@ -213,6 +213,21 @@ describe('the lines of a watch', () => {
     );
   });
 
+  test.each([
+    ['of small objects', json],
+    ['of metadata', partial],
+  ])('%s are shared in the tick of a change, and not kept after it', async (_name, form) => {
+    const [one, two] = [createEventEncoder(TEAM, form), createEventEncoder(TEAM, form)];
+    const first = one('ADDED', ops);
+
+    expect(two('ADDED', ops)).toBe(first);
+    expect(two('MODIFIED', ops)).not.toEqual(first);
+    expect(two('ADDED', dev)).not.toEqual(first);
+    await new Promise((done) => setImmediate(done));
+    expect(two('ADDED', ops)).not.toBe(first);
+    expect(two('ADDED', ops)).toEqual(first);
+  });
+
   test('never hold a line feed but the last', () => {
     const multiline = readyObject({ ...team('lines'), spec: { description: 'a\nb\r\nc' } });
     for (const form of [json, table, partial]) {
