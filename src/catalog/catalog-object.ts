@@ -82,6 +82,7 @@ export function sameSources(a: ManifestSource, b: ManifestSource): boolean {
  * once would block for long.
  */
 export function compareAhead(a: ManifestSource, b: ManifestSource): void {
+  if (compared.get(b)?.has(a) === true) return;
   compared.set(b, new WeakMap([[a, compare(a, b)]]));
 }
 

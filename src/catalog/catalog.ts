@@ -141,6 +141,11 @@ export class Catalog {
     return runAtOnce(problemsOf(this.#contents, paths));
   }
 
+  /** Like `problemsOf`, yielding to the event loop. */
+  problemsOfYielding(paths: Iterable<string>): Promise<Problem[]> {
+    return runYielding(problemsOf(this.#contents, paths));
+  }
+
   /** Loads the persisted state of an earlier process, without history. For `restore.ts` only. */
   load(at: CommitPoint, files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     this.#at = at;
@@ -151,6 +156,18 @@ export class Catalog {
   advance(step: Step): StepResult {
     const undo = new UndoLog();
     const changes = runAtOnce(
+      applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
+    );
+    return this.#taken(step, changes, undo);
+  }
+
+  /**
+   * Like `advance`, yielding to the event loop. Only for layers that no reader sees, on a catalog that
+   * does not change meanwhile.
+   */
+  async advanceYielding(step: Step): Promise<StepResult> {
+    const undo = new UndoLog();
+    const changes = await runYielding(
       applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
     );
     return this.#taken(step, changes, undo);

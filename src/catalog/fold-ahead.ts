@@ -6,6 +6,7 @@
 import { keyString, ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
+import { compareManifests } from './compare-manifests.ts';
 import type { FileEntry } from './file.ts';
 import type { IsAncestor } from './identity.ts';
 import type { SeenPath } from './reading.ts';
@@ -69,7 +70,8 @@ export async function foldAhead(
     if (into === undefined) return undefined;
     const step = await stepOf(context, { into, commit, others });
     if (step === undefined) return undefined;
-    const { changes: changed } = into.catalog.advance(step);
+    await compareManifests(into.catalog, step.files.values());
+    const { changes: changed } = await into.catalog.advanceYielding(step);
     heads.set(commit.id, into);
     steps.push({ commit, changes: changed, files: step.files });
     sides.push(sideOf(commit, step));

@@ -1,7 +1,8 @@
 /** Door of `catalog/`: other folders import this file alone. */
 
 export { Catalog } from './catalog.ts';
-export { CatalogObject, compareAhead, type Place, sameSources } from './catalog-object.ts';
+export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
+export { compareManifests } from './compare-manifests.ts';
 export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
 export { type FileReader, fileReader } from './file-reader.ts';

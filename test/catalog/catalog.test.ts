@@ -364,6 +364,24 @@ describe('a step on trial', () => {
     trial.take();
     expect(catalog.size).toBe(4000);
   });
+
+  test('a layer that advances yields, and others find the catalog below where it was', async () => {
+    const history = new History();
+    const { catalog } = history;
+    const files = Array.from({ length: 4000 }, (_, i) => [`t${i}.yaml`, team(`t${i}`)]);
+    const step = history.step('c1', Object.fromEntries(files));
+    const layer = catalog.fork();
+    const sizes = new Set<number>();
+    const looking = setInterval(() => sizes.add(catalog.size));
+
+    const { changes } = await layer.advanceYielding(step);
+    await layer.problemsOfYielding(step.files.keys());
+    clearInterval(looking);
+
+    expect([...sizes]).toEqual([0]);
+    expect(layer.size).toBe(4000);
+    expect(changes).toEqual(catalog.clone().advance(step).changes);
+  });
 });
 
 describe('merges', () => {

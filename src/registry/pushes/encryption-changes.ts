@@ -3,7 +3,6 @@
  * unchanged object for others, or gives an object the encrypted values of another one.
  */
 import {
-  flatMapYielding,
   isRecord,
   type JsonValue,
   jsonEqual,
@@ -19,7 +18,7 @@ import {
 } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
 import { ciphertextsIn } from '../../sealing/index.ts';
-import { isAnew, isVisible } from '../writes/change-verbs.ts';
+import { isAnew } from '../writes/change-verbs.ts';
 import type { Sealer } from '../writes/sealer.ts';
 
 /** Encryption of the documents of a file, by their index. */
@@ -44,16 +43,15 @@ const OBJECTS_PER_BATCH = 64;
 
 /**
  * Changes that affect only the encryption of an object: another data key, other recipients or
- * another rule. They need the right to update the object.
+ * another rule. They need the right to update the object. `invisible`: changes that readers do not see.
  */
 export async function encryptionChanges(
   reading: Reading,
-  changes: readonly ObjectChange[],
+  invisible: readonly ObjectChange[],
 ): Promise<ObjectChange[]> {
-  const candidates = await flatMapYielding(changes, (change) => {
-    const isMoved = change.before?.source.blob !== change.after?.source.blob;
-    return isMoved && !isVisible(change) ? [change] : [];
-  });
+  const candidates = invisible.filter(
+    ({ before, after }) => before?.source.blob !== after?.source.blob,
+  );
   return await filtered(reading, candidates, async ({ before, after }, files) => {
     return !jsonEqual(blockOf(files.before, before), blockOf(files.after, after));
   });

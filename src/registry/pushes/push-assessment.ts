@@ -87,7 +87,9 @@ export class PushAssessment {
   ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
     const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
     const { sealer, reader } = this.#options.branch;
-    const judged = [...planned, ...(await encryptionChanges({ source, reader }, changes))];
+    const visible = new Set(planned);
+    const others = changes.filter((change) => !visible.has(change));
+    const judged = [...planned, ...(await encryptionChanges({ source, reader }, others))];
     const secret = await flatMapYielding([...planned, ...passing], (change) => {
       const isWanted = this.#objections.holdsSecrets(change);
       return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];

@@ -4,12 +4,12 @@
  * together what neither may do alone, such as recreating an object.
  */
 
-import { ownText, Yielding } from '../../apimachinery/index.ts';
+import { ownText } from '../../apimachinery/index.ts';
 import {
   type Catalog,
   type CommitPoint,
   catalogDifference,
-  compareAhead,
+  compareManifests,
   extend,
   type FileEntry,
   type FoldAheadContext,
@@ -209,22 +209,6 @@ async function dryRunCommit(
   };
 }
 
-/** Compares the manifests of each object in advance, yielding to the event loop. */
-async function compareManifests(
-  catalog: Catalog,
-  files: Iterable<FileEntry | undefined>,
-): Promise<void> {
-  const pauses = new Yielding();
-  for (const file of files) {
-    for (const document of file?.documents ?? []) {
-      const { key, problems } = document;
-      const before = key && problems.length === 0 ? catalog.object(key) : undefined;
-      if (before !== undefined) compareAhead(before.source, document);
-      await pauses.take();
-    }
-  }
-}
-
 /** Several commits, or a merge: folded on a copy, which is used when the branch follows. */
 async function dryRunReplay(
   outer: DryRunContext,
@@ -305,7 +289,7 @@ export async function dryRunAhead(
   const changed = [...paths].filter((path) => base.file(path)?.blob !== after.file(path)?.blob);
   const outcome: Outcome = {
     changes,
-    problems: after.problemsOf(changed),
+    problems: await after.problemsOfYielding(changed),
     warnings: [
       ...linkWarnings(view, await repository.diff(from, to)),
       ...warningsOf(changed.map((path) => after.file(path))),

@@ -1,5 +1,6 @@
 /** Many versions in the bytes of one record, parsed on access. */
 import { isAscii } from 'node:buffer';
+import { LRUCache } from 'lru-cache';
 import {
   type JsonObject,
   type JsonValue,
@@ -17,6 +18,9 @@ const shared = new TextPool(100_000);
 
 /** Texts per object: public JSON, hidden data, text of its provenance. */
 const TEXTS = 3;
+
+/** Facts of packs read lately: a step that changes many objects reads the facts of whole packs. */
+const recentFacts = new LRUCache<Pack, readonly JsonValue[]>({ max: 8 });
 
 export class Pack implements VersionContainer {
   /** Key of the record. */
@@ -109,8 +113,7 @@ export class Pack implements VersionContainer {
 
   provenance(at: number): Provenance | undefined {
     if (this.#bare.has(at)) return undefined;
-    const factsAt = (): JsonValue =>
-      this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;
+    const factsAt = (): JsonValue => (this.#facts ?? this.#recentFacts())[at] ?? null;
     return {
       // Rarely read: found by decoding the heads of the pack.
       get facts() {
@@ -120,6 +123,18 @@ export class Pack implements VersionContainer {
     };
   }
 
+  #recentFacts(): readonly JsonValue[] {
+    const known = recentFacts.get(this);
+    if (known !== undefined) return known;
+    const facts = this.#decodeFacts();
+    recentFacts.set(this, facts);
+    return facts;
+  }
+
+  #decodeFacts(): readonly JsonValue[] {
+    return decodeHeads(this.#bytes).heads.map((head) => head[9]);
+  }
+
   #provenanceText(at: number): string | undefined {
     const text = this.#text(at, 2);
     return text === '' ? undefined : text;
@@ -127,7 +142,7 @@ export class Pack implements VersionContainer {
 
   /** Facts of the provenance, or null. Caches those of all objects until `release`. */
   facts(at: number): JsonValue {
-    this.#facts ??= decodeHeads(this.#bytes).heads.map((head) => head[9]);
+    this.#facts ??= this.#decodeFacts();
     return this.#facts[at] ?? null;
   }
 
