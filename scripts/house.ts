@@ -14,7 +14,11 @@ const QUESTION = /^(?:What|Who(?:m|se|ever)?|Where|Whether|How|Why|When)\b/;
 
 interface Export {
   readonly name: string;
+  readonly isType: boolean;
+  /** Of a function. */
   readonly lines: number | undefined;
+  /** It uses a declaration that its file does not export. */
+  readonly usesPrivate: boolean;
 }
 
 interface Import {
@@ -63,14 +67,22 @@ function readSource(name: string): SourceFile {
 
 function exportsOf(text: string): Export[] {
   const lines = text.split('\n');
+  const own = lines.flatMap((line) => {
+    const found = /^(?:async )?(?:function\*?|class|const|let|interface|type) (\w+)/.exec(line);
+    return found?.[1] ?? [];
+  });
+  const usesOwn = own.length === 0 ? undefined : new RegExp(`\\b(?:${own.join('|')})\\b`);
   return lines.flatMap((line, at) => {
     const found =
       /^export (?:async )?(function\*?|class|abstract class|const|interface|type) (\w+)/.exec(line);
     if (found === null) return [];
     const [, kind = '', name = ''] = found;
     const isFunction = kind.startsWith('function');
+    const isType = kind === 'interface' || kind === 'type';
     const end = lines.findIndex((other, i) => i >= at && /^\}/.test(other));
-    return [{ name, lines: isFunction && end >= at ? end - at + 1 : undefined }];
+    const usesPrivate = usesOwn?.test(lines.slice(at, end + 1).join('\n')) === true;
+    const length = isFunction && end >= at ? end - at + 1 : undefined;
+    return [{ name, isType, lines: length, usesPrivate }];
   });
 }
 
@@ -187,12 +199,26 @@ const exported = [...files].flatMap(([file, { exports }]) =>
   exports.map((one) => ({ ...one, file, users: used.get(`${file}#${one.name}`)?.size ?? 0 })),
 );
 const single = exported.filter((one) => one.users === 1);
+const isSingleValue = ({ file, isType }: { file: string; isType: boolean }): boolean =>
+  !isType && files.get(file)?.exports.filter((one) => !one.isType).length === 1;
+/**
+ * A test is a second user. The only value of a file is its idea, as a kind, a command or a class is:
+ * to fold it is to merge two files.
+ */
+const besides = single.filter(
+  (one) => !inTests.has(`${one.file}#${one.name}`) && !isSingleValue(one),
+);
 const short = single.filter(({ lines = Infinity }) => lines <= SHORT_LINES);
-/** Not used by tests, nor a second time in their own file: nothing speaks for the export. */
+/**
+ * Nothing speaks for the export: no test, no second use in its file, and no private declaration of
+ * the file, which would have to be exported in its place.
+ */
 const movable = short.filter(
-  ({ file, name }) =>
-    !inTests.has(`${file}#${name}`) &&
-    [...(files.get(file)?.text ?? '').matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length === 1,
+  (one) =>
+    besides.includes(one) &&
+    !one.usesPrivate &&
+    [...(files.get(one.file)?.text ?? '').matchAll(new RegExp(`\\b${one.name}\\b`, 'g'))].length ===
+      1,
 );
 const { all, questions } = comments();
 const percent = (part: number, whole: number): string =>
@@ -201,8 +227,17 @@ const rows: readonly [string, string | number, string][] = [
   ['files', files.size, ''],
   ['lines of code', code.length, 'fewer'],
   ['exports that one other file uses', percent(single.length, exported.length), '< 30 %'],
+  [
+    'of these, without a test and not the only value of their file',
+    percent(besides.length, exported.length),
+    '< 30 %',
+  ],
   [`exported functions of at most ${SHORT_LINES} lines with one user`, short.length, '< 40'],
-  ['of these, without a test and without a use in their own file', movable.length, ''],
+  [
+    'of these, free to move: no test, no use or private helper in their file',
+    movable.length,
+    '< 40',
+  ],
   ['longest chain of imports at run time', longestChain(false), '< 25'],
   ['the same with imports of types', longestChain(true), ''],
   [`files that ${PATCH_HANDLER} reaches at run time`, reachable(PATCH_HANDLER, false), '< 200'],

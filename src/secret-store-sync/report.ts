@@ -1,6 +1,7 @@
 /** Report on the sync. */
-import type { PullReport } from './path-pulls.ts';
+
 import type { Attention } from './publisher.ts';
+import type { PullReport } from './pull-run.ts';
 
 export interface CycleSummary {
   readonly started: number;

@@ -13,7 +13,6 @@ import {
 } from '../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from './engines/engine.ts';
 import { PersistedEvents } from './journal/event-records.ts';
-import type { JournalWindow } from './journal/journal.ts';
 import { firstVersions } from './journal/versions.ts';
 import { LazyObject } from './objects/lazy-object.ts';
 import { ObjectHandle } from './objects/object-handle.ts';
@@ -24,10 +23,9 @@ import { View } from './objects/view.ts';
 import { ViewReader } from './objects/view-reader.ts';
 import { type Documents, Preparation, type PreparedStep } from './prepared-step.ts';
 import type { RecordCodec } from './records/codec.ts';
-import { type Meta, metaWrite, readState, type SavedState } from './records/saved-state.ts';
+import { type Meta, metaWrite, type SavedState } from './records/saved-state.ts';
 import type { RedoMark } from './redo/redo-files.ts';
-import { RedoLog, type RedoOptions, type SealedStep } from './redo/redo-log.ts';
-import { unusable } from './redo/redo-reader.ts';
+import { RedoLog, type SealedStep } from './redo/redo-log.ts';
 import type { StepChanges } from './redo/redo-record.ts';
 import { type Restored, type RestoredStep, readRestored } from './redo/redo-replay.ts';
 import { StateError } from './state-error.ts';
@@ -40,42 +38,7 @@ import type {
   Store,
   StoredObject,
 } from './store.ts';
-
-export interface StoreOptions {
-  /** Owned by the store: closing the store closes the engine. */
-  readonly engine: StateEngine;
-  readonly codec: RecordCodec;
-  /** Receives errors that listeners throw. Must not throw itself. */
-  readonly onError: (error: unknown) => void;
-  readonly clock?: Clock;
-  readonly window?: Partial<JournalWindow>;
-  /**
-   * Other processes follow the records of the engine, serve the clients, and show only what is
-   * durable. The store writes events for them, and versions continue where the records end.
-   */
-  readonly followed?: boolean;
-  /** With a redo log, watches resume after a crash. Without one, clients list again. */
-  readonly redo?: RedoOptions;
-}
-
-/** Reads the state of the engine. On failure it closes the engine and throws StateError. */
-export async function openStore(options: StoreOptions): Promise<Store> {
-  const { engine, codec } = options;
-  try {
-    const saved = await readState(engine, codec);
-    await engine.loaded?.();
-    const store = new JournaledStore(options, saved);
-    // The clean-close flag is removed before the first read: from now on, a state without it may
-    // lack changes that clients have seen.
-    engine.write([...saved.repairs, store.meta(false)]);
-    store.redo(saved.meta);
-    await engine.flush();
-    return store;
-  } catch (error) {
-    await engine.close().catch(() => undefined);
-    throw error;
-  }
-}
+import type { StoreOptions } from './store-options.ts';
 
 /** Time limit for the remaining packing at a shutdown. The next start can do it again. */
 const FINISH_WITHIN_MS = 4_000;
@@ -88,7 +51,7 @@ const PACK_AFTER_MS = 1_000;
 /** Minimum number of changes before objects are packed again. */
 const PACK_AT = 1024;
 
-class JournaledStore extends ViewReader implements Store {
+export class JournaledStore extends ViewReader implements Store {
   readonly #engine: StateEngine;
   readonly #codec: RecordCodec;
   readonly #view: View;
@@ -301,16 +264,9 @@ class JournaledStore extends ViewReader implements Store {
 
   #isRedone(meta: Meta | undefined): boolean {
     const { redo, codec } = this.#options;
-    if (redo === undefined || meta?.redo === undefined) return false;
-    if (meta.filling !== undefined) return false;
-    let found: Restored;
-    try {
-      found = readRestored({ ...redo, codec }, { meta, stored: (key) => this.#view.get(key) });
-    } catch (error) {
-      const { message, isExpected } = unusable(error);
-      redo.onUnused(message, isExpected);
-      return false;
-    }
+    if (redo === undefined || meta?.redo === undefined || meta.filling !== undefined) return false;
+    const found = readRestored({ ...redo, codec }, { meta, stored: (key) => this.#view.get(key) });
+    if (found === undefined) return false;
     this.#restore(found, meta);
     return true;
   }

@@ -4,7 +4,7 @@ import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { startConditionEvents } from '../../src/controllers/condition-events.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { sealingCodec } from '../../src/state/records/codec.ts';
 
 const kinds = buildKindTable('example.dev');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLmdbEngine } from '../../src/state/engines/lmdb-engine.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { sealingCodec } from '../../src/state/records/codec.ts';
 import type { EngineHarness } from '../conformance/state-engine.ts';
 import type { StoreHarness } from '../conformance/store/fixture.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openLmdbEngine } from '../../src/state/engines/lmdb-engine.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { type RecordCodec, sealingCodec, strictCodec } from '../../src/state/records/codec.ts';
 import { loadStateKey } from '../../src/state/records/state-key.ts';
 import { StateError } from '../../src/state/state-error.ts';

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { isRecord, jsonEqual } from '../../src/apimachinery/object.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
 import type { JournalWindow } from '../../src/state/journal/journal.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
 import { compareKeys } from '../../src/state/objects/key-order.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import {
   type Change,
   type Collection,

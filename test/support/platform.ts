@@ -20,7 +20,7 @@ import type { Keyring } from '../../src/sealing/data-keys.ts';
 import type { PgpKeys } from '../../src/sealing/pgp.ts';
 import type { StateEngine } from '../../src/state/engines/engine.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { sealingCodec } from '../../src/state/records/codec.ts';
 import type { Store, StoredObject } from '../../src/state/store.ts';
 import { commitOf, git, openForTest, publish } from './git.ts';

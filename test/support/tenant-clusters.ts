@@ -25,7 +25,7 @@ import type { Term } from '../../src/replication/term.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { sealingCodec } from '../../src/state/records/codec.ts';
 import type { Store } from '../../src/state/store.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';

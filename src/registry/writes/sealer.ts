@@ -10,21 +10,17 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../apimachinery/index.ts';
-import type { DocumentEncryption, Sealing } from '../../catalog/index.ts';
-import type { Repository } from '../../git/index.ts';
+import type { DocumentEncryption } from '../../catalog/index.ts';
 import { type KindTable, secretKeys, secretPlaces } from '../../kinds/index.ts';
 import {
   appendDocument,
-  decodeUtf8,
   editDocument,
   type FormerDocument,
   formatLike,
   formatManifest,
-  relativeTo,
   removeDocument,
 } from '../../manifests/index.ts';
 import {
-  creationRuleFor,
   documentsOf,
   type FileKey,
   type Keyring,
@@ -34,14 +30,12 @@ import {
   type OpenedFile,
   openStream,
   type PgpKeys,
-  parseSopsConfig,
   Reuse,
   type Rule,
   ruleOfKeys,
   SealingError,
   type SealMetadata,
   SOPS,
-  type SopsConfig,
   saysOnly,
   sealDocument,
   sealText,
@@ -49,6 +43,7 @@ import {
   unsealText,
   wrapForPgp,
 } from '../../sealing/index.ts';
+import { CreationRules, type SealedPlace } from './creation-rules.ts';
 
 export interface SealerOptions {
   readonly keyring: Keyring;
@@ -74,15 +69,8 @@ interface StatedKey {
   readonly isGenerated: boolean;
 }
 
-/** Location of a file, and the encryption rules for it. */
-interface Place {
-  readonly path: string;
-  readonly sealing: Sealing | undefined;
-  readonly repository: Pick<Repository, 'readBlobs'>;
-}
-
 /** A document to remove from a file. */
-export interface SealedRemoval extends Place {
+export interface SealedRemoval extends SealedPlace {
   readonly text: string;
   readonly index: number;
   readonly open: OpenFile;
@@ -104,7 +92,7 @@ interface ReadyFile {
 }
 
 /** A document to write to a file. */
-export interface SealedWrite extends Place {
+export interface SealedWrite extends SealedPlace {
   /** Absent: the file is new. */
   readonly text: string | undefined;
   /** Absent: the document is new. */
@@ -119,7 +107,7 @@ export interface SealedWrite extends Place {
 
 export class Sealer {
   readonly #options: SealerOptions;
-  readonly #configs = new Map<string, SopsConfig>();
+  readonly #rules = new CreationRules();
 
   constructor(options: SealerOptions) {
     this.#options = options;
@@ -147,7 +135,7 @@ export class Sealer {
   }
 
   /** A plaintext manifest file with every secret encrypted. Throws SealingError. */
-  async sealFile(place: Place, text: string): Promise<string> {
+  async sealFile(place: SealedPlace, text: string): Promise<string> {
     const manifests = documentsOf(text).map(({ value }) => mapOf(value));
     const { key, rule } = await this.#newFile(place, manifests);
     return sealText(text, { key, rule, now: this.#options.clock.now() });
@@ -223,7 +211,7 @@ export class Sealer {
 
   /** The file unchanged, or decrypted with a new data key if the present one cannot stay. */
   async #ready(
-    of: Place & Pick<SealedWrite, 'text' | 'index' | 'open'>,
+    of: SealedPlace & Pick<SealedWrite, 'text' | 'index' | 'open'>,
     added: readonly JsonObject[],
   ): Promise<ReadyFile> {
     const { text, index, open } = of;
@@ -249,7 +237,7 @@ export class Sealer {
    * Without `.sops.yaml` it is unknown whether an authorized person added the other recipients of a
    * file. Throws SealingError.
    */
-  async #refuseUnnamed({ path, sealing }: Place, { key }: OpenFile): Promise<void> {
+  async #refuseUnnamed({ path, sealing }: SealedPlace, { key }: OpenFile): Promise<void> {
     if (sealing !== undefined || this.#options.forOthers === true) return;
     const mine = await this.recipients();
     const others = key.age.map(({ recipient }) => recipient).filter((one) => !mine.includes(one));
@@ -294,7 +282,7 @@ export class Sealer {
   }
 
   async #newFile(
-    write: Place,
+    write: SealedPlace,
     manifests: readonly JsonObject[],
   ): Promise<{ key: FileKey; rule: Rule }> {
     const found = await this.creationRule(write);
@@ -305,7 +293,7 @@ export class Sealer {
   }
 
   /** A new data key for a file. Throws SealingError. */
-  async make({ path }: Pick<Place, 'path'>, { age, pgp }: Recipients): Promise<FileKey> {
+  async make({ path }: Pick<SealedPlace, 'path'>, { age, pgp }: Recipients): Promise<FileKey> {
     const { keyring, pgpKeys } = this.#options;
     const missing = pgp.find((fp) => pgpKeys?.has(fp) !== true);
     if (missing !== undefined) throw new SealingError(`${path}: ${missingKey(missing)}`);
@@ -313,7 +301,7 @@ export class Sealer {
   }
 
   /** Recipients in `.sops.yaml` for a path; default: the daemon's own. Throws SealingError. */
-  async #recipientsOf(place: Place): Promise<Recipients> {
+  async #recipientsOf(place: SealedPlace): Promise<Recipients> {
     const { recipients = [], pgp = [] } = (await this.creationRule(place)) ?? {};
     const mine = await this.recipients();
     const isOurs = recipients.some((name) => mine.includes(name));
@@ -342,39 +330,8 @@ export class Sealer {
   }
 
   /** The rule of `.sops.yaml` for a path. Throws SealingError. */
-  async creationRule({
-    path,
-    sealing,
-    repository,
-  }: Place): Promise<ReturnType<typeof creationRuleFor>> {
-    for (const [config, blob] of Object.entries(sealing?.configs ?? {})) {
-      const folder = config.split('/').slice(0, -1).join('/');
-      const inner = relativeTo(folder, path);
-      if (inner === undefined) continue;
-      return creationRuleFor(await this.#config(config, blob, repository), inner);
-    }
-    return undefined;
-  }
-
-  async #config(
-    path: string,
-    blob: string,
-    repository: Pick<Repository, 'readBlobs'>,
-  ): Promise<SopsConfig> {
-    const known = this.#configs.get(blob);
-    if (known !== undefined) return known;
-    const [content = Buffer.alloc(0)] = await repository.readBlobs([blob]);
-    try {
-      const decoded = decodeUtf8(content);
-      if ('problem' in decoded) throw new SealingError(decoded.problem.message);
-      const config = parseSopsConfig(decoded.text);
-      this.#configs.clear();
-      this.#configs.set(blob, config);
-      return config;
-    } catch (error) {
-      if (!(error instanceof SealingError)) throw error;
-      throw new SealingError(`${path} cannot be used: ${error.message}`, { cause: error });
-    }
+  creationRule(place: SealedPlace): ReturnType<CreationRules['ruleFor']> {
+    return this.#rules.ruleFor(place);
   }
 
   #kindOf({ apiVersion, kind }: JsonObject): ReturnType<KindTable['byKind']> {

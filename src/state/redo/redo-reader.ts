@@ -1,7 +1,6 @@
 /** Reads the redo log of an earlier process. */
 import { readFileSync } from 'node:fs';
 import type { RecordCodec } from '../records/codec.ts';
-import { nameOf } from '../state-error.ts';
 import {
   framesIn,
   HEAD_SEAL,
@@ -25,12 +24,6 @@ export class RedoLogError extends Error {
     super(message);
     this.isExpected = isExpected;
   }
-}
-
-/** The cause of other errors is left out: a parser quotes its input. */
-export function unusable(error: unknown): RedoLogError {
-  if (error instanceof RedoLogError) return error;
-  return new RedoLogError(`it cannot be read (${nameOf(error)})`);
 }
 
 interface RedoFile {

@@ -4,8 +4,11 @@ import { removedAt } from '../objects/difference.ts';
 import type { DraftEvent, Replaced } from '../objects/draft.ts';
 import { ObjectHandle } from '../objects/object-handle.ts';
 import { remoteVersion } from '../objects/remote-version.ts';
+import type { RecordCodec } from '../records/codec.ts';
 import { looseObject, type Meta } from '../records/saved-state.ts';
+import { nameOf } from '../state-error.ts';
 import type { RedoContent } from './redo-files.ts';
+import type { RedoOptions } from './redo-log.ts';
 import { RedoLogError, readRedoLog } from './redo-reader.ts';
 import type { RedoEvent, RedoStep, StepChanges } from './redo-record.ts';
 
@@ -26,8 +29,28 @@ export interface Restored {
 
 type Lookup = (key: ObjectKey) => ObjectHandle | undefined;
 
-/** Throws when the log is incomplete or does not fit the state; RedoLogError for known causes. */
+/** Undefined: the log is unusable, and `onUnused` has the reason. */
 export function readRestored(
+  options: RedoOptions & { readonly codec: RecordCodec },
+  state: { readonly meta: Meta; readonly stored: Lookup },
+): Restored | undefined {
+  try {
+    return replay(options, state);
+  } catch (error) {
+    const { message, isExpected } = unusable(error);
+    options.onUnused(message, isExpected);
+    return undefined;
+  }
+}
+
+/** The cause of other errors is left out: a parser quotes its input. */
+function unusable(error: unknown): RedoLogError {
+  if (error instanceof RedoLogError) return error;
+  return new RedoLogError(`it cannot be read (${nameOf(error)})`);
+}
+
+/** Throws when the log is incomplete or does not fit the state; RedoLogError for known causes. */
+function replay(
   place: Parameters<typeof readRedoLog>[0],
   { meta, stored }: { readonly meta: Meta; readonly stored: Lookup },
 ): Restored {

@@ -16,7 +16,7 @@ import { ClusterRegistry } from '../../../src/registry/cluster-registry.ts';
 import type { ObjectRegistry } from '../../../src/registry/registry.ts';
 import { openLmdbEngine } from '../../../src/state/engines/lmdb-engine.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import { scopedStore } from '../../../src/state/scoped-store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { stateCodec as codec, writeOptions as options } from '../../support/platform.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Identity } from '../../../src/catalog/identity.ts';
 import { followNamespaces } from '../../../src/daemon/core/namespaces.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { testCodec } from '../../state/harnesses.ts';
 import { kinds } from '../../support/platform.ts';

@@ -8,7 +8,7 @@ import { openSigningKey } from '../../../src/auth/signing-keys/signing-key.ts';
 import { startAccessControl } from '../../../src/daemon/access/access-control.ts';
 import { revocationStore } from '../../../src/daemon/access/revocation-store.ts';
 import { cookieName } from '../../../src/sign-in/cookies.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import {
   ask,
   bodyOf,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateState, type StateLocation } from '../../../src/daemon/state/migrate-state.ts';
 import type { Etcd } from '../../../src/etcd/etcd.ts';
 import { openLmdbEngine } from '../../../src/state/engines/lmdb-engine.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import { sealingCodec } from '../../../src/state/records/codec.ts';
 import type { Change, Store } from '../../../src/state/store.ts';
 import {

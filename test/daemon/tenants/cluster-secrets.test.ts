@@ -9,7 +9,7 @@ import type { ScopedAuthorizer } from '../../../src/auth/rbac/scoped-authorizer.
 import { type Clusters, ServedClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { SECRET } from '../../../src/kinds/kubernetes/secret.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import { sealingCodec } from '../../../src/state/records/codec.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ann, kinds, writeOptions } from '../../support/platform.ts';

@@ -7,7 +7,7 @@ import { objectAccess } from '../../../src/daemon/access/object-access.ts';
 import { RBAC_GROUP } from '../../../src/kinds/kind.ts';
 import { ReadableStore } from '../../../src/registry/projection/readable-store.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import { sealingCodec } from '../../../src/state/records/codec.ts';
 import type { Change, JournalEvent, Store } from '../../../src/state/store.ts';
 import { kinds, openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';

@@ -6,7 +6,7 @@ import {
   openFollowingStore,
 } from '../../../src/state/following/following-store.ts';
 import type { JournalWindow } from '../../../src/state/journal/journal.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import { StateError } from '../../../src/state/state-error.ts';
 import {
   type Change,

@@ -1,7 +1,7 @@
 /** A state directory of the first format: objects stay, and the catalog is read from history. */
 import { expect, test } from 'vitest';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../../src/state/journaled-store.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { keyOf, objectOf, TEAMS } from '../builders.ts';
 import { fail, testCodec } from '../harnesses.ts';

@@ -7,7 +7,7 @@ import {
   type FollowingStore,
   openFollowingStore,
 } from '../../../../src/state/following/following-store.ts';
-import { openStore } from '../../../../src/state/journaled-store.ts';
+import { openStore } from '../../../../src/state/open-store.ts';
 import type { Change, JournalEvent, Store } from '../../../../src/state/store.ts';
 import { ETCD_MISSING } from '../../../support/etcd.ts';
 import { runs } from '../../../support/properties.ts';

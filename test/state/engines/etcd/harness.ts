@@ -6,7 +6,7 @@ import {
   type EtcdEngineOptions,
   openEtcdEngine,
 } from '../../../../src/state/engines/etcd/engine.ts';
-import { openStore } from '../../../../src/state/journaled-store.ts';
+import { openStore } from '../../../../src/state/open-store.ts';
 import type { EngineHarness } from '../../../conformance/state-engine.ts';
 import type { StoreHarness } from '../../../conformance/store/fixture.ts';
 import { type EtcdCluster, startEtcd } from '../../../support/etcd.ts';
