@@ -81,7 +81,7 @@ export class Report {
     for (const place of secretPlaces(kind, manifest)) {
       if (sealed?.isSealed(place) === true) continue;
       const command = `gitplane seal ${this.#path}`;
-      const message = `${formatPath(place)}: must not be in git in the clear; seal it with "${command}", and change the value wherever it is used if this commit has left your machine`;
+      const message = `${formatPath(place)}: must not be in git as plaintext; seal it with "${command}", and change the value wherever it is used if this commit has left your machine`;
       this.#clear.push({ ...this.#problem(place, message), inClear: true });
       if (this.#clear.length >= MAX_PROBLEMS) return;
     }
@@ -90,7 +90,7 @@ export class Report {
   /** Not refused, as in SOPS, but reported: a comment may reveal a value. */
   comments(sealed: SealedParts | undefined): void {
     const path = this.#path;
-    const message = `a comment beside sealed values is in the clear; seal it with "gitplane seal ${path}"`;
+    const message = `a comment beside sealed values is plaintext; seal it with "gitplane seal ${path}"`;
     for (const place of (sealed?.comments ?? []).slice(0, MAX_PROBLEMS)) {
       this.warnings.push({ path, ...place, message, inClear: true });
     }

@@ -233,7 +233,7 @@ function secretInClear(kind: Kind, manifest: KubeObject): FieldError[] {
         type: 'FieldValueForbidden' as const,
         path: field.path,
         inClear: true as const,
-        message: `Forbidden: must not be in git in the clear; write "${concealed}" instead, and make a new one, since this one has been in a commit`,
+        message: `Forbidden: must not be in git as plaintext; write "${concealed}" instead, and make a new one, since this one has been in a commit`,
       },
     ];
   });

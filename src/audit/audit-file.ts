@@ -55,7 +55,7 @@ export class AuditFile implements AuditTarget {
     try {
       const found = await handle.stat();
       const { size, ino } = found;
-      if (!found.isFile()) throw new Error(`${path} is no file; choose another path`);
+      if (!found.isFile()) throw new Error(`${path} is not a file; choose another path`);
       const first = Buffer.alloc(1);
       if (size > 0) await handle.read(first, 0, 1, 0);
       if (size > 0 && first.toString() !== '{') {

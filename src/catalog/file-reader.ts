@@ -105,7 +105,7 @@ function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): Do
 }
 
 const ACCESS_KEY_IN_CLEAR =
-  'An access key must not be in git in the clear; remove it, and make a new one, since this one has been in a commit';
+  'An access key must not be in git as plaintext; remove it, and make a new one, since this one has been in a commit';
 
 /** Decryption of secrets; absent: nothing is decrypted, and plaintext is not reported. */
 export interface SecretReading {

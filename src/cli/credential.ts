@@ -51,6 +51,6 @@ function parsed(info: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(info);
     return isRecord(value) ? value : undefined;
   } catch (cause) {
-    throw new Error('KUBERNETES_EXEC_INFO is no JSON', { cause });
+    throw new Error('KUBERNETES_EXEC_INFO is not JSON', { cause });
   }
 }

@@ -37,7 +37,7 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
   const { code, text } = await call(url, options);
   const body = parse(text);
   if (code >= 200 && code < 300) {
-    if (body === undefined) throw new Error(`${url} answered with something that is no JSON`);
+    if (body === undefined) throw new Error(`${url} answered with something that is not JSON`);
     return body;
   }
   const message = isRecord(body) ? body['message'] : undefined;

@@ -166,7 +166,7 @@ async function read(file: string): Promise<Document> {
   if (error === undefined && (isMap(document.contents) || isEmpty)) {
     return isEmpty ? newDocument() : document;
   }
-  throw new Error(`${file} is no kubeconfig${error === undefined ? '' : `: ${error.message}`}`);
+  throw new Error(`${file} is not a kubeconfig${error === undefined ? '' : `: ${error.message}`}`);
 }
 
 function newDocument(): Document {

@@ -48,7 +48,7 @@ export class LoginStore {
     if (text === undefined) return undefined;
     const login = parsed(text);
     if (login !== undefined) return login;
-    throw new Error(`${this.#file(name)} is no login of gitplane; remove it and sign in again`);
+    throw new Error(`${this.#file(name)} is not a login of gitplane; remove it and sign in again`);
   }
 
   async remove(name: string): Promise<void> {

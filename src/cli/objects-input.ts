@@ -41,7 +41,7 @@ export async function readObjects(
 }
 
 function objectsIn(value: unknown): JsonObject[] {
-  if (!isRecord(value)) throw new UsageError('An input is no object');
+  if (!isRecord(value)) throw new UsageError('An input is not an object');
   const { kind, items } = value;
   if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)) {
     return items.flatMap(objectsIn);

@@ -37,7 +37,7 @@ function observedIn(objects: readonly KubeObject[]): Observed[] {
   const services = new Map<string, KubeObject>();
   for (const object of all) if (object.kind === 'Service') services.set(idOf(object), object);
   if (!all.some(({ kind }) => kind === 'Endpoints')) {
-    throw new UsageError('There are no Endpoints in what --endpoints names');
+    throw new UsageError('The files of --endpoints contain no Endpoints');
   }
   return all.flatMap((object) => {
     const kind = syncedKindOf(object);

@@ -114,7 +114,7 @@ function isMistrust(error: unknown): boolean {
 function untrusted(url: string, cause: unknown): Error {
   const remedy =
     'give its authority with --ca-file FILE (tls/ca.crt in the data directory of a daemon that made its own)';
-  return new Error(`The certificate of ${url} is by nobody that is trusted here: ${remedy}`, {
+  return new Error(`The certificate of ${url} has no trusted issuer: ${remedy}`, {
     cause,
   });
 }

@@ -51,7 +51,7 @@ function issuerOf(given: string): string {
   } catch {
     // Said below.
   }
-  throw new UsageError('This is no endpoint token: it is not a JWT that names its issuer');
+  throw new UsageError('This is not an endpoint token: it is not a JWT that names its issuer');
 }
 
 async function keySet(options: ParsedOptions, issuer: string): Promise<JSONWebKeySet> {

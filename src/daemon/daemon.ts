@@ -56,7 +56,7 @@ export async function startDaemon(start: StartOptions): Promise<Daemon> {
   const { parts, close } = await PARTS.start({ options, clock, logger, data, address, steps });
   const { platform, dependencies } = parts.service;
   const stop = async (): Promise<void> => {
-    await close((err) => logger.error({ err }, 'A part did not stop cleanly'));
+    await close((err) => logger.error({ err }, 'A component did not stop cleanly'));
     logger.info('Stopped');
   };
   const { revision } = platform.branch.state;
@@ -131,7 +131,7 @@ async function startService(
   const base = (): string => address.url;
   const issuer = options.publicUrl ?? base();
   const service = await openService({ ...given, issuer, base }).finally(() => steps.end());
-  const onError = (err: unknown): void => logger.error({ err }, 'A part did not stop cleanly');
+  const onError = (err: unknown): void => logger.error({ err }, 'A component did not stop cleanly');
   return { ...service, close: () => service.close(onError) };
 }
 

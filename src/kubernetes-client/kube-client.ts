@@ -188,7 +188,7 @@ function eventOf(line: unknown): WatchEvent {
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK') {
     return { type, object: object as KubeObject };
   }
-  const message = 'the watch sent something that is no event';
+  const message = 'the watch sent something that is not an event';
   throw new ApiFailure({ code: 0, reason: 'Unreachable', message });
 }
 

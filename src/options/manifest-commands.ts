@@ -198,7 +198,7 @@ export const MANIFEST_COMMANDS = {
     actions: {
       list: { summary: 'list the recipients in .sops.yaml' },
       add: { summary: 'encrypt the manifests for one more recipient', operands: 'RECIPIENT' },
-      remove: { summary: 'encrypt the manifests anew without a recipient', operands: 'RECIPIENT' },
+      remove: { summary: 're-encrypt the manifests without a recipient', operands: 'RECIPIENT' },
     },
     defaultAction: 'list',
     options: REKEY_OPTIONS,

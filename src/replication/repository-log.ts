@@ -133,7 +133,7 @@ export class RepositoryLog {
       if (failure === undefined) return;
       const isLate = performance.now() + RETRY_MS >= attempts.deadline;
       if (term.isHeld() && (isLate || !isPassing(failure))) throw this.#notTaken(failure, attempts);
-      if (tries === 0) logger.warn({ err: failure }, 'etcd did not take a commit; trying again');
+      if (tries === 0) logger.warn({ err: failure }, 'etcd did not accept a commit; retrying');
       await sleep(RETRY_MS);
     }
   }
@@ -158,8 +158,8 @@ export class RepositoryLog {
   #notTaken(err: Error, { isUnsure }: Attempts): Error {
     const { term, logger } = this.#options;
     if (!isUnsure) {
-      logger.warn({ err }, 'etcd did not take a commit');
-      return new GitError('etcd did not take the commit', { remedy: err.message, cause: err });
+      logger.warn({ err }, 'etcd did not accept a commit');
+      return new GitError('etcd did not accept the commit', { remedy: err.message, cause: err });
     }
     logger.error({ err }, 'etcd did not say in time whether it took a commit: the term ends');
     term.end();

@@ -70,7 +70,7 @@ async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
     encrypter.addRecipient(recipient);
   } catch (cause) {
     throw new SealingError(
-      `${JSON.stringify(recipient.slice(0, 100))} is no age recipient; one begins with age1 (SSH keys and plugins are not supported)`,
+      `${JSON.stringify(recipient.slice(0, 100))} is not an age recipient; one begins with age1 (SSH keys and plugins are not supported)`,
       { cause },
     );
   }

@@ -61,7 +61,7 @@ function creationRule(value: unknown): CreationRule {
   const pgp = pgpFingerprints(namesIn(group['pgp']));
   if (pgp.length > 0 && recipients.length === 0) {
     throw new SealingError(
-      'names keys of pgp alone, which nobody here can open; add an age recipient of this platform beside them',
+      'names PGP keys alone, which this platform cannot open; add an age recipient of this platform beside them',
     );
   }
   const stated = RULES.filter((name) => typeof value[name] === 'string' && value[name] !== '');

@@ -32,7 +32,7 @@ export async function detectMount(client: StoreClient, mount: string): Promise<M
   if (answer.status === 404) return await mountOfOldServer(client, own);
   const { data } = readJson<MountAnswer>(answer, `The mount ${mount}`);
   if (data?.type !== 'kv' && data?.type !== 'generic') {
-    const message = `What is mounted at ${mount} is not a KV engine`;
+    const message = `The mount ${mount} is not a KV engine`;
     throw new StoreError(message, { reason: 'WrongEngine' });
   }
   const { path: real = own } = data;

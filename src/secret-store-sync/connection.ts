@@ -195,7 +195,7 @@ export class StoreConnection {
   async sideOf({ mount: name, path, version }: StoreLink): Promise<StoreSide> {
     const mount = await this.mount(name);
     if (version !== undefined && version !== mount.version) {
-      const message = `What is mounted at ${name} is KV v${mount.version}, not v${version}`;
+      const message = `The mount ${name} is KV v${mount.version}, not v${version}`;
       throw new StoreError(message, { reason: 'WrongEngine' });
     }
     const { client } = this;

@@ -171,7 +171,7 @@ function nameOf({ metadata }: KubeObject): string {
 }
 
 function foreign(name: string): ApiFailure {
-  const message = `ClusterRoleBinding ${JSON.stringify(name)} is there without the marks of this tenant; delete or rename it`;
+  const message = `ClusterRoleBinding ${JSON.stringify(name)} exists without the marks of this tenant; delete or rename it`;
   return new ApiFailure({ code: 0, reason: 'ForeignObject', message });
 }
 

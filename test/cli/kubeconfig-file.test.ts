@@ -160,10 +160,10 @@ contexts: [{name: gitplane-a, context: {cluster: x, user: y, namespace: payments
   });
 
   test.each([['- a list'], ['a: [unclosed'], ['just text']])(
-    'never to a file that is no kubeconfig: %s',
+    'never to a file that is not a kubeconfig: %s',
     async (text) => {
       const path = file(text);
-      await expect(addToKubeconfig([path], entry)).rejects.toThrow(/is no kubeconfig/);
+      await expect(addToKubeconfig([path], entry)).rejects.toThrow(/is not a kubeconfig/);
       expect(readFileSync(path, 'utf8')).toBe(text);
     },
   );

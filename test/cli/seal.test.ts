@@ -145,7 +145,7 @@ describe('seal', () => {
 
     expect(code).toBe(1);
     expect(text).toBe(
-      `a/cdn.yaml:${place + 2}:5: a comment beside sealed values is in the clear; seal it with "gitplane seal a/cdn.yaml"\n`,
+      `a/cdn.yaml:${place + 2}:5: a comment beside sealed values is plaintext; seal it with "gitplane seal a/cdn.yaml"\n`,
     );
     await run(seal, folder);
     expect(read('a/cdn.yaml')).not.toContain('hunter1');
@@ -160,7 +160,7 @@ describe('seal', () => {
 
     expect(code).toBe(1);
     expect(text).toMatch(
-      /^a\/cdn\.yaml:9:15: spec\.data\.password: must not be in git in the clear/,
+      /^a\/cdn\.yaml:9:15: spec\.data\.password: must not be in git as plaintext/,
     );
     expect(text).not.toContain(CLEAR);
     expect(read('a/cdn.yaml')).toBe(SECRET);
@@ -333,7 +333,7 @@ describe('validate', () => {
     const { code, text } = await run(validate, folder);
 
     expect(code).toBe(1);
-    expect(text).toMatch(/\.sops\.yaml:2:10: creation_rules\[0\]\.age: "age1nobody" is no age/);
+    expect(text).toMatch(/\.sops\.yaml:2:10: creation_rules\[0\]\.age: "age1nobody" is not an age/);
   });
 
   test('takes sealed files, and without a key says what it could not look into', async () => {

@@ -131,7 +131,7 @@ describe('background deletion', () => {
     const { gitDir } = at.platform.repository;
     const last = git(gitDir, ['log', '-2', '--format=%an: %B', 'main']);
     expect(last).toContain('gitplane: delete Team "child"');
-    expect(last).toContain('Nothing that owns it is there any more: User "ada".');
+    expect(last).toContain('None of its owners exists any more: User "ada".');
   });
 
   test('a role that follows from access rules is an owner for as long as it does', async () => {

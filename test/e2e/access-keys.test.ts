@@ -191,7 +191,7 @@ describe('git', () => {
     const refused = await daemon.git(['push'], clone);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(
-      /ownedaccesskeys\/pushed\.yaml:7:8: .*must not be in git in the clear/,
+      /ownedaccesskeys\/pushed\.yaml:7:8: .*must not be in git as plaintext/,
     );
     expect(refused.stderr).not.toContain(key);
     const hash = /sha256:[0-9a-f]{64}/.exec(refused.stderr)?.[0] ?? '';

@@ -76,7 +76,7 @@ describe('a push that is refused', () => {
       expect.stringMatching(
         /^namespaces\/a\/sharedsecrets\/wrong\.yml:7:8: spec\.data\.k: .*base64/,
       ),
-      expect.stringMatching(/wrong\.yml:7:8: spec\.data\.k: must not be in git in the clear/),
+      expect.stringMatching(/wrong\.yml:7:8: spec\.data\.k: must not be in git as plaintext/),
       expect.stringMatching(/^teams\/wrong\.yaml:6:3: .*displayNam.*did you mean "displayName"/),
       expect.stringMatching(/^teams\/wrong\.yaml:7:10: spec\.users: .*must be of type array/),
       '4 problems; nothing was changed',

@@ -194,7 +194,7 @@ describe('a running daemon whose branch gets a broken manifest', () => {
     });
     expect([write.code, write.json().message]).toEqual([
       409,
-      expect.stringMatching(/mended in git: pair\.yaml:\d+:\d+: /),
+      expect.stringMatching(/repaired in git: pair\.yaml:\d+:\d+: /),
     ]);
     await call('POST', TEAMS, { metadata: { name: 'zz-still-works' }, spec: {} });
   });

@@ -121,7 +121,7 @@ describe('a push', () => {
 
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /registry\.yaml:\d+:\d+: spec\.data\["\.dockerconfigjson"\]: must not be in git in the clear; seal it with/,
+      /registry\.yaml:\d+:\d+: spec\.data\["\.dockerconfigjson"\]: must not be in git as plaintext; seal it with/,
     );
     expect(stderr).not.toContain(VALUE);
     await git('reset', '-q', '--hard', 'origin/main');

@@ -211,7 +211,7 @@ describe('asking for the wrong thing', () => {
   test.each<[string, string, object | undefined, number, RegExp]>([
     ['POST', '/sync?wait=main', undefined, 400, /all 40 hexadecimal digits/],
     ['POST', `/sync?wait=${'0'.repeat(40)}&timeout=0`, undefined, 504, /not seen on the branch/],
-    ['POST', '/sync?timeout=soon', undefined, 400, /is no duration/],
+    ['POST', '/sync?timeout=soon', undefined, 400, /is not a duration/],
     ['POST', '/sync/approve', { revision: 'abc', reason: 'x' }, 400, /40 hexadecimal/],
     ['POST', '/sync/approve', { revision: 'a'.repeat(40) }, 400, /must say why/],
     ['DELETE', '/sync', undefined, 404, /page not found/],

@@ -430,7 +430,7 @@ describe('a repository that seals', () => {
       const lines = await pushed({ [PATH]: manifest({ password: CLEAR }) });
 
       expect(lines[0]).toMatch(
-        /^namespaces\/web\/sharedsecrets\/cdn\.yaml:8:15: spec\.data\.password: must not be in git in the clear; seal it with "gitplane seal namespaces\/web\/sharedsecrets\/cdn\.yaml"/,
+        /^namespaces\/web\/sharedsecrets\/cdn\.yaml:8:15: spec\.data\.password: must not be in git as plaintext; seal it with "gitplane seal namespaces\/web\/sharedsecrets\/cdn\.yaml"/,
       );
       expect(lines.join('\n')).not.toContain(CLEAR);
       expect(found()).toBeUndefined();
@@ -458,7 +458,7 @@ describe('a repository that seals', () => {
 
       expect(dataOf()).toEqual({ password: 'Z29vZA==' });
       expect(conditions()).toMatchObject([{ type: 'Degraded', reason: 'ManifestInvalid' }]);
-      expect(conditions()[0]?.message).toMatch(/must not be in git in the clear/);
+      expect(conditions()[0]?.message).toMatch(/must not be in git as plaintext/);
       expect(conditions()[0]?.message).not.toContain(CLEAR);
     });
 
@@ -501,7 +501,7 @@ describe('a repository that seals', () => {
     expect(conditions()[0]?.message).toMatch(/the MAC does not fit/);
 
     const error = await refusal(rename());
-    expect(error.message).toMatch(/has to be mended in git first/);
+    expect(error.message).toMatch(/must be repaired in git first/);
   });
 });
 

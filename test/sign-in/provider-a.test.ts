@@ -301,7 +301,7 @@ describe('organizations and teams', () => {
     connectorOf({ orgs: [{ name: 'octo' }] });
 
     expect(context.warnings).toEqual([
-      expect.stringContaining('everybody with an account at https://github.com'),
+      expect.stringContaining('every user with an account at https://github.com'),
     ]);
   });
 });

@@ -165,7 +165,7 @@ describe('groups', () => {
     connectorOf();
     connectorOf({ groups: ['eng'] });
 
-    expect(context.warnings).toEqual([expect.stringContaining('everybody with an account')]);
+    expect(context.warnings).toEqual([expect.stringContaining('every user with an account')]);
   });
 });
 

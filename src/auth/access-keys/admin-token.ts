@@ -30,6 +30,6 @@ export async function readAdminToken(path: string): Promise<string | undefined> 
   const token = text.trim();
   if (hasValidChecksum(token)) return token;
   throw new Error(
-    `${path} holds no access key of this platform; restore it, or remove it to have a new one made at the next start`,
+    `${path} holds no access key of this platform; restore it, or remove it and the next start makes a new one`,
   );
 }

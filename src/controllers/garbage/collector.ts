@@ -241,7 +241,7 @@ export class GarbageCollector {
     const hasDependents = this.#graph.dependentsOf(object.metadata.uid ?? '').length > 0;
     await this.#removals.remove(key, object, {
       policy: waiting.length > 0 && hasDependents ? 'Foreground' : undefined,
-      reason: `Nothing that owns it is there any more: ${namesOf(references)}.`,
+      reason: `None of its owners exists any more: ${namesOf(references)}.`,
     });
   }
 

@@ -102,7 +102,7 @@ export class ConfigService implements ServedConfig {
     const { options, kinds, store, metrics, logger } = parts;
     this.#feed = new ConfigFeed({
       environment: options.environment,
-      onError: (err) => logger.error({ err }, 'A part did not take the new configuration'),
+      onError: (err) => logger.error({ err }, 'A component did not apply the new configuration'),
     });
     const [group = ''] = kinds.groups;
     this.#collection = { group, kind: kinds.byPlural(group, 'config')?.kind ?? '' };

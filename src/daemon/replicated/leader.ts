@@ -304,6 +304,6 @@ async function undoAll(undo: (() => Promise<void>)[], logger: Logger, term: Term
 
 function logCloseError(err: unknown, logger: Logger, term: Term): void {
   // Clients never saw what a term that is over did not persist.
-  if (term.isHeld()) logger.error({ err }, 'A part did not stop cleanly');
+  if (term.isHeld()) logger.error({ err }, 'A component did not stop cleanly');
   else logger.debug({ err }, 'A part ended with the term');
 }

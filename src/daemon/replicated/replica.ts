@@ -282,7 +282,7 @@ async function stopAll(
     .catch((err: unknown) => logger.error({ err }, 'The hand-over of the leadership failed'));
   await drained;
   for (const step of undo.splice(0).reverse()) {
-    await step().catch((err: unknown) => logger.error({ err }, 'A part did not stop cleanly'));
+    await step().catch((err: unknown) => logger.error({ err }, 'A component did not stop cleanly'));
   }
   logger.info('Stopped');
 }

@@ -56,7 +56,7 @@ function tell(
     logger.info({ key: signer.publicKey.fingerprint }, 'Commits of the API are signed');
   } else if (judge !== undefined) {
     logger.warn(
-      'Pushed commits have to be signed and those of the API are not: give --signing-key',
+      'Pushed commits must be signed, and commits of the API are not: give --signing-key',
     );
   }
 }

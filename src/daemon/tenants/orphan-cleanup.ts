@@ -78,7 +78,7 @@ export class OrphanCleanup {
         this.#access.delete(idOfTarget(target));
       } catch (err) {
         failed = true;
-        this.#options.logger.warn({ err, tenant }, 'What was synced cannot be removed yet');
+        this.#options.logger.warn({ err, tenant }, 'The synced objects cannot be removed yet');
       }
     }
     this.#left.set(tenant, targets.former(tenant).length);
@@ -118,7 +118,7 @@ export class OrphanCleanup {
       }
       const keep = same === true ? current : undefined;
       const removed = await this.#options.remove({ client, tenant, target, keep });
-      logger.info({ tenant, removed, place: target }, 'What was synced is removed');
+      logger.info({ tenant, removed, place: target }, 'The synced objects are removed');
     } finally {
       this.#disconnect(client);
     }

@@ -69,7 +69,7 @@ export const PRELUDE = `(() => {
   const jsonOf = (result) => {
     if (result === undefined) return 'null';
     if (typeof result === 'object' && result !== null && typeof result.then === 'function') {
-      throw new TypeError('the result is a promise: an expression has to give its value at once');
+      throw new TypeError('the result is a promise: an expression must return its value at once');
     }
     const text = stringify(result);
     if (text === undefined) throw new TypeError('the result is a ' + typeof result + ', which is no JSON');

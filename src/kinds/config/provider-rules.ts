@@ -172,7 +172,8 @@ function providerCProblems(provider: ProviderC, path: FieldPath): FieldError[] {
     errors.push(required([...path, 'adminEmail'], detail));
   }
   if (hasAny(provider.groups) && !serviceAccountFilePath) {
-    const detail = 'groups cannot be checked without a service account, and everyone would get in';
+    const detail =
+      'groups cannot be checked without a service account, and every user would get in';
     errors.push(required([...path, 'serviceAccountFilePath'], detail));
   }
   if (adminEmail && !/^[^@\s]+@[^@\s]+$/.test(adminEmail)) {
@@ -213,7 +214,7 @@ function providerDProblems({ tenant = '', groups }: ProviderD, path: FieldPath):
         invalid(
           [...path, 'tenant'],
           tenant || 'common',
-          'groups can be checked in a single tenant only, and everyone would get in; name the tenant',
+          'groups can be checked in a single tenant only, and every user would get in; name the tenant',
         ),
       ]
     : [];

@@ -178,9 +178,9 @@ export function unsignedHold(at: {
     head,
     revision: head,
     served,
-    message: `The followed branch is at ${head}, and not every commit on the way there is signed as the policy wants it: ${first}${more}`,
+    message: `The followed branch is at ${head}, and not every commit up to it is signed as the policy requires: ${first}${more}`,
     prunes: [],
-    remedy: `Make those commits again with signatures that count, or move the branch back to ${served}`,
+    remedy: `Recreate those commits with valid signatures, or move the branch back to ${served}`,
   };
 }
 

@@ -99,7 +99,7 @@ function refuseIfTaken({ catalog, view }: EditContext, key: ObjectKey, path: str
   const document = catalog.file(claim.path)?.documents.find(({ index }) => index === claim.index);
   const [problem] = document?.problems ?? [];
   const why = problem === undefined ? claim.path : formatProblem(problem);
-  throw conflictWithRepository(key, `a manifest of it is in git and not valid; mend it: ${why}`);
+  throw conflictWithRepository(key, `a manifest of it is in git and not valid; repair it: ${why}`);
 }
 
 async function fileText(context: EditContext, key: ObjectKey, file: FileEntry): Promise<string> {
@@ -262,7 +262,7 @@ function currentManifest(
     const place = problem === undefined ? current.place.path : formatProblem(problem);
     throw conflictWithRepository(
       key,
-      `its file cannot be edited until it is mended in git: ${place}`,
+      `its file cannot be edited until it is repaired in git: ${place}`,
     );
   }
   return (entry.manifest === undefined ? current.manifest : undefined) ?? written;

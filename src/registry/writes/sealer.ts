@@ -148,7 +148,7 @@ export class Sealer {
     const [problem] = open?.file.documents.flatMap(({ problems }) => problems) ?? [];
     if (problem === undefined) return open;
     const place = formatPath(problem.path);
-    throw new SealingError(`the file has to be mended in git first: ${place}: ${problem.message}`);
+    throw new SealingError(`the file must be repaired in git first: ${place}: ${problem.message}`);
   }
 
   /** Like `open`, for callers that vouch for the contents of the file. */
@@ -262,7 +262,7 @@ export class Sealer {
     const wide = rules.find((one) => manifests.every((it) => this.#hidesSecrets(one, it)));
     if (wide !== undefined) return wide;
     throw new SealingError(
-      `the ${rule.name} of the file leaves a secret of the object in the clear; change it in git`,
+      `the ${rule.name} of the file leaves a secret of the object in plaintext; change it in git`,
     );
   }
 
@@ -308,7 +308,7 @@ export class Sealer {
     if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
       const [ours = ''] = mine;
       throw new SealingError(
-        `.sops.yaml seals ${place.path} for others only, and nobody here could read it again; add this platform with "gitplane recipients add ${ours}"`,
+        `.sops.yaml seals ${place.path} for others only, and this platform could not read it again; add it with "gitplane recipients add ${ours}"`,
       );
     }
     return { age: recipients.length > 0 ? recipients : mine, pgp };

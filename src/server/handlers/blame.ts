@@ -19,7 +19,7 @@ export async function handleBlame(
   request: ResourceRequest,
 ): Promise<Answer> {
   const form = answerForm(deps, request, 'object');
-  if (form.transform !== undefined) throw badRequest('the blame of an object is no table');
+  if (form.transform !== undefined) throw badRequest('the blame of an object has no table form');
   const { kind, info } = request;
   const { namespace, name } = info;
   const limit = limitOf(info.query);

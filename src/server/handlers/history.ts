@@ -22,7 +22,7 @@ export async function handleHistory(
   request: ResourceRequest,
 ): Promise<Answer> {
   const form = answerForm(deps, request, 'object');
-  if (form.transform !== undefined) throw badRequest('the history of an object is no table');
+  if (form.transform !== undefined) throw badRequest('the history of an object has no table form');
   const { kind, info } = request;
   const asked = parseLimit(info.query);
   const limit = asked === 0 ? LARGEST_PAGE : Math.min(asked, LARGEST_PAGE);

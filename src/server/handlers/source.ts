@@ -18,7 +18,7 @@ export async function handleSource(
   request: ResourceRequest,
 ): Promise<Answer> {
   const form = answerForm(deps, request, 'object');
-  if (form.transform !== undefined) throw badRequest('the source of an object is no table');
+  if (form.transform !== undefined) throw badRequest('the source of an object has no table form');
   const { kind, info, user } = request;
   const past = parsePast(info.query);
   if (past === undefined) deps.registry.get(targetOf(request));

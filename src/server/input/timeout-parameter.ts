@@ -9,7 +9,7 @@ export function readTimeoutParameter(text: string | null): number {
   if (text === null) return DEFAULT_WAIT_MS;
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : parseGoDuration(text);
   if (milliseconds === undefined || milliseconds < 0) {
-    throw badRequest(`timeout: ${JSON.stringify(text)} is no duration; write 30s or 2m`);
+    throw badRequest(`timeout: ${JSON.stringify(text)} is not a duration; write 30s or 2m`);
   }
   return Math.min(milliseconds, LONGEST_WAIT_MS);
 }

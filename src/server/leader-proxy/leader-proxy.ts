@@ -103,7 +103,7 @@ export class LeaderProxy {
       if (error instanceof StatusError) throw error;
       const way = 'resourceVersion=0 reads what it has';
       throw unavailable(
-        `This replica cannot tell what is newest at the moment; ${way}`,
+        `This replica does not know the newest state at the moment; ${way}`,
         RETRY_SECONDS,
       );
     });

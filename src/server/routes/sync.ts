@@ -173,7 +173,7 @@ async function approve(deps: ServerDependencies, request: ApiRequest): Promise<A
 
 function notARevision(field: string, text: string): StatusError {
   const shown = JSON.stringify(text.slice(0, 64));
-  return badRequest(`${field}: ${shown} is no commit id; give all 40 hexadecimal digits`);
+  return badRequest(`${field}: ${shown} is not a commit id; give all 40 hexadecimal digits`);
 }
 
 function tooManyWaiting(): StatusError {

@@ -129,7 +129,7 @@ function cliRequest(fields: URLSearchParams): CliRequest {
     isChallenge(challenge) &&
     text('code_challenge_method') === 'S256';
   if (!isRight) {
-    throw new SignInError('the request of the program is not right', {
+    throw new SignInError('the request of the program is not valid', {
       reason: 'bad-cli-request',
       shown: 'No program of this computer asked like this. Begin again there.',
     });

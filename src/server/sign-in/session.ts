@@ -75,7 +75,7 @@ function refused({ failedLogins }: ServerDependencies, { ip }: FastifyRequest): 
 }
 
 function notSignedIn(): SignInError {
-  return new SignInError('nobody is signed in', {
+  return new SignInError('no user is signed in', {
     reason: 'not-signed-in',
     code: 401,
     shown: 'Nobody is signed in here.',

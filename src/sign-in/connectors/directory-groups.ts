@@ -120,7 +120,7 @@ interface ServiceAccount {
 
 function accountIn(path: string): ServiceAccount {
   const account = jsonIn(path);
-  if (account === undefined) throw refused(`${path} cannot be read, or is no JSON`);
+  if (account === undefined) throw refused(`${path} cannot be read, or is not JSON`);
   const fields = isRecord(account) ? account : {};
   const email = textOf(fields['client_email']);
   const key = textOf(fields['private_key']);

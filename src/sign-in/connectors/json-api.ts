@@ -56,10 +56,13 @@ function placeIn(base: string, place: string): string {
   const url = new URL(place.startsWith('/') ? base + place : place);
   const isThere = url.origin === new URL(base).origin && url.username === '' && url.password === '';
   if (isThere) return url.href;
-  throw new SignInError(`${new URL(base).origin} leads to ${url.origin}, where nobody is asked`, {
-    reason: 'foreign-link',
-    code: 502,
-  });
+  throw new SignInError(
+    `${new URL(base).origin} leads to ${url.origin}, to which no request is sent`,
+    {
+      reason: 'foreign-link',
+      code: 502,
+    },
+  );
 }
 
 /** Limit of pages, far above any real list; stops a provider that returns pages endlessly. */

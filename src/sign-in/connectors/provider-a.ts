@@ -62,7 +62,7 @@ export function createProviderA(
   const web = hostName ? `https://${hostName}` : 'https://github.com';
   const base = hostName ? `https://${hostName}/api/v3` : 'https://api.github.com';
   if (orgs.length === 0) {
-    context.warn(`no orgs are named: everybody with an account at ${web} may sign in`);
+    context.warn(`no orgs are named: every user with an account at ${web} may sign in`);
   }
   const trust = trustingHttp(hostName ? block.rootCA : undefined, context.http ?? providerHttp);
   const flow = codeFlow({

@@ -23,7 +23,7 @@ export function createProviderB(
     context.warn(`${base} has no TLS: an attacker on the network can sign in as any user`);
   }
   if (listed.length === 0) {
-    context.warn(`no groups are named: everybody with an account at ${base} may sign in`);
+    context.warn(`no groups are named: every user with an account at ${base} may sign in`);
   }
   const http = (context.http ?? providerHttp)();
   const flow = codeFlow({

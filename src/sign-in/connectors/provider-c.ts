@@ -23,7 +23,9 @@ export function createProviderC(
 ): Connector {
   const { clientId = '', hostedDomains = [], serviceAccountFilePath, adminEmail = '' } = block;
   if (hostedDomains.length === 0 && (block.groups ?? []).length === 0) {
-    context.warn('no hostedDomains and no groups are named: everybody with an account may sign in');
+    context.warn(
+      'no hostedDomains and no groups are named: every user with an account may sign in',
+    );
   }
   const http = (context.http ?? providerHttp)();
   const readIdToken = idTokenReader('https://www.googleapis.com/oauth2/v3/certs', http);

@@ -29,7 +29,7 @@ export function createProviderD(
   const isShared = isSharedTenant(tenant);
   const { clientId = '' } = block;
   if (isShared) {
-    context.warn(`the tenant is ${tenant}: accounts that nobody here knows may sign in`);
+    context.warn(`the tenant is ${tenant}: users of other tenants may sign in`);
   }
   const http = (context.http ?? providerHttp)();
   const readIdToken = idTokenReader(`${LOGIN}/${tenant}/discovery/v2.0/keys`, http);

@@ -34,7 +34,7 @@ export function bodyOf({ url, status, body }: ProviderAnswer): unknown {
   const { origin } = new URL(url);
   if (status === 200 && body !== undefined) return body;
   if (status === 401) {
-    const message = `${origin} does not take the access token`;
+    const message = `${origin} does not accept the access token`;
     throw new SignInError(message, { reason: TOKEN_REFUSED, code: 502, isFinal: true });
   }
   if (status === 403) {

@@ -8,7 +8,7 @@ export function assertSameSubject(
   now: ProvidedIdentity,
 ): ProvidedIdentity {
   if (known.userId === now.userId) return now;
-  throw new SignInError('the provider speaks of another account than before', {
+  throw new SignInError('the provider names another account than before', {
     reason: 'another-account',
     code: 403,
   });

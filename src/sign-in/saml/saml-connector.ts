@@ -115,7 +115,7 @@ class SamlConnector implements Connector {
   async lookAtCertificates(): Promise<void> {
     if (this.#certificates === undefined) {
       this.#context.warn(
-        'insecureSkipSignatureValidation is set: signatures are not checked, and anyone can sign in as anyone',
+        'insecureSkipSignatureValidation is set: signatures are not checked, and any client can sign in as any user',
       );
       return;
     }
@@ -123,7 +123,7 @@ class SamlConnector implements Connector {
       await this.#certificates.current();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.#context.warn(`nobody can sign in: ${error.message}`);
+      this.#context.warn(`no user can sign in: ${error.message}`);
     }
   }
 

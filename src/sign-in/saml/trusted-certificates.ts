@@ -88,7 +88,7 @@ async function fileText(path: string): Promise<string> {
     const found = await stat(path);
     // A device or a pipe would never end.
     if (!found.isFile() || found.size > MOST_BYTES)
-      throw new Error('it is no file of 1 MiB or less');
+      throw new Error('it is not a file of 1 MiB or less');
     return await readFile(path, 'utf8');
   } catch (cause) {
     throw new Refusal(`${path} cannot be read`, { reason: 'no-certificate', code: 502, cause });

@@ -365,7 +365,9 @@ describe('a conflict names its place, and changes nothing', () => {
 
     const { verdict } = await platform.pushOpenly(push);
 
-    expect(verdict.lines[0]).toMatch(/the branch has made it anew, and this push changes the one/);
+    expect(verdict.lines[0]).toMatch(
+      /the branch has created it again, and this push changes the former one/,
+    );
   });
 });
 

@@ -49,7 +49,7 @@ describe('a secret in the clear', () => {
 
       expect(ok).toBe(false);
       expect(lines[0]).toMatch(
-        `${PATH}:7:15: in commit ${id.slice(0, 12)}: spec.data.password: must not be in git in the clear`,
+        `${PATH}:7:15: in commit ${id.slice(0, 12)}: spec.data.password: must not be in git as plaintext`,
       );
       expect(lines.join()).not.toContain('aHVudGVyMg');
       expect(lines.at(-1)).toBe('nothing was changed');

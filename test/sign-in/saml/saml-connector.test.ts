@@ -404,7 +404,7 @@ describe('certificates', () => {
   test('certificates that cannot be read are reported at once, and admit no user', async () => {
     const at = await connector({ ca: join(folder, 'missing.pem') });
     expect(warnings).toEqual([
-      expect.stringMatching(/^nobody can sign in: .*missing.pem cannot be read$/),
+      expect.stringMatching(/^no user can sign in: .*missing.pem cannot be read$/),
     ]);
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
   });
@@ -423,7 +423,7 @@ describe('certificates', () => {
 
   test('missing certificates never mean that none are needed', async () => {
     const at = await connector({ caData: '' });
-    expect(warnings).toEqual([expect.stringContaining('nobody can sign in')]);
+    expect(warnings).toEqual([expect.stringContaining('no user can sign in')]);
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
   });
 
@@ -461,7 +461,7 @@ describe('certificates', () => {
 // covers: auth.{,connectors[].}saml.insecureSkipSignatureValidation
 test('a connector without a check of signatures checks the rest, and the identity says so', async () => {
   const at = await connector({ insecureSkipSignatureValidation: true });
-  expect(warnings).toEqual([expect.stringContaining('anyone can sign in as anyone')]);
+  expect(warnings).toEqual([expect.stringContaining('any client can sign in as any user')]);
   const unsigned = (of: Partial<Said>): Promise<ProvidedIdentity> => {
     const login = transaction();
     return complete(at, login, formOf(responseXml(words(login, of)), login.state));

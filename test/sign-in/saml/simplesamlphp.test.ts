@@ -271,7 +271,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
       }
       await vi.waitFor(
         () => {
-          expect(daemon.output()).toMatch(/anyone can sign in as anyone/);
+          expect(daemon.output()).toMatch(/any client can sign in as any user/);
           expect(daemon.output()).toMatch(/"user":"carol".*"identity":"unchecked".*"Signed in"/);
         },
         { timeout: 60_000, interval: 100 },

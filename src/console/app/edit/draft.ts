@@ -82,7 +82,7 @@ export function readDraft(
   const value: unknown = problems.length > 0 ? undefined : document.toJS();
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (problems.length === 0 && !isObject) {
-    problems.push({ from: 0, to: text.length, message: 'This is no object' });
+    problems.push({ from: 0, to: text.length, message: 'This is not an object' });
   }
   const object = isObject ? (filled(value, [], of) as Record<string, unknown>) : undefined;
   return { object, problems, placeOf: (field) => placeIn(document, text, field) };

@@ -222,7 +222,7 @@ class Merge {
     };
     await mapLimit([...doubtful], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
       if (await repository.isAncestor(introducedBy, base)) return;
-      refuse(objects, 'the branch has made it anew, and this push changes the one before');
+      refuse(objects, 'the branch has created it again, and this push changes the former one');
     });
     await mapLimit([...gone], ASKED_AT_ONCE, async ([introducedBy, objects]) => {
       if (!(await repository.isAncestor(introducedBy, base))) return;
