@@ -179,7 +179,7 @@ describe('layers', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('every row of the table names a folder that is there', () => {
+  test('every row of the table names a folder that exists', () => {
     const folders = new Set(
       files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]),
     );

@@ -53,7 +53,7 @@ test('an entry larger than the limit is not stored, and evicts nothing', () => {
 test.each([
   ['entries', { entries: 10_000, bytes: 2 ** 30 }],
   ['bytes', { entries: 1_000_000, bytes: 10_000 * 100 }],
-])('strangers of 172 networks who fill it push out nothing of others: %s', (_claim, limits) => {
+])('unauthenticated clients of 172 networks who fill it push out nothing of others: %s', (_claim, limits) => {
   const map = new ExpiringMap<string>(limits, { now: () => 0 });
   const seconds = 600;
   for (let i = 0; i < 20; i++) map.set(`ann-${i}`, 'x', { seconds, owner: 'ann' });
@@ -65,7 +65,7 @@ test.each([
   expect(map.get('s-0')).toBeUndefined();
 });
 
-test('a stranger with every small network of a wide one pushes out nothing of others', () => {
+test('an unauthenticated client with every small network of a wide one pushes out nothing of others', () => {
   const map = new ExpiringMap<string>({ entries: 1000, bytes: 2 ** 30 }, { now: () => 0 });
   const seconds = 600;
   const at = (key: string, ...owner: string[]): void => map.set(key, 'x', { seconds, owner });

@@ -39,7 +39,7 @@ describe('events', () => {
     expect(ring.list().map(({ message }) => message)).toEqual(['again']);
   });
 
-  test('a follower hears of those that are there, of each that comes, and of each that goes', () => {
+  test('a follower hears of those that exist, of each that comes, and of each that goes', () => {
     const ring = new EventRing();
     const heard: string[] = [];
     ring.record(happened('before'));

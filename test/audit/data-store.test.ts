@@ -110,7 +110,7 @@ function behaves(endpoint: () => Promise<string>): void {
     expect(await ids(store)).toEqual(['odd', '1']);
   });
 
-  test('is there again after a restart', async () => {
+  test('is back after a restart', async () => {
     const at = await endpoint();
     const first = await opened({ endpoint: at });
     await first.append([line({ id: '1' })]);

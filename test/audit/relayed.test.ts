@@ -22,7 +22,7 @@ test('an event of an agent keeps only the fields of an event', () => {
   expect(JSON.stringify(found)).not.toMatch(/hunter2|managedFields/);
 });
 
-test('an agent says nothing in the name of the platform', () => {
+test('an agent cannot write events in the name of the platform', () => {
   const annotations = {
     'gitplane.dev/revision': 'abc',
     'gitplane.dev/sent-by-agent': 'another',

@@ -164,7 +164,7 @@ describe('the comparison takes the same time', () => {
   });
 });
 
-describe('the holder of a real key is told', () => {
+describe('errors for the holder of a real key', () => {
   test.each<[string, JsonObject, string, string]>([
     ['disabled', { disabled: true }, 'disabled', 'access key is disabled'],
     ['expired', { ttl: 1 }, 'expired', 'access key expired. Please login again'],

@@ -66,7 +66,7 @@ async function problems(fields: Partial<TokenRequest>): Promise<string[]> {
 }
 
 describe('a token', () => {
-  test('says for whom, where, until when, and with which scope', async () => {
+  test('names its user, audience, expiry and scope', async () => {
     const scope = { clusters: [{ cluster: 'c1' }] };
     const issued = await issue({ scope });
     expect(await tokens.verify(issued.token, 'gitplane:cluster:c1')).toEqual({

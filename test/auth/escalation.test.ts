@@ -46,13 +46,13 @@ function problem(object: KubeObject, old?: KubeObject): string | undefined {
 }
 
 describe('a role', () => {
-  test('may be written by who holds its rules', () => {
+  test('may be written by a user who holds its rules', () => {
     give('', readTeams);
     expect(problem(clusterRole('r', [{ ...readTeams, verbs: ['get'] }]))).toBeUndefined();
     expect(problem(role('ns', 'r', [readTeams]))).toBeUndefined();
   });
 
-  test('may not be written by who does not, and the message says what is missing', () => {
+  test('may not be written by a user without its rules, and the message names the missing ones', () => {
     give('', { ...readTeams, verbs: ['get'] });
     const refused = escalationProblem(rbac, {
       user: ann,

@@ -66,7 +66,7 @@ test('a stop saves the rest and leaves no timer', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a stop that cannot save says so and leaves no timer', async () => {
+test('a stop that cannot save reports it and leaves no timer', async () => {
   fail = true;
   tracker.record('a', 1000, false);
   await expect(tracker.stop()).rejects.toThrow('disk full');

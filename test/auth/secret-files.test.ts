@@ -46,7 +46,7 @@ describe('createFile', () => {
 });
 
 describe('replaceFile', () => {
-  test('replaces text and mode, whatever the umask', async () => {
+  test('replaces text and mode, for any umask', async () => {
     await writeFile(path, 'old');
     await chmod(path, 0o644);
     const before = process.umask(0o077);
@@ -85,7 +85,7 @@ test('an error of the disk names the file, and leaves the old one', async () => 
   expect(await readdir(directory)).toEqual(['admin.token']);
 });
 
-test('a file that is not there is no error, one that cannot be read is', async () => {
+test('a file that is not there is not an error, one that cannot be read is', async () => {
   expect(await readIfThere(path)).toBeUndefined();
   await expect(readIfThere(directory)).rejects.toThrow(`cannot read ${directory}: EISDIR`);
 });

@@ -317,7 +317,7 @@ describe('a step on trial', () => {
   );
   const changes = fc.dictionary(fc.constantFrom('a.yaml', 'b.yaml', 'A.yaml', 'x/c.yaml'), text);
 
-  test('is seen by nobody, tells what the step comes to, and can be taken and taken back', async () => {
+  test('is seen by no client, tells what the step comes to, and can be taken and taken back', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(changes, fc.boolean()), { maxLength: 6 }), async (all) => {
         const history = new History();

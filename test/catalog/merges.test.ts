@@ -63,7 +63,7 @@ describe.each([
     expect(objects[3]?.identity).toEqual(first);
   });
 
-  test('an object that was made anew is not taken back by a line that has the old one', async () => {
+  test('a recreated object survives the merge of a line with the old one', async () => {
     const objects = await lives(
       [[], team('one')],
       [[1], undefined],

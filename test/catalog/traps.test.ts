@@ -324,7 +324,7 @@ test('an object that the API makes never takes a path that differs by case alone
   expect(platform.names('clusterroles')).toHaveLength(3);
 });
 
-describe('a key in the clear that a later commit of the push takes away', () => {
+describe('a key in plaintext that a later commit of the push takes away', () => {
   const key = mintAccessKey('gpu');
   const manifest = `${head}kind: OwnedAccessKey\nmetadata:\n  name: k\nspec:\n  user: ada\n  key: ${key}\n`;
   const leak = { path: 'keys/k.yaml', text: manifest };

@@ -166,7 +166,7 @@ describe('seal', () => {
     expect(read('a/cdn.yaml')).toBe(SECRET);
   });
 
-  test('says what is missing where there is no .sops.yaml', async () => {
+  test('names the missing parts where there is no .sops.yaml', async () => {
     await expect(run(seal, folder)).rejects.toThrow(/There is no \.sops\.yaml in .*--init/);
   });
 
@@ -184,7 +184,7 @@ describe('unseal', () => {
     expect((await run(unseal, at('a/cdn.yaml'))).text).toBe(SECRET);
   });
 
-  test('says why it cannot', async () => {
+  test('gives the reason for a refusal', async () => {
     await run(seal, '--init', '--recipient', theirs.recipient, folder);
 
     await expect(run(unseal, at('a/cdn.yaml'))).rejects.toThrow(
@@ -306,7 +306,7 @@ describe('keys', () => {
     await expect(run(recipients, 'remove', ours.recipient)).rejects.toThrow(/Nobody could read/);
   });
 
-  test('rotate seals everything anew, as one commit', async () => {
+  test('rotate seals everything again, as one commit', async () => {
     git('init', '--quiet');
     git('config', 'user.name', 'A');
     git('config', 'user.email', 'a@example.com');
@@ -346,7 +346,7 @@ describe('validate', () => {
     expect(said.join('')).toMatch(/warning: sops: is sealed for age1/);
   });
 
-  test('refuses a secret in the clear where there is a .sops.yaml', async () => {
+  test('refuses a secret in plaintext where there is a .sops.yaml', async () => {
     expect(await run(validate, folder)).toMatchObject({ code: 0 });
     await sealAll();
     write('a/cdn.yaml', SECRET);

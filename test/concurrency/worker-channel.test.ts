@@ -37,7 +37,7 @@ function open(options: Partial<WorkerChannelOptions> = {}): WorkerChannel<string
 }
 
 describe('WorkerChannel', () => {
-  test('gives each request its own answer, whatever the order of the answers', async () => {
+  test('gives each request its own answer, for any order of the answers', async () => {
     const notices: unknown[] = [];
     const channel = open({
       start: () => startWorker(source, { workerData: 'hello' }),

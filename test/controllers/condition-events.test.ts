@@ -58,7 +58,7 @@ const BROKEN = {
   message: 'a.yaml:1:2',
 };
 
-test('a manifest that broke is told once, whatever else changes', async () => {
+test('a broken manifest is reported once, for any other changes', async () => {
   const { put, told, ring } = await followed();
   put('Team', []);
   put('Team', [BROKEN]);

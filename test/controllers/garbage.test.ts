@@ -311,7 +311,7 @@ describe('orphaning', () => {
     expect(at.subjects().slice(-2)).toEqual(['patch Team "child"', 'delete Team "owner"']);
   });
 
-  test('a deletion that is refused releases nobody', async () => {
+  test('a deletion that is refused releases no owner', async () => {
     const at = await open();
     await at.team('child', to(await at.team('owner')));
     const how = { propagationPolicy: 'Orphan', uid: 'another' } as const;

@@ -65,7 +65,7 @@ test('an old object that is damaged is reported, refuses no write, and is healed
   expect(problems.get('repository-objects')).toBeUndefined();
 });
 
-test('a sound history is no problem, nor are commits of others that git only complains about', async () => {
+test('a sound history is not a problem, nor are commits of others that git only complains about', async () => {
   const { repository } = await longHistory();
   const tree = git(repository.gitDir, ['rev-parse', 'main^{tree}']);
   const parent = git(repository.gitDir, ['rev-parse', 'main']);

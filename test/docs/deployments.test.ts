@@ -114,7 +114,7 @@ describe('examples/docker-compose.yaml', () => {
     }
   });
 
-  test.each(['etcd1', 'etcd2', 'etcd3'])('%s says who it is', (name) => {
+  test.each(['etcd1', 'etcd2', 'etcd3'])('%s names its publisher', (name) => {
     const { command } = compose.services[name];
     expect(command).toContain(`--name=${name}`);
     expect(command).toContain(`--initial-advertise-peer-urls=http://${name}:2380`);

@@ -97,7 +97,7 @@ function withoutFences(text: string): string {
 }
 
 describe('files that pages name', () => {
-  test.each(pages)('%s names only files that are there', (page) => {
+  test.each(pages)('%s names only files that exist', (page) => {
     const named = [...pageText(page).matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|json|mjs))`/g)];
     const missing = named
       .map(([, path = '']) => path)

@@ -111,7 +111,7 @@ describe('statements of operations.md', () => {
     expect(Number(after)).toBeGreaterThan(Number(resourceVersion));
   });
 
-  test('state without its key is refused in one line that says what to do', async () => {
+  test('state without its key is refused in one line that names the remedy', async () => {
     await daemon.stop();
     const key = join(daemon.dataDir, 'state.key');
     renameSync(key, join(dirname(daemon.dataDir), 'state.key'));

@@ -178,7 +178,7 @@ describe('git', () => {
     expect(await codeWith(hash)).toBe(401);
   });
 
-  test('refuses a key in the clear and says what to write; the hash then makes the key work', async () => {
+  test('refuses a key in plaintext and says what to write; the hash then makes the key work', async () => {
     const clone = await daemon.clone();
     const key = `${OWN_KEY}-pushed`;
     clear.push(key);
@@ -259,7 +259,7 @@ describe('an endpoint token that is ended before its time', () => {
     expect(await revoked()).toContain(jti);
   });
 
-  test('can be ended by its id by those who may delete tokens', async () => {
+  test('can be ended by its id by users who may delete tokens', async () => {
     expect((await revoke({ jti: 'lost' })).code).toBe(200);
     expect(await revoked()).toContain('lost');
     const user = { metadata: { name: 'nobody' } };

@@ -223,7 +223,7 @@ describe('a SelfSubjectAccessReview', () => {
     expect(status).toMatchObject({ allowed });
   });
 
-  test('says that it is the scope that denies', async () => {
+  test('names the scope as the reason of a denial', async () => {
     const status = await ask(key('teams'), path, {
       resourceAttributes: { group: GROUP, resource: 'users', verb: 'list' },
     });
@@ -265,7 +265,7 @@ describe('a review about others', () => {
     expect(answer.json().status).toMatchObject({ allowed });
   });
 
-  test('says whom it is about', async () => {
+  test('names its subject', async () => {
     const answer = await daemon.call('POST', path, { body: { spec: { resourceAttributes } } });
     expect([answer.code, answer.json().message]).toEqual([
       422,
@@ -377,7 +377,7 @@ describe('kubectl', () => {
     expect(stdout).not.toMatch(/^(users|sharedsecrets)\./m);
   });
 
-  test('auth whoami says who, and with which key', async () => {
+  test('auth whoami names the user and the key', async () => {
     const out = await kubectlOf(daemon).ok(as('teams', 'auth', 'whoami'));
     expect(out).toMatch(/^Username +bob$/m);
     expect(out).toMatch(/^Extra: gitplane\.dev\/access-key +\[teams\]$/m);
@@ -419,7 +419,7 @@ describe('a TokenReview of an access key', () => {
     ['that does not exist', { token: 'gpo_no-such-key' }],
     ['for another audience', { key: 'plain', audiences: ['https://elsewhere.example.com'] }],
     ['with a scope, which no answer can carry', { key: 'teams' }],
-  ])('%s authenticates nobody', async (_title, spec) => {
+  ])('%s does not authenticate', async (_title, spec) => {
     const { key: name, ...rest } = spec as { key?: string };
     const answer = await review({ ...rest, ...(name !== undefined && { token: key(name) }) });
     expect(answer.json().status).toEqual({ authenticated: false, error: expect.any(String) });

@@ -55,7 +55,7 @@ describe('an access rule', () => {
   });
 
   // covers: service.teamMembers accessRule.teams Team.spec.users Team.spec.access
-  test('gives members of a team their rights, and a role that follows from it is nobody’s to change', async () => {
+  test('gives members of a team their rights, and a role that follows from it is no user’s to change', async () => {
     await make(teams, { metadata: { name: 'blue' }, spec: { users: ['bob'] } });
     await patch(`${teams}/red`, { spec: { access: [{ verbs: ['get'], teams: ['blue'] }] } });
     expect((await daemon.call('GET', `${teams}/red`, { token: bob })).code).toBe(200);

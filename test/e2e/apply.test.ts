@@ -123,7 +123,7 @@ describe('an apply', () => {
     expect(await branchHead()).toBe(head);
   });
 
-  test('removes what its manager no longer says and nobody else owns', async () => {
+  test('removes fields that its manager no longer sets and no other manager owns', async () => {
     await apply('less', team('less', { displayName: 'A', users: ['ada', 'bob'] }));
     await apply('less', team('less', { users: ['bob'] }), { manager: 'two' });
     const answer = await apply('less', team('less', { displayName: 'A' }));

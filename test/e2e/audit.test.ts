@@ -53,7 +53,7 @@ async function eventOf(name: string, id: unknown, stage = 'ResponseComplete'): P
 }
 
 describe('an event', () => {
-  test('says who did what, and joins to the commit and back', async () => {
+  test('names the user and the action, and links to the commit and back', async () => {
     await configure({ path: 'all.log', policy: { rules: [{ level: 'RequestResponse' }] } });
     const body = { metadata: { name: 'joined' }, spec: { users: ['ann'] } };
     const made = await daemon.call('POST', `${API}/teams?access_token=${SECRET}`, {
@@ -95,7 +95,7 @@ describe('an event', () => {
     expect(stdout.trim()).toBe(`${made.headers['gitplane-commit']} ${id}`);
   });
 
-  test('is made of what is refused as well, and of strangers, watches and git', async () => {
+  test('is made of what is refused as well, and of unauthenticated clients, watches and git', async () => {
     const stranger = await daemon.call('GET', `${API}/teams`, { token: null });
     expect(await eventOf('all.log', stranger.headers['audit-id'])).toMatchObject({
       user: { username: 'system:anonymous' },
@@ -289,7 +289,7 @@ test('a change of the configuration changes the policy and the file at once', as
   expect(stagesOf(written.headers['audit-id'])).toEqual(['ResponseComplete']);
 });
 
-test('a log that cannot be written keeps nobody waiting, and nothing that waited is lost', async () => {
+test('a log that cannot be written delays no client, and nothing that waited is lost', async () => {
   writeFileSync(join(daemon.dataDir, 'taken'), 'a file');
   await configure({ path: 'taken/a.log', level: 2 });
   const first = await daemon.call('GET', `${API}/teams`);
@@ -305,7 +305,7 @@ test('a log that cannot be written keeps nobody waiting, and nothing that waited
 });
 
 describe('the rest of what happens', () => {
-  test('a push is joined to the commits that it brought, and a refused one says so', async () => {
+  test('a push is joined to the commits that it brought, and a refused one reports it', async () => {
     await configure({ path: 'rest.log', policy: { rules: [{ level: 'RequestResponse' }] } });
     const clone = await daemon.clone();
     const before = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();

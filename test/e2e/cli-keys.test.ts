@@ -60,7 +60,7 @@ describe('gitplane keys', () => {
   });
 });
 
-test('gitplane keys makes no key for nobody', () => {
+test('gitplane keys makes no key without a user', () => {
   const before = gitplane('keys', 'list').stdout;
   expect(gitplane('keys', 'create', 'lost', '--user', 'nobody').stdout).toBe('');
   expect(gitplane('keys', 'list').stdout).toBe(before);

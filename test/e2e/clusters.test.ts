@@ -125,7 +125,7 @@ describe('kubectl on a tenant cluster', () => {
     expect((await on(['get', 'endpoints', '-A'])).stderr).toContain('No resources found');
   });
 
-  test('is told what is wrong', async () => {
+  test('gets the reason of a refusal', async () => {
     const nowhere = await kubectl('virtualcluster/blue', ['apply', '-f', '-'], SERVICE);
     expect(nowhere.stderr).toContain('namespaces "shop" not found');
     const kept = await kubectl('virtualcluster/blue', ['delete', 'namespace', 'default']);
@@ -171,7 +171,7 @@ describe('a cluster', () => {
     }
   });
 
-  test('tells strangers nothing, not even that it is there', async () => {
+  test('tells unauthenticated clients nothing, not even that it is there', async () => {
     for (const path of ['/api', '/api/v1', '/openapi/v3', '/version', '/api/v1/secrets']) {
       const found = await daemon.call('GET', `${root('virtualcluster/blue')}${path}`, {
         token: null,
@@ -235,7 +235,7 @@ describe('a cluster', () => {
   });
 
   // covers: Team.spec.clusterRoles
-  test('is for those whose team or user has a cluster role, and for nobody else', async () => {
+  test('is for those whose team or user has a cluster role, and for no other user', async () => {
     const create = (path: string, body: object) => daemon.call('POST', path, { body });
     const put = (path: string, body: object) => daemon.call('PUT', path, { body });
     await create(`${API}/users`, { metadata: { name: 'cora' }, spec: {} });
@@ -373,7 +373,7 @@ describe('a cluster', () => {
     expect(headers['warning']).toContain('there is no clusterrole \\"nowhere\\"');
   });
 
-  test('keeps what it has over a restart, with no secret in the clear', async () => {
+  test('keeps what it has over a restart, with no secret in plaintext', async () => {
     const { dataDir } = daemon;
     await daemon.stop('SIGKILL');
     for (const file of await readdir(join(dataDir, 'clusters'))) {

@@ -111,7 +111,7 @@ describe('secrets', () => {
     }
   });
 
-  test('are shown to who may change them, and to nobody else who reads', async () => {
+  test('are shown to a user who may change them, and to no other user who reads', async () => {
     const { 'gitplane-commit': revision } = (await put(config)).headers;
     const before = `${PATH}?revision=${revision}`;
     await put({ ...config, platformHost: 'a' });
@@ -170,7 +170,7 @@ describe('information by reader', () => {
   // covers: uiSettings.navBarButtons[].position uiSettings.navBarButtons[].text
   // covers: uiSettings.navBarButtons[].link uiSettings.navBarButtons[].icon
   // covers: uiSettings.externalURLs.block uiSettings.externalURLs.allow uiSettings.platformVersion
-  test('everybody is told how the user interface looks', async () => {
+  test('every client learns the look of the user interface', async () => {
     const look = {
       logoURL: '/logo.svg',
       faviconURL: '/icon.png',
@@ -195,7 +195,7 @@ describe('information by reader', () => {
   });
 
   // covers: authenticateVersionEndpoint
-  test('strangers are told no version where /version tells them none', async () => {
+  test('unauthenticated clients see no version where /version hides it', async () => {
     await put('authenticateVersionEndpoint: true');
     expect((await get('/version', null)).code).toBe(401);
     expect((await get('/version', reader)).code).toBe(200);
@@ -204,7 +204,7 @@ describe('information by reader', () => {
 
   // covers: auth.customHttpHeaders auth.oidc.type auth.connectors[].id auth.connectors[].displayName
   // covers: auth.connectors auth.connectors[].oidc.type auth.password.disabled auth.providerE.host
-  test('everybody is told how to sign in, and no secret of it', async () => {
+  test('every client learns how to sign in, and no secret of it', async () => {
     const block = { clientId: 'client', clientSecret: SECRET };
     await put({
       auth: {
@@ -322,7 +322,7 @@ describe('information by reader', () => {
 });
 
 describe('a maximum so short that every key has ended', () => {
-  test('is warned of, keeps everybody out, and is taken back by a push by path', async () => {
+  test('is warned of, keeps every user out, and is taken back by a push by path', async () => {
     const answer = await put('auth: {accessKeyMaxTTLSeconds: 1}');
     expect(String(answer.headers['warning'])).toContain('a push by path on the machine');
     const status = async (): Promise<number> => (await get(PATH)).code;

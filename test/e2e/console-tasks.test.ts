@@ -80,7 +80,7 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     await page.getByRole('heading', { level: 1, name }).waitFor();
   }
 
-  test('learns why the platform is not well, and mends it', async () => {
+  test('learns why the platform is not well, and repairs it', async () => {
     const { page, complaints } = await open();
     await page.getByText('1 thing to look at').waitFor();
     await page.getByRole('link', { name: 'Team payments' }).click();

@@ -117,7 +117,7 @@ describe('a write to an object whose manifest in git is not valid', () => {
     );
   });
 
-  test('is mended by a forced rollback to the version that is served', async () => {
+  test('is repaired by a forced rollback to the version that is served', async () => {
     const clone = await daemon.clone();
     await breakIt(clone);
     const entries: Any[] = (await call('GET', `${TEAMS}/broken/history`)).items;

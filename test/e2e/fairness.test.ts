@@ -126,7 +126,7 @@ test('a flood of lists: who asks for little waits for few of them', async () => 
   expect(meanwhile).toBeLessThan((asked * flooding) / 2);
 });
 
-test('lists that nobody reads wait with their user, take little memory, and hold up nobody else', async () => {
+test('unread lists wait with their user, take little memory, and delay no other user', async () => {
   const before = await metric('process_resident_memory_bytes');
   // Lists of 9 MiB that have nothing in common.
   const unread = await Promise.all(

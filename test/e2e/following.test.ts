@@ -243,7 +243,7 @@ test('the daemon pushes nothing to the followed branch with --write-branch', asy
   expect((await daemon.call('GET', `${API}/teams/later`)).code).toBe(200);
 });
 
-test('commits that nobody vouches for are told as held, with the reason, until the branch is back', async () => {
+test('untrusted commits are reported as held, with the reason, until the branch is back', async () => {
   await daemon.stop();
   await git(['fetch', '-q']);
   await git(['reset', '-q', '--hard', 'origin/main']);

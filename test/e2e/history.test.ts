@@ -427,7 +427,7 @@ describe('a rollback', () => {
     expect((await daemon.call('GET', `${roles}/helper`)).json().rules).toEqual([]);
   });
 
-  test('brings a key back as git has it, says so, and never shows it', async () => {
+  test('brings a key back as git has it, reports it, and never shows it', async () => {
     const keys = `${API}/ownedaccesskeys`;
     const made = await make(keys, { metadata: { name: 'turned' }, spec: { user: 'ada' } });
     const old = made.json().spec.key;

@@ -150,7 +150,7 @@ describe('half of a surrogate pair', () => {
     expect(pushed.stderr).toMatch(/teams\/lone\.yaml:1:\d+: .*surrogate pair/);
   });
 
-  test('is no reason to refuse a whole pair', async () => {
+  test('is not a reason to refuse a whole pair', async () => {
     const body = team('whole', '{"displayName":"\\ud83d\\ude00"}');
     const answer = await daemon.call('POST', `${API}/teams`, { body, type: 'application/json' });
     expect(answer.code, answer.text).toBe(201);

@@ -302,7 +302,7 @@ describe('a hostile client of HTTP/2', () => {
     ],
     ['that sends only settings (CVE-2019-9515)', () => frame(4, 0, 0, Buffer.alloc(0))],
     ['that sends only pings (CVE-2019-9512)', () => frame(6, 0, 0, Buffer.alloc(8))],
-  ])('%s loses its connection, and nobody else does', async (what, frames) => {
+  ])('%s loses its connection, and no other client does', async (what, frames) => {
     const other = open();
     const watch = ask(other, `${TEAMS}?watch=1`);
     watch.end();

@@ -237,7 +237,7 @@ describe('a watch', () => {
     expect(events[0]?.object).not.toHaveProperty('spec');
   });
 
-  test('sends no bookmark to who did not ask', async () => {
+  test('sends no bookmark to a user who did not ask', async () => {
     const watch = await watching(daemon, `${at('nothing')}?watch=1&timeoutSeconds=1`);
     expect(await watch.ended()).toEqual([]);
   });

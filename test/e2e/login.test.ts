@@ -224,7 +224,7 @@ describe('login with an access key', () => {
     }
   });
 
-  test('a login that ended says what to do', async () => {
+  test('a login that ended names the remedy', async () => {
     await gitplane(['login', daemon.url, ...trust(), '--access-key', daemon.token]);
     const saved = JSON.parse(readFileSync(savedFile(), 'utf8'));
     writeFileSync(

@@ -93,7 +93,7 @@ describe('namespaces', () => {
     expect([answer.code, answer.headers['allow']]).toEqual([405, allow]);
   });
 
-  test('are not for who has no right to read them', async () => {
+  test('are not for a user who has no right to read them', async () => {
     await made('users', { metadata: { name: 'bob' } });
     const { spec } = (await made('ownedaccesskeys', { spec: { user: 'bob' } })) as unknown as {
       spec: { key: string };

@@ -132,7 +132,7 @@ describe('the summary', () => {
     ]);
   });
 
-  test('reports degraded objects with their place to those who may see them', async () => {
+  test('reports degraded objects with their place to users who may see them', async () => {
     const bare = join(daemon.dataDir, 'repo.git');
     await push({ 'x/vault.yaml': secret('vault', 'mail-a').replace('spec:', 'spec: [') }, 'Broken');
     expect((await get('/summary')).json().degraded.count).toBe(0);
@@ -291,7 +291,7 @@ describe('blame', () => {
     expect((await get(`${url}/blame?limit=0`)).code).toBe(400);
   });
 
-  test('begins anew with an object that is made again', async () => {
+  test('begins again with an object that is made again', async () => {
     await daemon.call('DELETE', url);
     expect((await get(`${url}/blame`)).code).toBe(404);
     const made = await make(`${API}/teams`, {

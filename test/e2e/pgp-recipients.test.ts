@@ -127,7 +127,7 @@ test('doctor says whether each key can be encrypted for', async () => {
   );
 });
 
-test('a key that has expired refuses writes, and doctor says so', async () => {
+test('a key that has expired refuses writes, and doctor reports it', async () => {
   const pushed = await pushRecipients(ann, old);
   expect(pushed.code, pushed.stderr).toBe(0);
   const refused = await create('late', { password: HUNTER });

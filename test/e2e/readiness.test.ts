@@ -108,7 +108,7 @@ test.each([
   expect(answer.text.includes('/git/platform.git')).toBe(code === 404);
 });
 
-test('git shows the address of the repository to who may read it', async () => {
+test('git shows the address of the repository to a user who may read it', async () => {
   const wrong = `${daemon.url.replace('//', `//admin:${daemon.token}@`)}/git/wrong.git`;
   const { code, stderr } = await daemon.git(['clone', wrong, 'x'], tmpdir());
   expect(code).not.toBe(0);

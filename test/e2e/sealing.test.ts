@@ -43,7 +43,7 @@ describe('the first start', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^# public key: age1\w+\nAGE-SECRET-KEY-1\w+$/m);
   });
 
-  test('seals the secrets of the seed for it, and says so in .sops.yaml', async () => {
+  test('seals the secrets of the seed for it, and names it in .sops.yaml', async () => {
     const recipient = /age1\w+/.exec(readFileSync(join(daemon.dataDir, 'age.key'), 'utf8'))?.[0];
 
     expect(read('.sops.yaml')).toContain(recipient);
@@ -51,7 +51,7 @@ describe('the first start', () => {
     expect(await history()).not.toMatch(/dockerconfigjson: eyJ/);
   });
 
-  test('serves them in the clear', async () => {
+  test('serves them in plaintext', async () => {
     const { '.dockerconfigjson': value = '' } = await dataOf('registry');
 
     expect(Buffer.from(value, 'base64').toString()).toContain('registry.example.com');
@@ -59,7 +59,7 @@ describe('the first start', () => {
 });
 
 describe('a write', () => {
-  test('is sealed on the way to the commit, whatever the verb', async () => {
+  test('is sealed on the way to the commit, for any verb', async () => {
     const body = { metadata: { name: 'api' }, spec: { data: { one: VALUE, two: 'dHdv' } } };
     expect((await daemon.call('POST', SECRETS, { body })).code).toBe(201);
     const type = 'application/merge-patch+json';
@@ -109,7 +109,7 @@ describe('a write', () => {
 });
 
 describe('a push', () => {
-  test('a push with a secret in the clear is refused, with the place and the command', async () => {
+  test('a push with a secret in plaintext is refused, with the place and the command', async () => {
     const before = read(FILE);
     write(
       FILE,
@@ -127,7 +127,7 @@ describe('a push', () => {
     await git('reset', '-q', '--hard', 'origin/main');
   });
 
-  test('a push with a secret in the clear to another branch, or of a tag, is refused', async () => {
+  test('a push with a secret in plaintext to another branch, or of a tag, is refused', async () => {
     write(FILE, read(FILE).replace(/\.dockerconfigjson: ENC.*/, `.dockerconfigjson: ${VALUE}`));
     await git('commit', '-qam', 'leak');
     await git('tag', 'leak');

@@ -140,7 +140,7 @@ async function userOf(signedIn: Answer): Promise<{ name: string; spec: object }>
 
 // covers: auth.providerC.{clientId,clientSecret,hostedDomains,groups,serviceAccountFilePath,adminEmail}
 // covers: authentication.connectors.providers
-test('members of a group of the directory sign in with Google, and nobody else', async () => {
+test('members of a group of the directory sign in with Google, and no other user', async () => {
   const anna = {
     sub: '1093',
     email: 'anna@corp.example',
@@ -169,7 +169,7 @@ test('members of a group of the directory sign in with Google, and nobody else',
 
 // covers: auth.providerD.{clientId,clientSecret,tenant,groups}
 // covers: authentication.connectors.providers
-test('members of a group of the tenant sign in with Microsoft, and nobody else', async () => {
+test('members of a group of the tenant sign in with Microsoft, and no other user', async () => {
   const cy = {
     id: 'aaaa-cy',
     tid: TENANT,

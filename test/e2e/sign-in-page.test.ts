@@ -58,7 +58,7 @@ describe.skipIf(!HAS_BROWSER)('the sign-in page in a browser', () => {
   };
 
   test.each(['light', 'dark'] as const)(
-    'everybody can use the page, when it is %s',
+    'every user can use the page, when it is %s',
     async (colorScheme) => {
       await configure({
         ...EVERY_WAY,

@@ -110,7 +110,7 @@ describe('a start that leaves the platform empty', () => {
       ['--api-group', 'wrong.example.com'],
       /no manifest has an object of the group wrong\.example\.com: check --api-group/,
     ],
-  ])('says so for %s', async (_name, args, warning) => {
+  ])('reports it for %s', async (_name, args, warning) => {
     const started = await startDaemon({ dataDir: copy(), seed: undefined, args });
     await started.stop();
 

@@ -194,7 +194,7 @@ describe('a branch that was moved without asking', () => {
   });
 });
 
-test('a tree that leads out of itself is refused by git before anybody looks at it', async () => {
+test('a tree that leads out of itself is refused by git before any user looks at it', async () => {
   const line = `100644 blob ${await gitIn(daemon, clone, 'rev-parse', 'HEAD:teams/z.yaml')}\t..\n`;
   const file = join(clone, '.git', 'tree');
   await writeFile(file, line);

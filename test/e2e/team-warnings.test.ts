@@ -117,7 +117,7 @@ test('two new teams with one username in a push are both warned of, and a team t
   expect(await push()).not.toContain('spec.username');
 });
 
-test('the status of the Config has the version that is running, and strangers do not read it where it is hidden', async () => {
+test('the status of the Config has the version that is running, and unauthenticated clients do not read it where it is hidden', async () => {
   const path = `${API}/config/platform`;
   const raw = 'authenticateVersionEndpoint: true\nuiSettings: {primaryColor: teal}\n';
   const current = (await daemon.call('GET', path)).json();
@@ -130,7 +130,7 @@ test('the status of the Config has the version that is running, and strangers do
   expect([shown.code, shown.text.includes(VERSION)]).toEqual([200, false]);
 });
 
-test('a writer without a right on secrets is told the same of one that is there and of one that is not', async () => {
+test('a writer without a right on secrets is told the same of one that exists and of one that is not', async () => {
   const make = async (path: string, body: object): Promise<{ spec: { key: string } }> => {
     const { code, text, json } = await daemon.call('POST', path, { body });
     expect(code, text).toBe(201);

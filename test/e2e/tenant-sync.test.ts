@@ -281,7 +281,7 @@ describe('two tenants with many Endpoints', () => {
     });
   });
 
-  test('a failing expression keeps its last good target, and says so on both ends', async () => {
+  test('a failing expression keeps its last good target, and reports it on both ends', async () => {
     const broken: readonly Patch[] = [
       {
         path: 'metadata.annotations["example.com/team"]',

@@ -225,7 +225,7 @@ describe('expressions', () => {
     expect(report.patches).toMatchObject([{ status: 'skipped', skipped: reason }]);
   });
 
-  test('the same object gives the same bytes, whatever the order of its keys', () => {
+  test('the same object gives the same bytes, for any order of its keys', () => {
     const patches = [{ path: 'metadata.labels', expression: 'value' }];
     const { metadata, ...rest } = endpoints();
     const turned = { metadata: metadata as JsonObject, ...rest };

@@ -163,7 +163,7 @@ test(
 );
 
 test.runIf(existsSync('/proc/self/stat'))(
-  'a push that is killed while it holds the branch keeps nobody out for long',
+  'a push that is killed while it holds the branch keeps no user out for long',
   async () => {
     const clone = await daemon.clone();
     await commitFiles(daemon, clone, { 'teams/killed.yaml': manifest('Team', 'killed') });

@@ -30,7 +30,7 @@ test.each([
       ),
     ],
   ],
-])('%s is refused before anybody judges it', async (_what, type, content) => {
+])('%s is refused before any user judges it', async (_what, type, content) => {
   const gitDir = await bareRepository();
   const clone = cloneForTest(gitDir);
   const make = (kind: string, input: Buffer | string): string =>

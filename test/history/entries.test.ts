@@ -71,7 +71,7 @@ test('a file that moves, splits and joins others takes the history along', async
   expect(new Set(entries.map(({ uid }) => uid)).size).toBe(1);
 });
 
-test('a manifest that breaks is told of, and so is its mending', async () => {
+test('a manifest that breaks is told of, and so is its repair', async () => {
   const platform = await openTestPlatform();
   await platform.commit({ 'a.yaml': team('a') });
   await platform.commit({ 'a.yaml': 'spec: [\n' });

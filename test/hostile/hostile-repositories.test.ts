@@ -115,7 +115,7 @@ describe.runIf(hasPrlimit)('a hosted repository', () => {
     });
   }
 
-  test('serves everybody else meanwhile, within its memory', async () => {
+  test('serves all others meanwhile, within its memory', async () => {
     await expectUnharmed('pushed', watcher);
   });
 });
@@ -178,7 +178,7 @@ describe.runIf(hasPrlimit)('a repository that is followed', () => {
     await expectServing(daemon);
   });
 
-  test('serves everybody else meanwhile, within its memory', async () => {
+  test('serves all others meanwhile, within its memory', async () => {
     await expectUnharmed('followed', watcher);
   });
 

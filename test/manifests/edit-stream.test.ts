@@ -134,7 +134,7 @@ describe('a document that comes back', () => {
       'a: 1\n...\n%TAG ! !x\n---\nb: 2\n',
       1,
     ],
-  ])('is written anew where its former text %s', (_what, text, index) => {
+  ])('is written again where its former text %s', (_what, text, index) => {
     expect(appendDocument('a: 1\n', { b: 2 }, { text, index })).toBe('a: 1\n---\nb: 2\n');
   });
 });

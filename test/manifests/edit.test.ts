@@ -1339,7 +1339,7 @@ describe('an edit', () => {
     expect(text).toBe('__proto__:\n  x: 2 # c\na: 1\n');
   });
 
-  test('rewrites a node only where a splice will not do, and says so', () => {
+  test('rewrites a node only where a splice will not do, and reports it', () => {
     const { strategy, text } = describeEdit('a: [p, # one\n  q]\nb: 1 # b\n', 0, {
       a: ['q'],
       b: 1,

@@ -213,7 +213,7 @@ describe('a refresh token', () => {
     await expect(kubectl.refresh(token)).rejects.toThrow();
   });
 
-  test('is revoked with its login, and by nobody else', async () => {
+  test('is revoked with its login, and by no other client', async () => {
     const all = await loggedIn();
     const { kubectl, web, token } = all;
     const { tokenRevocation } = await import('openid-client');

@@ -205,7 +205,7 @@ describe('values that were encrypted for another object', () => {
   test.each<[string, (file: string) => string]>([
     ['as it was', (file) => file],
     ['with another owner', (file) => file.replace('spec:', 'spec:\n  owner:\n    user: writer')],
-  ])('are refused where one push ends the object and begins it anew, %s', async (_, change) => {
+  ])('are refused where one push ends the object and begins it again, %s', async (_, change) => {
     const file = await encrypted(secret('a', 'c2VjcmV0'));
     await platform.commit({ 'a.yaml': file });
     const { gitDir } = platform.repository;
@@ -222,7 +222,7 @@ describe('values that were encrypted for another object', () => {
     expect((await platform.push(begun, reader)).ok).toBe(true);
   });
 
-  test('are not meant where the object was moved, relabelled or encrypted anew', async () => {
+  test('are not meant where the object was moved, relabelled or encrypted again', async () => {
     const file = await encrypted(secret('a', 'c2VjcmV0'));
     await platform.commit({ 'a.yaml': file });
     const labelled = file.replace('name: a', 'name: a\n  labels:\n    tier: web');

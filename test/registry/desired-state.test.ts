@@ -45,7 +45,7 @@ describe('other rules than those of the last run', () => {
 
 describe('the persisted documents of a file', () => {
   test.each([false, true])(
-    'goes when the file is mended; after a restart: %s',
+    'goes when the file is repaired; after a restart: %s',
     async (restarts) => {
       const first = await openTestPlatform();
       await first.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });

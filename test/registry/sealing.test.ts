@@ -126,7 +126,7 @@ describe('a repository that seals', () => {
     await platform.commit({ '.sops.yaml': config(ours.recipient) });
   });
 
-  test('a create is served in the clear and is sealed in git', async () => {
+  test('a create is served in plaintext and is sealed in git', async () => {
     await create({ password: CLEAR });
 
     expect(dataOf()).toEqual({ password: CLEAR });
@@ -204,7 +204,7 @@ describe('a repository that seals', () => {
         former: file,
       });
 
-    test('is encrypted anew for those of .sops.yaml, its comments as well', async () => {
+    test('is encrypted again for those of .sops.yaml, its comments as well', async () => {
       await platform.commit({ [PATH]: await sealed(text, ours.recipient) });
       const before = inGit();
       const file = former();
@@ -413,7 +413,7 @@ describe('a repository that seals', () => {
     expect((await platform.restart({ disk: new Map() })).names('teams')).toEqual(['ops']);
   });
 
-  describe('a secret in the clear', () => {
+  describe('a secret in plaintext', () => {
     async function pushed(files: Record<string, string>): Promise<string[]> {
       const { gitDir } = platform.repository;
       const lines = ['commit refs/heads/pushed', 'committer E <e@example.com> 1800000000 +0000'];
@@ -646,7 +646,7 @@ describe('a configuration', () => {
     ['auth: {providerA: {clientId: a, clientSecret: $CLIENT_SECRET}}', true],
     ['auth: {providerA: {clientId: a, clientSecret: hunter2}}', false],
     ['auth: {providerA: {clientSecret: hunter2', false],
-  ])('%s in the clear is taken: %s', async (text, taken) => {
+  ])('%s in plaintext is taken: %s', async (text, taken) => {
     await platform.commit({ 'config/platform.yaml': raw(text) });
 
     expect(platform.names('config').length === 1).toBe(taken);

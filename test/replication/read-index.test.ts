@@ -120,7 +120,7 @@ test('answers come in any order and belong to their questions', async () => {
   expect(await Promise.all(asked)).toEqual([1n, 2n, 3n]);
 });
 
-test('a replica that does not know says so, and goes on answering', async () => {
+test('a replica that does not know reports it, and goes on answering', async () => {
   const told: (bigint | undefined)[] = [undefined, 7n];
   let isFirst = true;
   const { address } = await peer(async () => {
@@ -161,7 +161,7 @@ test('a peer that falls silent is asked no more until it answers', async () => {
   expect(await answered(line, address)).toBe(1n);
 });
 
-test('a connection that breaks is made again, one to a stranger is not waited for', async () => {
+test('a connection that breaks is made again, one to an unknown host is not waited for', async () => {
   const { address, lines } = await peer(async () => 3n);
   const line = open();
   await answered(line, address);

@@ -202,7 +202,7 @@ describe('tampering is reported without any value', () => {
 });
 
 describe('keys', () => {
-  test('a file opens for each of its recipients, and for nobody else', async () => {
+  test('a file opens for each of its recipients, and for no other key', async () => {
     const [ann, bob, eve] = await Promise.all([makeIdentity(), makeIdentity(), makeIdentity()]);
     const shared = await ring.make([ann.recipient, bob.recipient]);
     const rings = await Promise.all(
@@ -249,7 +249,7 @@ describe('random files', () => {
     );
   });
 
-  test('a reader that has lost one character of a sealed value says so', () => {
+  test('a reader that has lost one character of a sealed value reports it', () => {
     fc.assert(
       fc.property(file, fc.nat(), (text, at) => {
         const sealed = seal(text);
@@ -285,7 +285,7 @@ describe('a file that this platform does not open', () => {
     [groups('{age: []}', '{hc_vault: []}'), /has several key groups, which are not supported/],
     [`shamir_threshold: 2\n  ${groups('{age: []}', '{pgp: []}')}`, /has several key groups/],
     ['pgp: [{fp: ABC, enc: x}]', /is sealed for the PGP keys ABC alone/],
-  ])('says so at its sops block: %s', (keys, expected) => {
+  ])('reports it at its sops block: %s', (keys, expected) => {
     const text = block(keys);
     const { documents } = openStream({ text, documents: documentsOf(text) }, undefined);
 

@@ -136,7 +136,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     expect((await side.read(1)).state).toBe('deleted');
   });
 
-  test('a deletion that hit a key made anew is taken back', async () => {
+  test('a deletion that hit a key made again is taken back', async () => {
     const side = kv('hit-by-mistake');
     await write(side, { a: '1' });
     const { at } = await live(side);
@@ -147,7 +147,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     expect(texts(await live(side))).toEqual({ a: '2' });
   });
 
-  test('numbers begin anew after a removal, times do not', async () => {
+  test('numbers begin again after a removal, times do not', async () => {
     const side = kv('anew');
     await write(side, { a: '1' });
     const before = await live(side);

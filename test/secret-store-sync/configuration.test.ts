@@ -299,7 +299,7 @@ describe('a change of the configuration', () => {
     expect(synced.conditions()).toEqual(['Synced=False AdoptionConflict']);
   });
 
-  test('a change that ends the sync stops all requests to the store, and the status says so', async () => {
+  test('a change that ends the sync stops all requests to the store, and the status reports it', async () => {
     const synced = await openSynced();
     await synced.tie({}, {});
     await synced.cycle();
@@ -333,7 +333,7 @@ describe('a change of the configuration', () => {
     expect(synced.told.at(-1)).toContain('secretStore.address is empty');
   });
 
-  test('a change that names an unset variable ends the use of the store, and each secret says so', async () => {
+  test('a change that names an unset variable ends the use of the store, and each secret reports it', async () => {
     let missing: string | undefined;
     const synced = await openSynced({ missing: () => missing });
     await synced.tie({ a: '1' }, { direction: 'both' });

@@ -107,7 +107,7 @@ describe('a secret', () => {
     },
   );
 
-  test('a secret that names a store that is not configured says so, until it is', async () => {
+  test('a secret that names a store that is not configured reports it, until it is', async () => {
     const { synced, eu } = await two();
     await tieTo(synced, 'us');
     await vi.waitFor(() => expect(synced.conditions()).toEqual(['Synced=False StoreMissing']));

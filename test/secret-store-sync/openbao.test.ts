@@ -155,7 +155,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
   });
 
   test.each(ratesOfQuotas())(
-    'gets every change of git under a quota of %i requests per second, and is no outage',
+    'gets every change of git under a quota of %i requests per second, and is not an outage',
     async (rate) => {
       const count = Math.max(40, 2 * rate);
       const synced = await openSynced({ config: configOf(await newToken()) });

@@ -192,7 +192,7 @@ describe('a secret below the path', () => {
     }
   });
 
-  test('a secret that changes after the object was made is no conflict of adoption', async () => {
+  test('a secret that changes after the object was made is not a conflict of adoption', async () => {
     const synced = await pulling();
     synced.mount.put('team/a', { a: '1' });
     const { create } = synced.platform.registry;
@@ -294,7 +294,7 @@ describe('a person', () => {
     return synced;
   }
 
-  test('changed values stay, and the condition says so', async () => {
+  test('changed values stay, and the condition reports it', async () => {
     const synced = await made();
     await change(synced, 'a', (object) => Object.assign(object.spec.data, { v: 'eA==' }));
     for (let cycle = 0; cycle < 2; cycle += 1) await synced.cycle();

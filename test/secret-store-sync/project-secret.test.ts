@@ -79,7 +79,7 @@ test('the condition goes with the tie', async () => {
   expect(conditions(synced)).toEqual([]);
 });
 
-test('a project secret that follows a tied shared secret has its data, and says so', async () => {
+test('a project secret that follows a tied shared secret has its data, and reports it', async () => {
   const synced = await openSynced();
   synced.mount.put(PATH, { a: '1' });
   await synced.tie({});

@@ -159,7 +159,7 @@ describe('a value that nothing but the history of git explains', () => {
     expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'three' });
   });
 
-  test('is no conflict while the history cannot be read, and is pushed over afterwards', async () => {
+  test('is not a conflict while the history cannot be read, and is pushed over afterwards', async () => {
     let synced = await unexplained(unreadable);
     await synced.cycle();
 

@@ -129,7 +129,7 @@ describe('the merge', () => {
     ]);
   });
 
-  test('is no conflict where history tells which value is newer', () => {
+  test('is not a conflict where history tells which value is newer', () => {
     const [base, git, store] = [P({ a: '1' }), P({ a: '2' }), P({ a: '3' })];
     const input = { base, git, store };
 

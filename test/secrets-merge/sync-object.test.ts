@@ -269,7 +269,7 @@ describe('a push that landed, and whose answer was none', () => {
     expect(mount.live('app')).toEqual({ key: 'c' });
   });
 
-  test('is no conflict while the history of git is not known', async () => {
+  test('is not a conflict while the history of git is not known', async () => {
     const { mount, memory, commits, sync } = await landed(failed(500, ''));
     memory.state = { ...memory.state, intents: [] };
     commits.isKnown = false;

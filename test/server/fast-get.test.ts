@@ -197,7 +197,7 @@ async function bothWays(asked: Asked): Promise<[string, string]> {
 }
 
 describe('GET of one object', () => {
-  test('is answered with the same bytes as by way of the routes, whatever the headers', async () => {
+  test('is answered with the same bytes as by way of the routes, for any headers', async () => {
     const asked = fc.record({
       path: fc.constantFrom(...PATHS),
       headers: fc.subarray(HEADERS, { maxLength: 4 }),

@@ -58,7 +58,7 @@ describe('groups', () => {
     expect(one.refusedGroups).toBe(100);
   });
 
-  test('a filter sees the prefixed name, and keeps nobody out', () => {
+  test('a filter sees the prefixed name, and keeps no user out', () => {
     const keeps = linearRegExp('^idp:(?i)OPS');
     const rules = { prefixes: { username: '', groups: 'idp:' }, keepsGroup: keeps };
     expect(admitted({ groups: ['ops-eu', 'dev'] }, rules).groups).toEqual(['idp:ops-eu']);
@@ -114,7 +114,7 @@ describe('names', () => {
     expect(dnsLabel(text)).toBe(label);
   });
 
-  test('the second name of an account, and the name of a team, are nobody else’s', () => {
+  test('the second name of an account, and the name of a team, belong to no other user', () => {
     const of = { accountName: 'ann', connector: 'oidc', userId: '42' };
     const [first, second = ''] = accountNames(of);
     expect(first).toBe('ann');

@@ -37,7 +37,7 @@ test.each([
   expect(readCookie(header, cookieName('session', OURS))).toBe(value);
 });
 
-describe('a request comes from a page of ours', () => {
+describe('a request comes from a page of the platform', () => {
   test.each<[Record<string, string>, boolean | undefined]>([
     [{ 'sec-fetch-site': 'same-origin' }, true],
     // A page that sends no referrer has no origin to tell either.

@@ -23,7 +23,7 @@ class Setup {
 }
 
 describe('a sign-in', () => {
-  test('is shown to who types its code, in any spelling, and granted once', () => {
+  test('is shown to a user who types its code, in any spelling, and granted once', () => {
     const of = new Setup();
     const { deviceCode, userCode } = of.begin();
     expect(userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);

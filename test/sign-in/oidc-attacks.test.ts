@@ -58,7 +58,7 @@ test('a token that is right signs in, so that those below are refused for what i
   expect(await attempt(setup)).toMatchObject({ code: 303, user: 'ann' });
 });
 
-test('an ID token with anything wrong signs nobody in', async () => {
+test('an ID token with anything wrong signs no user in', async () => {
   const setup = await open();
   const { provider } = setup;
   const { privateKey: foreign, publicKey } = await generateKeyPair('RS256', { extractable: true });
@@ -166,7 +166,7 @@ test('a token for several that names us as who asked signs in', async () => {
   expect(await attempt(setup)).toMatchObject({ code: 303, user: 'ann' });
 });
 
-test('a callback that is not the answer to what this browser asked signs nobody in', async () => {
+test('a callback that is not the answer to what this browser asked signs no user in', async () => {
   const setup = await open();
   const { platform, provider } = setup;
   for (const changes of [
@@ -335,7 +335,7 @@ describe('a provider', () => {
     expect(platform.log.join('')).toContain('cannot be used');
   });
 
-  test('is not asked in the clear, unless it is on this machine', async () => {
+  test('is not asked in plaintext, unless it is on this machine', async () => {
     const setup = await open();
     setup.configure({ issuerUrl: 'http://idp.example.com' });
     expect(await login(setup)).toBe(503);

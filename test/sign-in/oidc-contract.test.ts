@@ -185,7 +185,7 @@ describe('admission of users, and their names', () => {
     expect(groups).not.toContain('admins');
   });
 
-  test('a name that something is granted to is nobody’s to take', async () => {
+  test('a name that something is granted to is no user’s to take', async () => {
     const [platform, peer] = await open();
     const rbac = 'rbac.authorization.k8s.io';
     await platform.guarded.give(
@@ -201,7 +201,7 @@ describe('admission of users, and their names', () => {
     expect((await browser.get('/auth/session')).json().user).toMatch(/^ann-/);
   });
 
-  test('a member that a team names already is nobody’s to become', async () => {
+  test('a member that a team names already is no user’s to become', async () => {
     const [platform, peer] = await open();
     await platform.guarded.give(object('Team', 'ops', { spec: { users: ['ann'] } }));
     const { browser } = await signIn(platform, peer);
@@ -220,7 +220,7 @@ describe('admission of users, and their names', () => {
     expect(loginKeys(platform)).toEqual([]);
   });
 
-  test('two users with one subject are a mistake that lets nobody in', async () => {
+  test('two users with one subject are a mistake that admits no user', async () => {
     const [platform, peer] = await open();
     const spec = { connector: 'oidc', subject: 'ann-1' };
     await platform.guarded.give(object('User', 'a', { spec }), object('User', 'b', { spec }));
@@ -240,7 +240,7 @@ describe('admission of users, and their names', () => {
   });
 
   // covers: auth.groupsFilters
-  test('groups that no filter wants are not saved, and keep nobody out', async () => {
+  test('groups that no filter wants are not saved, and keep no user out', async () => {
     const oidc = { groupsClaim: 'groups', scopes: ['profile', 'groups'], groups: ['dev'] };
     const [platform, peer] = await open(oidc, { groupsFilters: ['^ops-', '(?i)^QA$'] });
     const claims = { ...ANN.claims, groups: ['dev', 'ops-eu', 'qa', 'devops-x'] };

@@ -131,7 +131,7 @@ describe('the way there and back', () => {
   test.each([
     ['a wrong secret', { clientSecret: 'wrong-s3cret' }, { code: 502, isFinal: false }],
     ['no client', { clientId: '' }, { reason: 'not-configured', code: 502 }],
-  ])('%s lets nobody in', async (_, block, expected) => {
+  ])('%s admits no user', async (_, block, expected) => {
     const error = await refusal(signIn(connectorOf(block), asUser(ANNA)));
 
     expect(error).toMatchObject(expected);
@@ -164,7 +164,7 @@ describe('the way there and back', () => {
       (url: URL) => url.searchParams.set('error', 'access_denied'),
       'denied-at-provider',
     ],
-  ])('a callback with %s is refused, and nobody is asked', async (_, change, reason) => {
+  ])('a callback with %s is refused, and no request is sent', async (_, change, reason) => {
     const connector = connectorOf();
     const transaction = newTransaction();
     const url = github.grants.authorize(await sentTo(connector, transaction), ANNA);
@@ -351,7 +351,7 @@ describe('answers that are none', () => {
     ['an id that is not exact', { login: 'anna', id: 2 ** 60 }],
     ['no login', { id: 1 }],
     ['a list', []],
-  ])('an account with %s is nobody', async (_, json) => {
+  ])('an account with %s is no user', async (_, json) => {
     github.override = ({ path }) => (path === '/user' ? { json } : undefined);
 
     expect(await refusal(signIn(connectorOf(), asUser(ANNA)))).toMatchObject({
@@ -449,7 +449,7 @@ describe('a later refresh', () => {
     expect(await refusal(refreshed(connector, known))).toMatchObject({ reason, isFinal: true });
   });
 
-  test('a provider that fails ends nobody', async () => {
+  test('a provider that fails ends no session', async () => {
     const connector = connectorOf({ orgs });
     const known = await signIn(connector, asUser(ANNA));
     github.override = () => ({ status: 503, json: {} });

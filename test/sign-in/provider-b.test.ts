@@ -153,7 +153,7 @@ describe('groups', () => {
     ['none at all', { sub: '42' }, 'not-a-member'],
     ['those of somebody else', { sub: '43', groups: ['docs'] }, 'unexpected-answer'],
     ['no list', { sub: '42', groups: 'docs' }, 'unexpected-answer'],
-  ])('an answer with %s lets nobody in', async (_, json, reason) => {
+  ])('an answer with %s admits no user', async (_, json, reason) => {
     gitlab.override = ({ path }) => (path === '/oauth/userinfo' ? { json } : undefined);
 
     const error = await refusal(signIn(connectorOf({ groups: ['docs'] }), asUser(ANNA)));

@@ -73,7 +73,7 @@ describe.each(BLOCKS)('%s', (block) => {
     );
   });
 
-  test('is told of where it lets everybody in', async () => {
+  test('is told of where it lets every user in', async () => {
     const { set, warnings } = connectorsOf({ [block]: { clientId: 'a' } });
     (await set.use(block)).release();
 

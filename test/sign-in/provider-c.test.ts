@@ -187,7 +187,7 @@ describe('ID tokens', () => {
       'the algorithm none',
       `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"sub":"1"}').toString('base64url')}.`,
     ],
-  ])('%s lets nobody in', async (_, idToken) => {
+  ])('%s admits no user', async (_, idToken) => {
     google.override = ({ path }) =>
       path === '/token'
         ? { json: { access_token: 'x-s3cret', token_type: 'Bearer', id_token: idToken } }
@@ -285,7 +285,7 @@ describe('groups of the directory', () => {
     else expect(await refusal(attempt)).toMatchObject({ reason: 'not-a-member', code: 403 });
   });
 
-  test('let nobody in where they cannot be read', async () => {
+  test('admit no user where they cannot be read', async () => {
     const error = await refusal(
       signIn(connectorOf({ groups: ['eng@corp.example'] }), asUser(ANNA)),
     );
@@ -333,7 +333,7 @@ describe('groups of the directory', () => {
         return { serviceAccountFilePath: path };
       },
     ],
-  ])('cannot be read with %s, which ends nobody', async (_, change) => {
+  ])('cannot be read with %s, which ends no session', async (_, change) => {
     const connector = connectorOf({ ...withDirectory(), ...change() });
 
     expect(await refusal(signIn(connector, asUser(ANNA)))).toMatchObject({

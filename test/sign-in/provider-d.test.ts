@@ -174,7 +174,7 @@ describe('tenants', () => {
   });
 
   test.each(['common', 'organizations', 'consumers', ''])(
-    '%j has no groups, and nobody is asked for them',
+    '%j has no groups, and no request is sent for them',
     async (tenant) => {
       const user = { ...ANNA, tid: tenant === 'consumers' ? PERSONAL : TENANT };
       const connector = connectorOf({ tenant });
@@ -186,7 +186,7 @@ describe('tenants', () => {
     },
   );
 
-  test('groups that nobody can read let nobody in', async () => {
+  test('groups that nobody can read admit no user', async () => {
     const connector = connectorOf({ tenant: 'common', groups: ['Staff'] });
 
     expect((await refusal(signIn(connector, asUser(ANNA)))).reason).toBe('not-a-member');

@@ -107,7 +107,7 @@ test.each([
   ['that is empty', '', 'bad-token'],
   ['with a line break', 'token-abcde:anna-s3cret\r\nhost: evil', 'bad-token'],
   ['that has no end', 'a'.repeat(100_000), 'bad-token'],
-])('a token %s lets nobody in', async (_, token, reason) => {
+])('a token %s admits no user', async (_, token, reason) => {
   expect(await refusal(connectorOf().verify(token, never))).toMatchObject({ reason, code: 403 });
 });
 
@@ -117,7 +117,7 @@ test.each<[string, object, string]>([
   ['somebody else', { data: [{ id: 'u-1', me: false }] }, 'unexpected-answer'],
   ['somebody without an id', { data: [{ username: 'x' }] }, 'unexpected-answer'],
   ['somebody who is disabled', { data: [{ id: 'u-1', enabled: false }] }, 'not-active'],
-])('an answer about %s lets nobody in', async (_, json, reason) => {
+])('an answer about %s admits no user', async (_, json, reason) => {
   rancher.override = ({ path }) => (path === '/v3/users' ? { json } : undefined);
 
   expect((await refusal(connectorOf().verify(TOKEN, never))).reason).toBe(reason);

@@ -73,7 +73,7 @@ test('a body that does not end is given up at the deadline', async () => {
   expect(error).toMatchObject({ reason: 'provider-slow', code: 504, isFinal: false });
 });
 
-test('a redirect is an answer, and nobody goes there', async () => {
+test('a redirect is an answer, and the client does not follow it', async () => {
   const visited: string[] = [];
   const url = await serve((request, response) => {
     visited.push(String(request.url));

@@ -236,7 +236,7 @@ describe('a new password', () => {
     hash = await hashPassword('another password');
   });
 
-  test('ends every session of the user, and of nobody else', async () => {
+  test('ends every session of the user, and no other session', async () => {
     const { platform, keys, use } = await signedIn(undefined);
     const { guarded } = platform;
     await guarded.give(object('User', 'bob', { spec: {} }));

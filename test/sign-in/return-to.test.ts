@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { safeReturnTo } from '../../src/sign-in/return-to.ts';
 
 test.each(['/', '/teams', '/teams?page=2#top', '/a/b%20c', '/x?to=//evil.example', '/ä'])(
-  'a path of ours stays: %s',
+  'a path of the platform stays: %s',
   (path) => {
     expect(decodeURI(safeReturnTo(path))).toBe(decodeURI(path));
   },

@@ -49,7 +49,7 @@ test.each([
   expect(transactions.find(state, ROUTE) !== undefined).toBe(isLive);
 });
 
-test('strangers who begin and use attempts without end push out no attempt of others', () => {
+test('unauthenticated clients who begin and use attempts without end push out no attempt of others', () => {
   const transactions = new LoginTransactions(clock);
   const used = transactions.begin(ROUTE, 'a-browser');
   transactions.use(used);

@@ -89,7 +89,7 @@ describe.skipIf(missing)('a keyring of gpg', () => {
     expect(await judge(signed('stranger'))).toContain('its key is not in the keyring');
   });
 
-  test('an expired key is refused, whatever the time of the signature', async () => {
+  test('an expired key is refused, for any time of the signature', async () => {
     const id = signed('expired', '--faked-system-time', '20200115T000000');
 
     expect(await judge(id)).toContain('its signature is not valid: its key has expired');

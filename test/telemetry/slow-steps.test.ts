@@ -5,7 +5,7 @@ import { SlowSteps } from '../../src/telemetry/slow-steps.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('a step that goes on for long is told again and again, and no other', () => {
+test('a step that goes on for long is reported repeatedly, and no other', () => {
   const told: unknown[] = [];
   const logger = { warn: (...of: unknown[]) => void told.push(of) };
   const steps = new SlowSteps(logger, 'Taking over', 5_000);

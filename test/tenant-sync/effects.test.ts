@@ -215,7 +215,7 @@ describe('a plan of the daemon', () => {
       loops: { effects: () => (known ? Promise.resolve(nothing) : undefined) },
     });
 
-  test('shows the effect to those who may list the Endpoints, and to nobody else', async () => {
+  test('shows the effect to users who may list the Endpoints, and to no other user', async () => {
     const user = { name: 'ann', groups: [] };
     expect(await foreseeing(true, true)(user)(change)).toEqual(nothing);
     const refused = { objects: 0, unknown: 'it takes "list" on tenants/cluster "blue"' };
@@ -224,7 +224,7 @@ describe('a plan of the daemon', () => {
     expect(await foreseeing(true, true)(undefined)(change)).toMatchObject(refused);
   });
 
-  test('says so where nothing is known', async () => {
+  test('reports it where nothing is known', async () => {
     const user = { name: 'ann', groups: [] };
 
     expect(await foreseeing(true, false)(user)(change)).toMatchObject({

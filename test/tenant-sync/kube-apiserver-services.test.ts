@@ -220,7 +220,7 @@ describe.skipIf(!hasApiServer)('Services between two API servers of Kubernetes',
     expect(sync.summary).toMatchObject({ state: 'Synced', failed: 0 });
   });
 
-  test('are made anew where no update leads', async () => {
+  test('are created again where no update leads', async () => {
     const { uid } = (await theirs.get(there('sticky'))).metadata;
     await ours.delete(at('sticky'), await ours.get(at('sticky')));
     await give('sticky', { clusterIP: 'None', ports: [{ port: 80 }] });

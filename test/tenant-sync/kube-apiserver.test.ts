@@ -269,7 +269,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
 
   const SELECTOR = { selector: { app: 'picks' } };
 
-  test('makes the namespace and what has to be in it, once, and no more', async () => {
+  test('creates the namespace and its objects once', async () => {
     await settled();
 
     expect(loop().sync.summary).toMatchObject({ state: 'Synced', synced: 3, failed: 0, stale: 0 });
@@ -287,7 +287,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(loop().writes).toEqual(['create', 'create', 'create']);
   });
 
-  test('skips what is none of its business, the API server itself among it', () => {
+  test('skips objects that it does not sync, such as the API server itself', () => {
     expect(stateOf('kubernetes')).toMatchObject({ state: 'Skipped', reason: 'ApiServer' });
     expect(stateOf('picks')).toMatchObject({ state: 'Skipped', reason: 'ServiceHasSelector' });
     expect(loop().sync.summary.skipped).toBe(IDLE + 2);
@@ -302,7 +302,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(loop().writes).toEqual([]);
   });
 
-  test('leaves alone what it has no say in', async () => {
+  test('leaves objects alone that it does not own', async () => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'its-uid' };
     await change(theirs, there('mail'), ({ metadata, ...found }) => ({
       ...found,
@@ -317,7 +317,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(loop().writes).toEqual(['update']);
   });
 
-  test('repairs what others change, and what they delete', async () => {
+  test('restores objects that others change or delete', async () => {
     const { resourceVersion } = (await theirs.get(there('db'))).metadata;
     await change(theirs, there('db'), (found) => ({ ...labelled(found, { a: 'b' }), subsets: [] }));
     await remove(theirs, there('web'));
@@ -331,7 +331,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(metadata.resourceVersion).not.toBe(resourceVersion);
   });
 
-  test('tries again what was changed under its hands', async () => {
+  test('retries a write after a concurrent change', async () => {
     await settled();
     loop().target.race = true;
     await change(ours, at('db'), (found) => ({
@@ -347,7 +347,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect((await theirs.get(there('db'))).metadata.labels).not.toHaveProperty('raced');
   });
 
-  test('deletes what is gone, and what has a selector by now', async () => {
+  test('deletes objects that are gone, and those with a selector by now', async () => {
     await remove(ours, at('web'));
     const mail = { plural: 'services', namespace: 'shop', name: 'mail' };
     await change(ours, mail, (found) => ({
@@ -363,7 +363,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(stateOf('mail')).toMatchObject({ reason: 'ServiceHasSelector' });
   });
 
-  test('leaves what is not its own, and says so at both ends', async () => {
+  test('leaves foreign objects, and reports them at both ends', async () => {
     const { metadata, ...rest } = endpoints('own', '10.4.4.4');
     const { name } = there('own');
     const foreign = { ...rest, metadata: { ...metadata, name } };
@@ -404,7 +404,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(stateOf('db')).toMatchObject({ state: 'Synced' });
   });
 
-  test('lists anew when the source has forgotten where its watch was', async () => {
+  test('lists again when the source has forgotten where its watch was', async () => {
     await settled();
     const { lists } = loop().sync;
     const old = (await ours.list({ plural: 'endpoints' })).resourceVersion;
@@ -427,7 +427,7 @@ describe.skipIf(!hasApiServer)('the loop between two API servers of Kubernetes',
     expect(loop().sync.lists).toBeGreaterThan(lists);
   });
 
-  test('goes on when the source was killed and is there again', async () => {
+  test('goes on when the source was killed and is back', async () => {
     await source.stop();
     await vi.waitFor(() => expect(loop().sync.summary.state).toBe('Stale'), WITHIN);
     source = await source.startAgain();

@@ -38,7 +38,7 @@ function gitplane(settings: object): object {
 }
 
 describe('a tenant that is removed', () => {
-  test('takes what was synced with it, and nothing else', async () => {
+  test('takes its synced objects, and nothing else', async () => {
     keepOpen('local');
     await start({});
     const own = clusters.target('', 'vcluster-blue').replace(/\/$/, '');
@@ -70,7 +70,7 @@ describe('a tenant that is removed', () => {
     expect(clusters.writes.filter((line) => line.startsWith('DELETE'))).toEqual([]);
   });
 
-  test('is cleaned up after by the next process, with nobody else left', async () => {
+  test('is cleaned up by the next process, when no other tenant is left', async () => {
     await start({});
     clusters.judge = ({ method }) =>
       method === 'DELETE' ? { code: 503, reason: 'ServiceUnavailable' } : undefined;

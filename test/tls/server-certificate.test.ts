@@ -166,7 +166,7 @@ describe('the certificate of a later start', () => {
     ['has no key', () => rm(join(directory, 'server.key')), ['a.example.com']],
     ['does not fit its key', () => mixUp('server.key'), ['a.example.com']],
     ['is from another authority', () => mixUp('ca.crt', 'ca.key'), ['a.example.com']],
-  ])('a certificate that %s is made anew', async (_claim, change, names) => {
+  ])('a certificate that %s is created again', async (_claim, change, names) => {
     const first = await ensure('a.example.com');
     await change(first);
     const second = await ensure(...names);

@@ -42,7 +42,7 @@ export function testDocuments(make: MakeHarness): void {
     expect(fixture.store.document('base')).toEqual({ seen: ['a', 'b'] });
   });
 
-  test('a note is no change of any object: the version stays', () => {
+  test('a note is not a change of any object: the version stays', () => {
     const { store } = fixture;
     const { resourceVersion } = store;
 

@@ -66,7 +66,7 @@ export function testListeners(make: MakeHarness): void {
     expect(heard).toEqual(['ADDED a', 'ADDED a', 'ADDED b']);
   });
 
-  test('changes made by a listener are heard after those that came before, by everybody', () => {
+  test('every listener hears changes made by a listener after the earlier ones', () => {
     const { store } = fixture;
     const heard: string[] = [];
     store.observe(TEAMS, ({ type, current }) => {

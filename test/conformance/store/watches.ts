@@ -83,7 +83,7 @@ export function testWatches(make: MakeHarness): void {
     expect(events.map(describeEvent)).toEqual(['ADDED b/1', 'DELETED b/1']);
   });
 
-  test('a change that changes nothing is no event', async () => {
+  test('a change that changes nothing is not an event', async () => {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })]);
     await using watch = store.watch(TEAMS, store.resourceVersion);

@@ -117,7 +117,7 @@ describe('a key whose owner is another one of the same name', () => {
     });
   });
 
-  test('says so to kubectl, until it is written anew', async () => {
+  test('reports it to kubectl, until it is written again', async () => {
     const { platform, access } = at;
     const { store, branch } = platform;
     const logger = createLogger('silent', { write: () => undefined });

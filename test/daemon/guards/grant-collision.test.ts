@@ -48,7 +48,7 @@ test('the two rules have 40 bits of their digests in common, and no more than th
   expect(one).not.toBe(other);
 });
 
-describe('a rule whose short digest is that of a rule that is there', () => {
+describe('a rule whose short digest is that of a rule that exists', () => {
   let at: GuardedPlatform;
   let eve: string;
 

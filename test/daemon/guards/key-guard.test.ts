@@ -191,7 +191,7 @@ describe('fields of a key that the platform alone writes', () => {
   }
 
   // covers: OwnedAccessKey.spec.type
-  test.each(OWN)('%s can be set by nobody else', async (_what, fields, path) => {
+  test.each(OWN)('%s can be set by no other user', async (_what, fields, path) => {
     const eve = await at.giveKey('eve', { user: 'eve' });
     const made = await at.create(eve, 'ownedaccesskeys', withoutKey(keyWith('made', fields)));
     expect(made).toMatchObject({ code: 422, text: expect.stringContaining(path) });
@@ -240,7 +240,7 @@ describe('fields of a key that the platform alone writes', () => {
     expect(await at.platform.push(pushed, operator)).toMatchObject({ ok: true });
   });
 
-  test.each(['', 'User', 'Other'])('the type %j is for everybody', async (type) => {
+  test.each(['', 'User', 'Other'])('the type %j is for every user', async (type) => {
     const eve = await at.giveKey('eve', { user: 'eve' });
     const made = await at.create(
       eve,

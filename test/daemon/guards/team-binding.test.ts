@@ -103,7 +103,7 @@ describe('a binding that a team is in', () => {
     expect(again).toMatchObject({ code: 403, text: expect.stringContaining(REFUSED) });
   });
 
-  test('cannot be given another role by who may not bind to the team', () => {
+  test('cannot be given another role by a user who may not bind to the team', () => {
     const [before, after] = ['readers', 'writers'].map((role) =>
       binding('ClusterRoleBinding', ['Group gitplane:team:red'], role, 'there'),
     );

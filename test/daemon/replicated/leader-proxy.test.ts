@@ -75,7 +75,7 @@ test('a write through one replica is read through any other at once', async () =
   }
 });
 
-test('a state that the first leader has not filled yet is shown to nobody', async () => {
+test('a state that the first leader has not filled yet is shown to no client', async () => {
   const history = new RecordedHistory();
   const engine = new EagerEngine(history);
   const store = await openStore({ engine, codec: stateCodec, followed: true, onError: unexpected });
@@ -90,7 +90,7 @@ test('a state that the first leader has not filled yet is shown to nobody', asyn
   await store.close();
 });
 
-test('reads ask nobody else; strangers are refused where they ask', async () => {
+test('reads ask no other replica; unauthenticated clients are refused where they ask', async () => {
   const of = await ready();
   const asked: string[] = [];
   await of.election.elect((req, res) => {

@@ -47,7 +47,7 @@ test('the order of keys in the object does not matter', () => {
   expect(places('*', { b: 1, a: 2, c: 3 })).toEqual(places('*', { c: 3, a: 2, b: 1 }));
 });
 
-test('more matches than anybody means are an error', () => {
+test('more matches than any user means are an error', () => {
   const wide = Array.from({ length: 101 }, () => Array.from({ length: 100 }, () => 0));
 
   expect(() => places('*.*', wide)).toThrow(`more than ${MOST_MATCHES}`);

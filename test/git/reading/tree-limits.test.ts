@@ -183,7 +183,7 @@ describe('objections to a push', () => {
     ]);
   });
 
-  test('take the way back from a bomb that is there', async () => {
+  test('take the way back from a bomb that exists', async () => {
     const bomb = commitWithEntry(gitDir, folder('bomb', wideBomb(gitDir, 10, 6)), root);
     git(gitDir, ['update-ref', 'refs/heads/main', bomb]);
     expect(await objections(commit(tree(gitDir, [file('b')]), bomb))).toEqual([]);

@@ -32,7 +32,7 @@ describe.runIf(isLinux)('a lock without a holder', () => {
     expect(existsSync(file)).toBe(!goes);
   });
 
-  test('does not keep anybody from writing once it is old', async () => {
+  test('does not keep any user from writing once it is old', async () => {
     const repository = await openForTest({ lockTimeoutMs: 20 });
     const [first = ''] = await publish(repository, commitOf({ a: '1' }));
     // Starts a process that reads for as long as the repository is open.

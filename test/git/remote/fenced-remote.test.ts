@@ -113,7 +113,7 @@ test('a branch that another client moved stays, and the next push continues from
 });
 
 test.each(['atomic pushes', 'the ref'])(
-  'a remote without %s is pushed to as before, and the log says so once',
+  'a remote without %s is pushed to as before, and the log reports it once',
   async (missing) => {
     const there = elsewhere();
     if (missing === 'the ref') {

@@ -96,7 +96,7 @@ test('both files are closed with the WAL', async () => {
   expect(closed).toEqual(walPaths(gitDir));
 });
 
-test('a file that is there is not written to, and the one beside it not left behind', async () => {
+test('a file that exists is not written to, and the one beside it not left behind', async () => {
   const [first, second] = walPaths(gitDir);
   writeFileSync(second, 'of another');
 

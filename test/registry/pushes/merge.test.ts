@@ -356,7 +356,7 @@ describe('a conflict names its place, and changes nothing', () => {
     expect(await platform.repository.head()).toBe(tip);
   });
 
-  test('an object that the branch made anew, in the same words', async () => {
+  test('an object that the branch made again, in the same words', async () => {
     const platform = await openTestPlatform();
     const base = await platform.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
     await platform.commit({ 'a.yaml': null });

@@ -39,7 +39,7 @@ function judge(newId: string, ref = 'refs/heads/side', by = platform.judge): Pro
   return by.judge({ updates, user: undefined, source: platform.repository });
 }
 
-describe('a secret in the clear', () => {
+describe('a secret in plaintext', () => {
   test.each(['refs/heads/side', 'refs/tags/v1'])(
     'is refused at %s, with the place',
     async (ref) => {

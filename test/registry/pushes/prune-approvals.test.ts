@@ -95,7 +95,7 @@ describe('a move that removes more than the budget', () => {
     expect(await platform.repository.head()).toBe(wipe);
   });
 
-  test('is noticed by a write that comes before anybody looked', async () => {
+  test('is noticed by a write that comes before any user looked', async () => {
     const { platform } = await sixTeams();
     const wipe = commits(platform, [{ files: without('a', 'b', 'c') }]);
     git(platform.repository.gitDir, ['update-ref', 'refs/heads/main', wipe]);

@@ -153,7 +153,7 @@ describe('a push of a merge', () => {
     expect(platform.names('teams')).toEqual(['a', 'c']);
   });
 
-  test('cannot make objects anew without the rights to, on any of its lines', async () => {
+  test('cannot make objects again without the rights to, on any of its lines', async () => {
     const platform = await openTestPlatform({ authorizer: allBut('create') });
     await platform.commit({ 'a.yaml': team('a') });
     const head = git(platform.repository.gitDir, ['rev-parse', 'main']);

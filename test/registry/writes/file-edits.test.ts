@@ -19,7 +19,7 @@ async function commitEntry(platform: TestPlatform, mode: string, path: string): 
 }
 
 describe('a new object whose place is taken', () => {
-  test('joins the documents that are there, and leaves them as they are', async () => {
+  test('joins the documents that exist, and leaves them as they are', async () => {
     const platform = await openTestPlatform();
     const before = `# two teams\n${team('b')}`;
     await platform.commit({ 'teams/a.yaml': before });

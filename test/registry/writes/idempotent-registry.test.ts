@@ -82,7 +82,7 @@ test('a create that is sent again is answered with what it made, by the same lea
   expect(commits()).toBe(count);
 });
 
-test('another key, another user, and what failed, are decided anew', async () => {
+test('another key, another user, and what failed, are decided again', async () => {
   const { door, next, commits } = await open();
   await create(door, 'k1');
   await expect(create(door, 'k2')).rejects.toMatchObject({ code: 409 });

@@ -125,7 +125,7 @@ describe('a client that does not read answers', () => {
     expect(desk.begun).toEqual(['quick', 'quick', 'slow']);
   });
 
-  test('has one answer however large it is, and what came too late for anybody is not counted', async () => {
+  test('has one answer however large it is, and what came too late for any user is not counted', async () => {
     const { queue } = new Desk({ seats: 1, requests: 100, answers: 100 });
     const one = queue.enter('large', 0);
     one.answer(1000);
@@ -157,7 +157,7 @@ describe('turns', () => {
     expect(await queue.run('a', async () => 7, wanted)).toBe(7);
   });
 
-  test('are not given to who does not wait any more, and nothing is done then', async () => {
+  test('are not given to a user who does not wait any more, and nothing is done then', async () => {
     const desk = new Desk({ seats: 1, requests: 10 });
     const first = desk.ask('a');
     const gone = desk.ask('b', { isWanted: () => false, late });

@@ -90,7 +90,7 @@ describe('a request that does not, does nothing', () => {
     expect(notices()).toBe(0);
   });
 
-  test('a stranger’s body is not waited for', async () => {
+  test('an unauthenticated client’s body is not waited for', async () => {
     const { app } = server();
     await app.listen({ port: 0, host: '127.0.0.1' });
     const { port } = app.server.address() as AddressInfo;
@@ -110,7 +110,7 @@ describe('a request that does not, does nothing', () => {
 });
 
 describe('a flood', () => {
-  test('a flood of strangers is refused and does not keep the forge out', async () => {
+  test('a flood of unauthenticated clients is refused and does not keep the forge out', async () => {
     const { post, notices } = server();
     const codes = await Promise.all(Array.from({ length: 200 }, () => post('wrong')));
     expect(codes.filter(({ statusCode }) => statusCode === 404).length).toBeLessThan(60);

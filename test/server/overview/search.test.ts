@@ -57,7 +57,7 @@ const everyone = new Visibility(
   { name: 'admin', groups: [] },
 );
 
-test('the index follows changes, and is built anew after it was idle', async () => {
+test('the index follows changes, and is built again after it was idle', async () => {
   const platform = await openTestPlatform();
   const store = platform.store;
   const team = (name: string, displayName: string): KubeObject => ({

@@ -156,7 +156,7 @@ describe('anything else', () => {
     }
   });
 
-  test('another site signs nobody in, with whatever password', async () => {
+  test('another site signs no user in, with whatever password', async () => {
     const platform = await withAnn();
     const browser = platform.browser();
     for (const headers of [
@@ -212,7 +212,7 @@ describe('the session of a browser', () => {
     expect((await browser.get('/who')).json()).toMatchObject({ name: 'ann' });
   });
 
-  test('changes with the token, from a page of ours, and not without', async () => {
+  test('changes with the token, from a page of the platform, and not without', async () => {
     const { browser, csrf } = await signedIn();
     const ours = { 'sec-fetch-site': 'same-origin' };
     const codes = await Promise.all(
@@ -234,7 +234,7 @@ describe('the session of a browser', () => {
     expect(answer.statusCode).not.toBe(200);
   });
 
-  test('ends when people sign out: the key is gone before anybody is told', async () => {
+  test('ends when people sign out: the key is gone before any user is told', async () => {
     const { browser, platform } = await signedIn();
     const key = browser.session;
     const answer = await browser.get('/auth/logout', { 'sec-fetch-site': 'same-origin' });

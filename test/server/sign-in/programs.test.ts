@@ -157,7 +157,7 @@ describe('a program on the computer of the browser', () => {
     expect([to.pathname, to.searchParams.get('returnTo')]).toEqual(['/login', url(request())]);
   });
 
-  test('is told when it was declined', async () => {
+  test('gets the refusal when the user declines', async () => {
     const fields = fieldsOf(await ann.get(url(request())));
     const answer = await ann.post('/auth/cli', { ...fields, decision: 'deny' }, OURS);
     const back = new URL(String(answer.headers.location));
@@ -266,7 +266,7 @@ describe('a program elsewhere', () => {
     expect(platform.log.join('')).not.toContain(code);
   });
 
-  test('is told when it was declined, and by whom nothing', async () => {
+  test('gets the refusal when the user declines, without the name of the user', async () => {
     const { device_code: code, user_code: userCode } = await begin();
     await decide(userCode, 'deny');
     expect((await poll(code)).json()).toEqual({ error: 'access_denied' });
@@ -293,7 +293,7 @@ describe('a program elsewhere', () => {
     expect(answers.at(-1)).toBe(429);
   });
 
-  test('is not found by who goes on trying while told to wait', async () => {
+  test('is not found by a user who goes on trying while told to wait', async () => {
     const { user_code: userCode } = await begin();
     for (const letter of 'BCDFGHJKLMNPQRSTVWXZ') await typed(`BBBB-BBB${letter}`);
     expect((await typed(userCode)).statusCode).toBe(429);

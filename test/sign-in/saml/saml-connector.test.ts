@@ -234,7 +234,7 @@ describe('users who sign in', () => {
     ['groupsAttr', { groupsAttr: 'x' }],
     ['a name of another place', { usernameAttr: '__proto__' }],
     ['a name of an object', { emailAttr: 'constructor' }],
-  ])('is nobody without the attribute for %s', async (_, of) => {
+  ])('is no user without the attribute for %s', async (_, of) => {
     expect(await refusal(signIn(await connector(of)))).toBe('no-attribute 502');
   });
 
@@ -459,7 +459,7 @@ describe('certificates', () => {
 });
 
 // covers: auth.{,connectors[].}saml.insecureSkipSignatureValidation
-test('a connector without a check of signatures checks the rest, and the identity says so', async () => {
+test('a connector without a check of signatures checks the rest, and the identity reports it', async () => {
   const at = await connector({ insecureSkipSignatureValidation: true });
   expect(warnings).toEqual([expect.stringContaining('any client can sign in as any user')]);
   const unsigned = (of: Partial<Said>): Promise<ProvidedIdentity> => {

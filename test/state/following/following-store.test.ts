@@ -277,7 +277,7 @@ test('records of what happened go when the window has passed them, except the ne
   await store.close();
 });
 
-test('a store that cannot be followed any more is read anew: watches end, listeners get the difference', async () => {
+test('a store that cannot be followed any more is read again: watches end, listeners get the difference', async () => {
   const { leading, store, feed } = await followed();
   leading.apply([put('stays'), put('goes'), put('changes', { v: 0 })]);
   leading.engine.commit();
@@ -372,7 +372,7 @@ test('first contents are shown when they are whole, not before', async () => {
   await store.close();
 });
 
-test('a follower whose records are older than what it has read begins anew', async () => {
+test('a follower whose records are older than what it has read begins again', async () => {
   const { leading, store } = await followed();
   leading.apply([put('x')]);
   leading.engine.commit();

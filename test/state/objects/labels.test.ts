@@ -35,7 +35,7 @@ describe('labels of an object in JSON', () => {
     expect(labelsOf(JSON.stringify(object))).toEqual(expected);
   });
 
-  test('are those that parsing finds, whatever the object', () => {
+  test('are those that parsing finds, for any object', () => {
     const labels = fc.dictionary(fc.string(), fc.string());
     const metadata = fc.record(
       { name: fc.string(), annotations: fc.dictionary(fc.string(), fc.string()), labels },

@@ -547,7 +547,7 @@ function headOf(file: string): object {
 }
 
 describe('the files', () => {
-  test('hold nothing in the clear, and are for their owner alone', async ({ life }) => {
+  test('hold nothing in plaintext, and are for their owner alone', async ({ life }) => {
     const store = await life.open();
     store.apply([put('a/1', { data: CANARY }, { hash: CANARY }), put('ops', { open: CANARY })], {
       base: { value: CANARY },
@@ -627,7 +627,7 @@ describe('the files', () => {
     expect(life.lost).toEqual([]);
   });
 
-  test('are given up when they cannot be written, which is told once, and begun anew later', async ({
+  test('are given up when they cannot be written, which is reported once, and begun again later', async ({
     life,
   }) => {
     // A file a step.
