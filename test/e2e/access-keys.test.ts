@@ -137,7 +137,7 @@ describe('a key', () => {
   });
 
   // covers: auth.accessKeyMaxTTLSeconds
-  test('is said to end by the maximum where there is one', async () => {
+  test('ends by the maximum lifetime where there is one', async () => {
     const warned = async (spec: object): Promise<string> => {
       const answer = await post('warned', { user: 'admin', ...spec }, '?dryRun=All');
       expect(answer.code, answer.text).toBe(201);
@@ -178,7 +178,7 @@ describe('git', () => {
     expect(await codeWith(hash)).toBe(401);
   });
 
-  test('refuses a key in plaintext and says what to write; the hash then makes the key work', async () => {
+  test('refuses a plaintext key with the hash to write, and the hash makes the key work', async () => {
     const clone = await daemon.clone();
     const key = `${OWN_KEY}-pushed`;
     clear.push(key);

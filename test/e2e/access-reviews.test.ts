@@ -246,7 +246,7 @@ describe('a review about others', () => {
   const path = `${AUTHORIZATION}/subjectaccessreviews`;
   const resourceAttributes = { group: GROUP, resource: 'teams', verb: 'list' };
 
-  test('takes a right of its own, since it tells what others may do', async () => {
+  test('needs a right of its own, since it shows the rights of others', async () => {
     const body = { spec: { user: 'admin', resourceAttributes } };
     expect((await daemon.call('POST', path, { body, token: key('plain') })).code).toBe(403);
     expect((await daemon.call('POST', path, { body })).json().status).toMatchObject({

@@ -55,7 +55,7 @@ async function ownersOf(name: string): Promise<Record<string, unknown>> {
 
 describe('an apply', () => {
   // covers: metadata.managedFields{,.manager,.operation,.fieldsV1}
-  test('creates what is not there, with 201, and owns what it said', async () => {
+  test('creates a missing object with 201, and owns its fields', async () => {
     const answer = await apply('made', team('made', { displayName: 'Made', users: ['ada'] }));
 
     expect([answer.code, answer.json().spec.displayName]).toEqual([201, 'Made']);
@@ -73,7 +73,7 @@ describe('an apply', () => {
     expect(await branchHead()).toBe(head);
   });
 
-  test('is refused where another manager owns what it would change, and says whose it is', async () => {
+  test('is refused for a field of another manager, and names that manager', async () => {
     await apply('shared', team('shared', { displayName: 'One', description: 'One' }));
     const other = { manager: 'two' };
     const answer = await apply(
@@ -112,7 +112,7 @@ describe('an apply', () => {
     });
   });
 
-  test('shares what it wants just so, without a commit', async () => {
+  test('shares an equal field, without a commit', async () => {
     const head = await branchHead();
     const answer = await apply('shared', team('shared', { displayName: 'Two' }), {
       manager: 'three',
@@ -263,7 +263,7 @@ describe('an apply by a user', () => {
 });
 
 describe('a push', () => {
-  test('takes what it changes, and an apply has to ask git', async () => {
+  test('takes over its changed fields, and an apply must ask git', async () => {
     await apply('pushed', team('pushed', { displayName: 'Applied', description: 'Applied' }));
     const clone = await daemon.clone();
     const text = JSON.stringify(team('pushed', { displayName: 'Pushed', description: 'Applied' }));

@@ -95,7 +95,7 @@ describe('an event', () => {
     expect(stdout.trim()).toBe(`${made.headers['gitplane-commit']} ${id}`);
   });
 
-  test('is made of what is refused as well, and of unauthenticated clients, watches and git', async () => {
+  test('covers refused requests, unauthenticated clients, watches and git', async () => {
     const stranger = await daemon.call('GET', `${API}/teams`, { token: null });
     expect(await eventOf('all.log', stranger.headers['audit-id'])).toMatchObject({
       user: { username: 'system:anonymous' },
@@ -120,7 +120,7 @@ describe('an event', () => {
     (event: Event): boolean =>
       event.verb === 'watch' && event.stage === stage;
 
-  test('holds no secret, whatever is sent and however it fails', async () => {
+  test('holds no secret, for any request and any failure', async () => {
     const secrets = `${API}/namespaces/default/sharedsecrets`;
     const metadata = { name: 'planted' };
     const spec = { data: { a: ENCODED } };
@@ -304,7 +304,7 @@ test('a log that cannot be written delays no client, and nothing that waited is 
   expect(metrics).toMatch(/gitplane_audit_dropped_events_total\{sink="file"\} 0/);
 });
 
-describe('the rest of what happens', () => {
+describe('events beside API requests', () => {
   test('a push is joined to the commits that it brought, and a refused one reports it', async () => {
     await configure({ path: 'rest.log', policy: { rules: [{ level: 'RequestResponse' }] } });
     const clone = await daemon.clone();
@@ -329,7 +329,7 @@ describe('the rest of what happens', () => {
     expect(ofPush('refused').annotations).not.toHaveProperty(`${OWN}/revision`);
   });
 
-  test('says who failed to sign in and how, and who wanted to be taken for whom', async () => {
+  test('names failed sign-ins with their reason, and attempts to impersonate', async () => {
     const wrong = await daemon.call('GET', `${API}/teams`, { token: 'wrong-key' });
     expect(await eventOf('rest.log', wrong.headers['audit-id'])).toMatchObject({
       user: { username: 'system:anonymous' },
@@ -356,7 +356,7 @@ describe('the rest of what happens', () => {
   });
 });
 
-test('clusters that are served are told apart by what is asked for, and by their names', async () => {
+test('events of served clusters differ by their resources and by the name of the cluster', async () => {
   const clone = await daemon.clone();
   for (const name of ['blue', 'red']) {
     mkdirSync(join(clone, 'tenants', name), { recursive: true });
@@ -459,7 +459,7 @@ describe('the data store', () => {
     });
 
   // covers: audit.disableAgentSyncBack
-  test('takes what agents send, unless they are to keep it', async () => {
+  test('takes events of agents, unless the agents store them', async () => {
     await configure({ path: 'rest.log', level: 4 });
     expect((await send([{ ...sent, level: 'x' }])).code).toBe(400);
     expect((await send([sent])).code).toBe(200);

@@ -145,7 +145,7 @@ describe('a cluster', () => {
     stringData: { password: value },
   });
 
-  test('does not see what is in another', async () => {
+  test('does not see objects of another cluster', async () => {
     const path = '/api/v1/namespaces/default/secrets';
     for (const cluster of ['virtualcluster/blue', 'cluster/local']) {
       const made = await daemon.call('POST', root(cluster) + path, {
@@ -171,7 +171,7 @@ describe('a cluster', () => {
     }
   });
 
-  test('tells unauthenticated clients nothing, not even that it is there', async () => {
+  test('hides its existence from unauthenticated clients', async () => {
     for (const path of ['/api', '/api/v1', '/openapi/v3', '/version', '/api/v1/secrets']) {
       const found = await daemon.call('GET', `${root('virtualcluster/blue')}${path}`, {
         token: null,

@@ -151,7 +151,7 @@ describe('secrets', () => {
     expect(JSON.stringify(watch.events)).not.toContain(SECRET);
   });
 
-  test('are not replaced by what stood for them', async () => {
+  test('are not replaced by their placeholders', async () => {
     await put(config);
     const masked = (await get(PATH, reader)).json();
     const answer = await daemon.call('PUT', PATH, { body: masked });

@@ -267,7 +267,7 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
     await page.getByRole('heading', { level: 1, name: 'audited' }).waitFor();
   });
 
-  test('costs say what is not known', async () => {
+  test('costs name their unknown parts', async () => {
     const { page } = await open('/console/costs');
     await page.getByText('31.5 EUR monthly').waitFor();
     expect(await main(page)).toContain('What is not known');

@@ -80,7 +80,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
-  test('the printed link leads to the start page, which says that all is well', async () => {
+  test('the printed link leads to the start page, which reports a healthy platform', async () => {
     const { page, complaints } = await browser.visit();
     const [link = ''] = /https:\/\/\S+\/auth\/link\?code=\S+/.exec(daemon.output()) ?? [];
     await page.goto(link);
@@ -190,7 +190,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     expect(spec.users).toEqual(['ada']);
   });
 
-  test('a conflict shows both values, takes over what others changed, and is saved again', async () => {
+  test('a conflict shows both values, takes over changes of others, and is saved again', async () => {
     await team('disputed', { description: 'one', username: 'disputed' });
     const { page } = await open('/console/objects/teams/-/disputed?tab=edit');
     await page.getByText('The server accepts it').waitFor();

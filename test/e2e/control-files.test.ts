@@ -124,7 +124,7 @@ const forbidden = (path: string, user = 'pusher'): string =>
 const shared = (name: string, data: Record<string, string>, namespace = 'payments'): string =>
   manifest('SharedSecret', name, JSON.stringify({ data }), namespace);
 
-describe('a pusher who wants to read what the daemon encrypts', () => {
+describe('a pusher who wants to read encrypted values', () => {
   test('cannot add a recipient to .sops.yaml with the right to push alone', async () => {
     const config = readFileSync(join(clone, '.sops.yaml'), 'utf8');
     const mine = config.replaceAll(platform, `${platform},${attacker.recipient}`);
@@ -259,7 +259,7 @@ describe('a push that touches control files', () => {
     );
   });
 
-  test('is told of new objects that .gitplaneignore would keep out', async () => {
+  test('gets a warning for new objects that .gitplaneignore excludes', async () => {
     const result = await pushAs('steward', { '.gitplaneignore': '# Not ours\nteams/example*\n' });
     expect(hookSaid(result)).toContain(
       'warning: .gitplaneignore:2:1: covers teams/example.yaml, where new teams go: the API cannot create them',

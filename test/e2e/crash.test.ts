@@ -155,7 +155,7 @@ describe('kill -9 in a burst of writes', () => {
   });
 });
 
-test('kill -9 while pushes come in keeps every push that git said was done', async () => {
+test('kill -9 during pushes keeps every push that git reported as done', async () => {
   const clone = await daemon.clone();
   let done = 0;
   const pushing = (async () => {
@@ -177,7 +177,7 @@ test('kill -9 while pushes come in keeps every push that git said was done', asy
   await expectSound();
 });
 
-test('SIGTERM in a burst answers what is in flight and ends with 0', async () => {
+test('SIGTERM in a burst answers the requests in flight and exits with 0', async () => {
   const { lives, code, milliseconds } = await burst('term', 'SIGTERM', 100);
   expect(code).toBe(0);
   expect(milliseconds).toBeLessThan(10_000);

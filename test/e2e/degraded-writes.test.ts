@@ -101,7 +101,7 @@ describe('a write to an object whose manifest in git is not valid', () => {
     },
   );
 
-  test('goes on from the last good version with force=true, and the commit says what was dropped', async () => {
+  test('goes on from the last good version with force=true, and the commit names the dropped changes', async () => {
     const current = await call('GET', `${TEAMS}/broken`);
     const write = await daemon.call('PUT', `${TEAMS}/broken?force=true`, {
       body: { ...current, spec: { ...current.spec, description: 'Forced' } },

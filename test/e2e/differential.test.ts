@@ -176,7 +176,7 @@ function model(object: NaiveObject, of: Step, live: Any): boolean {
 }
 
 // covers: metadata.annotations.preserved metadata.managedFields.fieldsV1
-test('an object becomes what a naive model says, and its fields are owned as it says', async () => {
+test('an object and the owners of its fields match a naive model', async () => {
   await fc.assert(
     fc.asyncProperty(
       content,

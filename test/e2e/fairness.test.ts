@@ -89,7 +89,7 @@ async function works(name: string): Promise<void> {
   expect((await daemon.call('GET', `${place}/${name}`)).code).toBe(200);
 }
 
-test('a flood of lists: who asks for little waits for few of them', async () => {
+test('a small request waits for few lists of a flood', async () => {
   const flooding = 100;
   const agent = new Agent({ ca, keepAlive: true, maxSockets: flooding });
   const headers = { authorization: `Bearer ${bob}`, accept: 'application/yaml' };
@@ -145,7 +145,7 @@ test('unread lists wait with their user, take little memory, and delay no other 
   expect(await head(last)).toContain(' 200 ');
 });
 
-test('a flood of writes is told to come back later, and only its user is', async () => {
+test('a flood of writes gets Retry-After, and only its user does', async () => {
   const withheld = [`POST ${LARGE_LIST} HTTP/1.1`, 'content-type: application/json'];
   await Promise.all(
     Array.from({ length: 60 }, () => ask([...withheld, `content-length: ${3 * MIB}`])),
@@ -159,7 +159,7 @@ test('a flood of writes is told to come back later, and only its user is', async
   expect(told.toLowerCase()).toContain('retry-after: 1');
 });
 
-test('a large list is compressed for who asks, and is the same list', async () => {
+test('a large list is compressed on request, and is the same list', async () => {
   const headers = { authorization: `Bearer ${daemon.token}`, 'accept-encoding': 'gzip' };
   const [response] = await once(
     request({ port: daemon.port, ca, path: LARGE_LIST, headers }).end(),

@@ -65,7 +65,7 @@ afterAll(async () => {
   await daemon?.stop();
 });
 
-test('serves what is there, and what others push', async () => {
+test('serves the existing commits, and pushes of others', async () => {
   expect(await displayName('payments')).toBe('Payments');
   await git(['pull', '-q', 'origin', 'main']);
   const file = join(work, 'teams/payments.yaml');
@@ -78,7 +78,7 @@ test('serves what is there, and what others push', async () => {
   expect(await displayName('platform')).toBe('Platform');
 });
 
-test('a write is at the remote when it is answered, and keeps what others wrote', async () => {
+test('a write is at the remote when it is answered, and keeps changes of others', async () => {
   const patch = (name: string) =>
     daemon.call('PATCH', `${API}/teams/storefront`, {
       body: { spec: { displayName: name } },

@@ -88,7 +88,7 @@ test('a followed commit is applied, a broken one degraded', async () => {
     .toMatch(/^failure: Degraded: teams\/good.yaml:\d+:\d+: /);
 });
 
-test('a daemon that is killed reports what it followed, and no commit twice', async () => {
+test('a killed daemon reports the commits that it followed, and none twice', async () => {
   await gitea.stop();
   await daemon.stop('SIGKILL');
   await gitea.launch();

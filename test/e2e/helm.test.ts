@@ -133,7 +133,7 @@ describe.skipIf(HELM === undefined)(title, () => {
     await run('uninstall', 'kept');
   });
 
-  test('shows its releases to nobody without rights on secrets', async () => {
+  test('hides its releases from users without rights on secrets', async () => {
     await run('install', 'mine', chart);
     const key = { body: { spec: { user: 'ada', ttl: 600 } } };
     const { spec } = (await daemon.call('POST', `${API}/ownedaccesskeys`, key)).json();

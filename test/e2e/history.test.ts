@@ -58,7 +58,7 @@ afterAll(async () => {
 });
 
 describe('an object of the past', () => {
-  test('reads as it was, without a resourceVersion, and says of which commit it is', async () => {
+  test('returns its past state without a resourceVersion, and names the commit', async () => {
     const now = (await daemon.call('GET', `${teams}/ops`)).json();
     const old = await daemon.call('GET', `${teams}/ops?atRevision=${commit['created']}`);
     expect(old.headers['gitplane-revision']).toBe(commit['created']);
@@ -106,7 +106,7 @@ describe('an object of the past', () => {
     ['atRevision=abcd&atTime=2026-01-01T00:00:00Z', 400, /give one of them/],
     ['atRevision=abcd&resourceVersion=5', 400, /version of the present/],
     ['atRevision=abcd&watch=true', 400, /nothing happens in the past/],
-  ])('%s is a %d that says why', async (query, code, words) => {
+  ])('%s is a %d that gives the reason', async (query, code, words) => {
     for (const path of query.includes('watch') ? [teams] : [`${teams}/ops`, teams]) {
       const answer = await daemon.call('GET', `${path}?${query}`);
       expect(answer.code, answer.text).toBe(code);
@@ -225,7 +225,7 @@ describe('a rollback', () => {
   const rollback = (path: string, body: object, token?: string): Promise<Answer> =>
     daemon.call('POST', `${path}/rollback`, token === undefined ? { body } : { body, token });
 
-  test('is a commit that says what it brings back, and changes only those lines', async () => {
+  test('is a commit that names the restored fields, and changes only their lines', async () => {
     const clone = await daemon.clone();
     const text =
       'apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: web # the shop\nspec:\n  displayName: Web # as customers know it\n  users: [ada]\n';
@@ -350,7 +350,7 @@ describe('a rollback', () => {
     expect((await daemon.call('DELETE', `${teams}/lost`)).code).toBe(200);
   });
 
-  test('can be tried, and keeps off what others changed meanwhile', async () => {
+  test('has a dry run, and leaves concurrent changes of others', async () => {
     const before = (await daemon.call('GET', `${teams}/ops`)).json();
     const { resourceVersion } = before.metadata;
     const revision = commit['created'];

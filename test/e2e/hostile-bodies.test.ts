@@ -192,7 +192,7 @@ describe('bodies without an announced length', () => {
     expect(await large.code.catch(() => 413)).toBe(413);
   });
 
-  test('share the room for bodies: those that find none are told to come back', async () => {
+  test('share the memory for bodies: a request without memory gets Retry-After', async () => {
     // Together they hold more than the 256 MiB that there is room for, and none of them ends.
     const filler = ' '.repeat(3 * 1024 * 1024 - 1024);
     const held = Array.from({ length: 60 }, () => chunked(filler));

@@ -171,7 +171,7 @@ describe('HTTP/2', () => {
     }
   });
 
-  test('takes the authority for the host, whatever Host says', async () => {
+  test('takes the authority for the host, and ignores Host', async () => {
     const session = open();
     const { text } = await call(session, '/oidc/.well-known/openid-configuration', {
       host: 'evil.example.com',
@@ -205,7 +205,7 @@ describe('HTTP/2', () => {
     expect(await late).toBe(200);
   });
 
-  test('lists what is larger than the windows of its client to several readers at once', async () => {
+  test('sends lists beyond the window of its client to several readers at once', async () => {
     const session = open();
     const path = '/kubernetes/management/openapi/v2';
     const texts = await Promise.all(Array.from({ length: 20 }, () => call(session, path)));
@@ -335,7 +335,7 @@ describe('a hostile client of HTTP/2', () => {
 });
 
 describe('a stop', () => {
-  test('ends watches of HTTP/2, tells their client to go away, and exits with 0', async () => {
+  test('ends watches of HTTP/2 with GOAWAY, and exits with 0', async () => {
     const own = await startDaemon();
     const session = open(own);
     const goaway = once(session, 'goaway');

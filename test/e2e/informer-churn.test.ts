@@ -123,7 +123,7 @@ async function churn(seed: number): Promise<void> {
   expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
 }
 
-test('informers end with what a list says, through restarts and lost versions', async () => {
+test('informers end in the state of a list, through restarts and lost versions', async () => {
   const followers = [new Follower(undefined), new Follower(SELECTOR)];
   for (const follower of followers) follower.start();
   const inStep = async (): Promise<void> => {

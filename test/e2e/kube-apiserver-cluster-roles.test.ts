@@ -207,7 +207,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     expect(await bindings()).toEqual([]);
   });
 
-  test('puts right what others change, also a role, which no update can change', async () => {
+  test('restores objects that others change, also a role, which no update can change', async () => {
     await assign('edit');
     const made = await vi.waitFor(async () => {
       const found = await binding();
@@ -237,7 +237,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     await vi.waitFor(async () => expect(await condition()).toBeUndefined(), WAIT);
   });
 
-  test('says what the kubeconfig may not do, and goes on when it may', async () => {
+  test('names the missing rights of the kubeconfig, and resumes when it has them', async () => {
     await role('sync', NEEDED.slice(0, 1));
     await assign('edit', 'cluster-admin');
     await vi.waitFor(async () => expect((await condition())?.reason).toBe('Forbidden'), WAIT);
@@ -253,7 +253,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     await vi.waitFor(async () => expect(await bindings()).toEqual([MADE]), WAIT);
   });
 
-  test('gets what changed while it was away', async () => {
+  test('gets the changes of its absence', async () => {
     await cluster.stop();
     await assign('view');
     cluster = await cluster.startAgain();

@@ -62,7 +62,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver with the platform as its OpenID p
     await daemon?.stop();
   });
 
-  test('knows who signed in at kubectl, and takes no token for another client', async () => {
+  test('knows the user that signed in with kubectl, and refuses a token of another client', async () => {
     const key = await loginKey(daemon, 'kim');
     const kubectl = await RelyingParty.kubectl(issuer, ca);
     const tokens = await kubectl.signIn(browser(key), {

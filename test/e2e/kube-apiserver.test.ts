@@ -127,7 +127,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
   }
 
   describe('authentication by the OIDC authenticator', () => {
-    test('accepts an endpoint token, with the groups that are ours to give', async () => {
+    test('accepts an endpoint token, with the groups of the platform', async () => {
       const token = await issued('offline', await bobsKey());
       expect(await cluster.whoIs(token)).toMatchObject({
         username: 'gitplane:bob',
@@ -187,7 +187,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
       expect(await cluster.whoIs(await issued('other'))).toBeUndefined();
     });
 
-    test('accepts no token any more that was ended, as soon as it forgets what it was told', async () => {
+    test('refuses an ended token once its cache expires', async () => {
       const ends: readonly ((token: string, user: string) => Promise<unknown>)[] = [
         (token) => daemon.call('POST', '/token/revoke', { body: { token } }),
         (_token, user) => daemon.call('DELETE', `${API}/ownedaccesskeys/${user}`),

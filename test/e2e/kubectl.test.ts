@@ -152,7 +152,7 @@ describe.skipIf(PROGRAM === undefined)('a platform with one object of every kind
     );
   });
 
-  test('apply creates, leaves alone what is equal, and changes what is not', async () => {
+  test('apply creates, skips equal objects, and changes others', async () => {
     const apply = ['apply', '-f', '-'];
     const [file, changed] = [
       allKinds('zz-applied', objectOf),
@@ -265,7 +265,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
   const inDepth = ['Team', 'SharedSecret'].includes(kind);
 
   // covers: service.kubectl
-  test.sequential('get prints tables, and what they are made of', async () => {
+  test.sequential('get prints tables, and their objects', async () => {
     for (const name of [one, two]) {
       const body = objectOf(sample, name);
       await daemon.call('POST', collectionPath(sample, API), { body });
@@ -303,7 +303,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
   });
 
   // covers: service.kubectl
-  test.sequential('edit changes what the editor changed, and nothing when it changed nothing', async () => {
+  test.sequential('edit changes the edited fields, and nothing for an unchanged file', async () => {
     expect(await ok(['edit', resource, one, ...ns])).toBe(`${singular}/${one} edited\n`);
     expect(await value()).toBe(text.after);
     expect((await kubectl(['edit', resource, one, ...ns])).stderr).toContain('Edit cancelled');
@@ -328,7 +328,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
     }
   });
 
-  test.sequential('get -w and wait see what happens', async () => {
+  test.sequential('get -w and wait see the changes', async () => {
     const watch = printing(['get', resource, ...ns, '-w', '--output-watch-events', '-L', 'seen']);
     await watch.until(new RegExp(`ADDED +${two}`));
     const waiting = ok(['wait', resource, two, ...ns, `--for=jsonpath=${text.path}=${text.after}`]);

@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-test('kubectl describe and kubectl events show what a client has to say of an object', async () => {
+test('kubectl describe and kubectl events show the events that a client wrote', async () => {
   const made = await daemon.call('POST', `${API}/teams`, { body: { metadata: { name: 'data' } } });
   const { uid } = made.json().metadata;
   const { involvedObject, ...rest } = event('told', 'It was seen') as Body & {

@@ -159,7 +159,7 @@ describe('a list', () => {
 describe('a watch', () => {
   // covers: metadata.resourceVersion.changes
   // covers: events.watch
-  test('tells what is there, then what happens, in order and with growing versions', async () => {
+  test('sends the existing objects, then the changes, in order and with growing versions', async () => {
     await create('live', 'old');
     const watch = await watching(daemon, `${at('live')}?watch=true`);
     await watch.atLeast(1);
@@ -282,7 +282,7 @@ describe('a watch', () => {
     expect(events.map(({ object }) => object.rows[0].cells[0])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('sees what a push of several commits did, once an object', async () => {
+  test('sees each object of a push of several commits once', async () => {
     const { resourceVersion } = (await list(at('pushed'))).metadata;
     const watch = await watching(
       daemon,

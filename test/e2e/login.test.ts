@@ -167,7 +167,7 @@ describe('login with an access key', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('--insecure stays in the kubeconfig, and $KUBECONFIG says where that is', async () => {
+  test('--insecure stays in the kubeconfig at $KUBECONFIG', async () => {
     const file = join(home, 'own');
     const env = environment({ KUBECONFIG: `${file}:${join(home, 'other')}` });
     writeFileSync(join(home, 'other'), 'contexts: []\n');

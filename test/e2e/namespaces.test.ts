@@ -113,7 +113,7 @@ describe('namespaces', () => {
 });
 
 describe('events', () => {
-  test('tell what the garbage collector did, in both groups', async () => {
+  test('report the work of the garbage collector, in both groups', async () => {
     const boss = await made('teams', { metadata: { name: 'boss' } });
     const owner = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team', name: 'boss' };
     const ownerReferences = [{ ...owner, uid: boss.metadata.uid }];

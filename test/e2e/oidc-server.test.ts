@@ -128,7 +128,7 @@ describe('the daemon as an OpenID provider', () => {
     expect(browser.cookieNames.filter((name) => !/^__(Host|Secure)-/.test(name))).toEqual([]);
   });
 
-  test('serves clients of both sorts, keeps refresh tokens over a restart, and tells no secret', async () => {
+  test('serves clients of both sorts, keeps refresh tokens over a restart, and shows no secret', async () => {
     const browser = new Browser(ca);
     const key = await loginOf('kim');
     browser.signIn(key);

@@ -378,7 +378,7 @@ describe('access', () => {
     expect(hidden.text.replaceAll(name, '')).toBe(absent.text.replaceAll('nobody', ''));
   });
 
-  test('lists who may do it', async () => {
+  test('lists the users with the right', async () => {
     const { items } = (await get(`/access/who?${question}`, 'auditor')).json();
     const names = items.map(({ subject }: { subject: { name: string } }) => subject.name);
     expect(names.sort()).toEqual([
@@ -394,7 +394,7 @@ describe('access', () => {
     );
   });
 
-  test('counts what the caller may not read, and names none of it', async () => {
+  test('counts objects that the caller may not read, and names none', async () => {
     const answer = await get(`/access/explain?${question}&user=none`, 'blind');
     expect(answer.json()).toMatchObject({ allowed: true, grants: [], hidden: 1 });
     expect(answer.text).not.toMatch(/cooks|vera-role/);

@@ -257,7 +257,7 @@ test('a tombstone has what a client needs to forget the object, and nothing else
 });
 
 describe('a watch that goes on', () => {
-  test('tells a reader by name of the object that he saw when it goes, whole', async () => {
+  test('sends a reader by name the whole deleted object that it saw', async () => {
     const dead = await life('new', DEAD);
     const path = `${SECRETS}?watch=1&fieldSelector=metadata.name%3Dnew&resourceVersion=0`;
     const watch = await watching(daemon, path, { token: keys['named'] ?? '' });
@@ -274,7 +274,7 @@ describe('a watch that goes on', () => {
     expect(events[1]?.object.spec.data).toEqual({ a: DEAD });
   });
 
-  test('does not tell the owner of a dead object of the next one of its name', async () => {
+  test('hides the next object of a name from the owner of the dead one', async () => {
     await life('mine', LIVING, keys['owner']);
     const path = `${SECRETS}?watch=1&fieldSelector=metadata.name%3Dmine&resourceVersion=0`;
     const watch = await watching(daemon, path, { token: keys['owner'] ?? '' });

@@ -112,7 +112,7 @@ test('a push that names a key without its public key is refused with its place',
   );
 });
 
-test('doctor says whether each key can be encrypted for', async () => {
+test('doctor reports each key that cannot be encrypted for', async () => {
   expect(await checked('--pgp-keys', file)).toBe(
     'ok       recipients: every PGP key of .sops.yaml can be encrypted for',
   );
@@ -141,7 +141,7 @@ test('a key that has expired refuses writes, and doctor reports it', async () =>
   expect((await pushRecipients(ann)).code).toBe(0);
 });
 
-test('a start without the keys reads what there is, and refuses to seal without them', async () => {
+test('a start without the keys reads the existing files, and refuses to seal', async () => {
   await daemon.stop();
   daemon = await startDaemon({ dataDir: daemon.dataDir });
   const found = await daemon.call('GET', `${SECRETS}/cdn`);

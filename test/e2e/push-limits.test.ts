@@ -195,7 +195,7 @@ function fail(): never {
   throw new Error('There is no such result');
 }
 
-test('a plan of a bomb says what a push would be told, on the command line and over HTTP', async () => {
+test('a plan of a bomb gives the error of a push, on the command line and over HTTP', async () => {
   const commit = commitWithEntry(
     clone,
     entryOf({ mode: '040000', name: 'bomb', id: wideBomb(clone, 10, 8) }),

@@ -170,7 +170,7 @@ describe('a push that is refused', () => {
 });
 
 describe('a push that is accepted', () => {
-  test('may have files anywhere, with many documents, and says what it did', async () => {
+  test('may have files anywhere, with many documents, and reports its changes', async () => {
     const said = await accepted({
       'deep/er/all.yml': `# heading\n${manifest('Team', 'in-one')}---\n${manifest('Team', 'in-two')}---\n${manifest('SharedSecret', 'in-three', '{}', 'somewhere')}`,
       'namespaces/by-folder/secret.yaml': manifest('SharedSecret', 'placed'),
@@ -218,7 +218,7 @@ describe('a push that is accepted', () => {
     });
   });
 
-  test('removes what it deletes, and only that', async () => {
+  test('removes the deleted objects, and no other', async () => {
     await accepted({ 'gone.yaml': `${manifest('Team', 'goes')}---\n${manifest('Team', 'stays')}` });
     const said = await accepted({ 'gone.yaml': manifest('Team', 'stays') });
     expect(said).toEqual([
@@ -258,7 +258,7 @@ describe('a push that is accepted', () => {
     });
   });
 
-  test('may merge what was written through the API meanwhile', async () => {
+  test('may merge concurrent writes of the API', async () => {
     await accepted({
       'teams/merged.yaml': manifest('Team', 'merged', '\n  displayName: One\n  description: one'),
     });

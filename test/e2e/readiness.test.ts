@@ -95,7 +95,7 @@ describe.skipIf(findKubectl('1.32') === undefined)('kubectl', () => {
 test.each([
   ['an administrator', undefined, 404, 'There is no such repository here'],
   ['a stranger', null, 401, ''],
-])('%s who clones a repository that is not there', async (_who, token, code, text) => {
+])('%s that clones a missing repository', async (_who, token, code, text) => {
   const headers = {
     authorization: `Basic ${Buffer.from(`x:${daemon.token}`).toString('base64')}`,
   };

@@ -143,7 +143,7 @@ test('a stop and a start change nothing, not even a resourceVersion', async () =
 });
 
 describe('a running daemon whose branch gets a broken manifest', () => {
-  test('keeps the last good version, says where it is broken, and applies the rest', async () => {
+  test('keeps the last good version, names the broken place, and applies the rest', async () => {
     const clone = await daemon.clone();
     await commit(clone, {
       'pair.yaml': `${team('zz-first', '{ displayName: Good }')}---\n${team('zz-second')}`,
@@ -305,7 +305,7 @@ describe('any history', () => {
     expect((await daemon.call('GET', TEAMS, { token: key })).code).toBe(200);
   });
 
-  test('a watch from before is told to list again', async () => {
+  test('a watch from before ends with the demand to list again', async () => {
     const answer = await daemon.call('GET', `${TEAMS}?watch=1&resourceVersion=5&timeoutSeconds=1`);
     expect(JSON.parse(answer.text)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
   });

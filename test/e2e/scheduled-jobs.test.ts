@@ -77,7 +77,7 @@ describe('a daemon', () => {
     await daemon?.stop();
   });
 
-  test('says when each job runs next, and keeps the time of maintenance', async () => {
+  test('shows the next run of each job, and keeps the time of maintenance', async () => {
     const next = await metric(daemon, 'next_run_timestamp_seconds');
     const names = [...next.keys()].map((labels) => labels.slice(5, -1)).sort();
 
@@ -123,7 +123,7 @@ describe('a daemon', () => {
     await expect.poll(async () => shown(await nextRun(daemon)), LONG).toBe('Sun 17:30:00');
   });
 
-  test('runs in a window that has begun what it missed, and not after it', async () => {
+  test('makes up for missed runs within an open window, and not after it', async () => {
     const minutesAgo = (minutes: number): string =>
       new Date(Date.now() - minutes * MINUTE).toISOString().slice(11, 16);
     for (const [window, runs] of [

@@ -212,7 +212,7 @@ describe('gitplane secrets', () => {
     expect(changed?.filter((field) => field !== 'lastmodified')).toEqual(['token', 'mac']);
   });
 
-  test('get tells names, and a value only by the name of its key', () => {
+  test('get prints names, and a value only by the name of its key', () => {
     expect(gitplane(['get', 'payments/cli'])).toEqual({
       status: 0,
       text: 'KEY       BYTES\nraw.key   3\ntoken     5\n',

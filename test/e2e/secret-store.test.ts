@@ -75,7 +75,7 @@ test('a secret that is tied has the values of the store when a cycle is over', a
   expect((await gitplane('secrets', 'sync', '--wait')).code).toBe(2);
 });
 
-test('kubectl describes what happened', async () => {
+test('kubectl describes the events', async () => {
   const { stdout } = await daemon.kubectl(['-n', 'payments', 'describe', 'sharedsecret', 'mail']);
 
   expect(stdout).toMatch(/Normal +Pulled .*Pulled 1 keys from secret\/platform\/mail/);
@@ -124,7 +124,7 @@ test('the right to write secrets does not tie them to all that the daemon can re
   expect((await daemon.call('POST', SECRETS, { body: plain, token })).code).toBe(201);
 });
 
-test('metrics count what the sync does', async () => {
+test('metrics count the work of the sync', async () => {
   const { text } = await daemon.call('GET', '/metrics');
 
   expect(text).toMatch(/^gitplane_secret_sync_objects\{store="default",state="synced"\} 1$/m);
@@ -132,7 +132,7 @@ test('metrics count what the sync does', async () => {
   expect(text).toMatch(/^gitplane_secret_sync_keys_total\{store="default",direction="pull"\} 1$/m);
 });
 
-test('a whole path becomes sealed objects, and what does not is told', async () => {
+test('a whole path becomes sealed objects, and exceptions are reported', async () => {
   const mount = store.store.mounts.get('')?.get('secret/');
   mount?.put('team/db/main', { password: VALUE });
   mount?.put('team/taken', { password: VALUE });

@@ -186,7 +186,7 @@ describe.skipIf(!HAS_BROWSER)('the sign-in page in a browser', () => {
   test.each([
     ['legal text', { legalTemplate: HOSTILE_LEGAL }, 'Corp'],
     ['names', {}, '"><script>document.title = "owned"</script>'],
-  ])('nothing of what is hidden in %s acts', async (_what, uiSettings, displayName) => {
+  ])('no script hidden in %s runs', async (_what, uiSettings, displayName) => {
     const { oidc } = EVERY_WAY.auth;
     await configure({ auth: { connectors: [{ id: 'corp', displayName, oidc }] }, uiSettings });
     const { page, complaints } = await browser.visit();

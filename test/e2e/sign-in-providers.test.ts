@@ -105,7 +105,7 @@ test('a user of no team learns nothing', async () => {
 });
 
 // covers: auth.connectors[].providerB.{baseURL,redirectURI,groups}
-test('the provider is told the redirect URI of the configuration, whatever the daemon is called', async () => {
+test('the provider gets the redirect URI of the configuration, for any host name of the daemon', async () => {
   const user = { id: 42, username: 'bo', groups: ['eng', 'docs'] };
   const signedIn = await through('lab', (at) => {
     expect(at.searchParams.get('redirect_uri')).toBe(REDIRECT);

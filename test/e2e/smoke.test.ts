@@ -13,7 +13,7 @@ afterAll(async () => {
   await daemon.stop();
 });
 
-test('a push is visible as soon as git says it is done, and a patch changes exactly one line', async () => {
+test('a push is visible once git reports it as done, and a patch changes exactly one line', async () => {
   const clone = await daemon.clone();
   const file = join(clone, 'teams/payments.yaml');
   const before = await readFile(file, 'utf8');

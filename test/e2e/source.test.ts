@@ -106,7 +106,7 @@ test('a reason may have letters beyond ASCII', async () => {
   expect(newest.message).toContain('Grüße an 店');
 });
 
-test('commits come newest first, by pages, with what they changed', async () => {
+test('commits come newest first, in pages, with their changes', async () => {
   const first = (await get('/commits?limit=2')).json();
   const [newest] = first.items;
   expect(newest).toMatchObject({

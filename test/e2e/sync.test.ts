@@ -57,7 +57,7 @@ async function moveBranch(revision: string): Promise<void> {
   await gitIn(daemon, repository, 'update-ref', 'refs/heads/main', revision);
 }
 
-test('/sync says that everything is applied', async () => {
+test('/sync reports that everything is applied', async () => {
   const revision = await tip();
 
   expect(await status()).toEqual({
@@ -79,7 +79,7 @@ test('/sync says that everything is applied', async () => {
 });
 
 describe('a push that removes more than the budget', () => {
-  test('is refused with what would go and the remedy, and the remedy works', async () => {
+  test('is refused with the removals and the remedy, and the remedy works', async () => {
     await commitFiles(
       daemon,
       clone,

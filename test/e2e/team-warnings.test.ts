@@ -130,7 +130,7 @@ test('the status of the Config has the version that is running, and unauthentica
   expect([shown.code, shown.text.includes(VERSION)]).toEqual([200, false]);
 });
 
-test('a writer without a right on secrets is told the same of one that exists and of one that is not', async () => {
+test('a writer without a right on secrets gets the same answer for an existing and a missing one', async () => {
   const make = async (path: string, body: object): Promise<{ spec: { key: string } }> => {
     const { code, text, json } = await daemon.call('POST', path, { body });
     expect(code, text).toBe(201);

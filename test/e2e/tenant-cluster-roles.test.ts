@@ -136,7 +136,7 @@ test('takes the binding of a user who is shut out, and gives it back', async () 
   await vi.waitFor(async () => expect(await binding(made)).toBeUndefined(), WAIT);
 });
 
-test('puts right what is changed, and makes again what is removed or has another role', async () => {
+test('restores changed bindings, and recreates removed ones and those with another role', async () => {
   const path = `${BINDINGS}/${encodeURIComponent(MADE)}`;
   const { metadata, ...rest } = await binding(MADE);
   const subjects = [{ apiGroup: RBAC_GROUP, kind: 'Group', name: 'intruders' }];
@@ -250,7 +250,7 @@ describe('a tenant that goes while the process is stopped', () => {
     expect(daemon.output()).not.toContain('Tenants are gone');
   });
 
-  test('keeps them when it was the last one, and the log says how to remove them', async () => {
+  test('keeps them when it was the last one, and the log names the command that removes them', async () => {
     await pushTenant(tenant());
     await vi.waitFor(async () => expect(await binding(MADE)).toBeDefined(), WAIT);
     await without('tenants/blue/vcluster.yaml', green);

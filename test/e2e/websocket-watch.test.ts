@@ -73,7 +73,7 @@ test('a watch sends each event as a text frame', async () => {
   await pong;
 });
 
-test('a watch that begins in the past sends what came since', async () => {
+test('a watch that begins in the past sends the later events', async () => {
   const before = (await daemon.call('GET', `${API}/teams?limit=1`)).json().metadata;
   await daemon.call('POST', `${API}/teams`, { body: { metadata: { name: 'since' }, spec: {} } });
   const { events } = await watch(`${TEAMS}&resourceVersion=${before.resourceVersion}`, withKey());
@@ -133,7 +133,7 @@ test('a message beyond 4 KiB ends its own watch alone', async () => {
   expect(other.socket.readyState).toBe(WebSocket.OPEN);
 });
 
-test('an upgrade to another protocol is answered as if nobody had asked for it', async () => {
+test('an upgrade to another protocol is ignored', async () => {
   const headers = { connection: 'Upgrade', upgrade: 'h2c' };
   expect((await daemon.call('GET', `${API}/teams`, { headers })).code).toBe(200);
   const post = await daemon.call('POST', `${API}/teams`, { headers, body: {} });

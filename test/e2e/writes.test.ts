@@ -109,7 +109,7 @@ describe('names', () => {
 });
 
 // covers: envelope.status
-test('a client cannot say what the status is', async () => {
+test('a client cannot set the status', async () => {
   const conditions = [{ type: 'Synced', status: 'True', reason: 'Forged' }];
   const body = { metadata: { name: 'forged' }, spec: {}, status: { conditions } };
   const created = (await daemon.call('POST', TEAMS, { body })).json();
@@ -199,7 +199,7 @@ describe('commits of writes', () => {
     );
   });
 
-  test('tells no digest of a request that may hold a secret', async () => {
+  test('shows no digest of a request that may hold a secret', async () => {
     const { code, headers } = await daemon.call('POST', `${API}/users`, {
       body: { metadata: { name: 'secretive' } },
       headers: { 'idempotency-key': 'k-2' },
@@ -357,7 +357,7 @@ describe('deletion', () => {
     ['Background', 200, undefined],
     ['Foreground', 200, undefined],
     ['Orphan', 200, []],
-  ])('%s decides what becomes of dependents', async (propagationPolicy, code, left) => {
+  ])('%s decides the fate of dependents', async (propagationPolicy, code, left) => {
     const name = propagationPolicy.toLowerCase();
     const { apiVersion, kind, metadata } = (await create({ name })).json();
     const reference = { apiVersion, kind, name, uid: metadata.uid, blockOwnerDeletion: true };

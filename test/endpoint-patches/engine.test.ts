@@ -268,7 +268,7 @@ test('an object that no expression matches needs no thread', async () => {
   await idle.close();
 });
 
-test('a closed engine fails what is under way and what comes later', async () => {
+test('a closed engine fails running and later requests', async () => {
   const closing = new PatchEngine();
   const endless = program([{ path: 'v', expression: '(() => { for (;;); })()' }]);
   const request = { object: { v: 1 }, direction: 'forward' as const };

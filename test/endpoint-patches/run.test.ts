@@ -60,7 +60,7 @@ describe('expressions', () => {
   const hostnames = { path: 'subsets[*].addresses[*].hostname', expression: 'value' };
 
   // covers: patches.expression
-  test('each match is evaluated, and told where it is', () => {
+  test('each match is evaluated with its path', () => {
     const { object, report } = run({
       object: endpoints(),
       patches: [hostnames],
@@ -171,7 +171,7 @@ describe('expressions', () => {
     ) as JsonValue;
   }
 
-  test('patches see what the one before left', () => {
+  test('patches see the result of the former one', () => {
     const { object } = run({
       object: endpoints(),
       patches: [

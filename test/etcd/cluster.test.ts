@@ -144,7 +144,7 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
   test.sequential.each([
     { name: 'a wrong password', user: 'app', password: 'wrong', told: 'check the user name' },
     { name: 'nobody', user: 'nobody', password: 'x', told: 'check the user name' },
-  ])('$name is refused with what to do, and the password is not told', async (of) => {
+  ])('$name is refused with the remedy, and without the password', async (of) => {
     const etcd = await as(of.user, of.password);
 
     const error: Error = await etcd.range({ key: '/g/a' }).then(String, (thrown) => thrown);
@@ -154,7 +154,7 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
     await etcd.close();
   });
 
-  test.sequential('a password that cannot be read is told, and read again the next time', async () => {
+  test.sequential('an unreadable password file is reported, and read again the next time', async () => {
     let isThere = false;
     const password = (): string => {
       if (!isThere) throw new Error('no such file');

@@ -81,7 +81,7 @@ describe.each([
   });
 });
 
-test('an audit log that finds no room is told in the status of the Config, and loses nothing', async () => {
+test('an audit log on a full disk is reported in the status of the Config, and loses nothing', async () => {
   const config = `${API}/config/platform`;
   const spec = { raw: 'audit: {enabled: true, path: audit.log, level: 4}' };
   const set = await daemon.call('PATCH', config, { body: { spec }, type: MERGE_PATCH });

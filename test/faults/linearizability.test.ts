@@ -184,7 +184,7 @@ test('answers of a correct server are always possible, however its operations ov
   );
 });
 
-test('a read of what was overwritten before it began is never possible', () => {
+test('a read never returns a value that was overwritten before it began', () => {
   fc.assert(
     fc.property(fc.array(draw, { minLength: 1, maxLength: 20 }), (draws) => {
       const history = histories(draws);

@@ -41,7 +41,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
   });
 
   test(
-    `lose nothing, do nothing twice and tell one story whatever befalls them (seed ${SEED})`,
+    `lose nothing, repeat nothing and agree on one history under any fault (seed ${SEED})`,
     async () => {
       if (set === undefined) throw new Error('There are no replicas');
       const keys = new Set<string>();

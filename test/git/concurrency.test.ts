@@ -59,7 +59,7 @@ async function writeBeside(
   return ids;
 }
 
-test('pushes by git and commits of ours at the same time: nothing is lost', async () => {
+test('concurrent pushes of git and commits of the daemon lose nothing', async () => {
   const repository = await openForTest();
   const first = await insist(repository, { start: '1' });
   const clone = cloneForTest(repository.gitDir);

@@ -310,7 +310,7 @@ describe('leftovers of a crash', () => {
     expect(packFiles(gitDir)).toEqual(stays ? [name] : []);
   });
 
-  test('files that are not ours stay, packs without an index among them', async () => {
+  test('foreign files stay, such as packs without an index', async () => {
     const gitDir = await bareRepository();
     const names = [
       `pack-${checksum}.pack`,

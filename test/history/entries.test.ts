@@ -122,7 +122,7 @@ test('fields of secrets are named and their values are not', async () => {
   expect(JSON.stringify(entries)).not.toMatch(/Zmlyc3Q|c2Vjb25k/);
 });
 
-test('a branch that went back tells nothing of what came behind it', async () => {
+test('a branch that went back shows none of the later commits', async () => {
   const platform = await openTestPlatform();
   const { gitDir } = platform.repository;
   const first = await platform.commit({ 'a.yaml': team('a') });

@@ -78,7 +78,7 @@ function reached(gitDir: string, { line }: WrittenHistory, head: string): string
 
 describe('the past', () => {
   test(
-    'is what a fold of all of history comes to, for every commit of the branch',
+    'equals the fold of all history, for every commit of the branch',
     async () => {
       const repository = await openForTest();
       const property = fc.asyncProperty(randomSteps, fc.nat(3), async (steps, stride) => {

@@ -51,7 +51,7 @@ async function seeded(): Promise<TestPlatform> {
   return platform;
 }
 
-test('adds, changes, removals and moves are told, and nothing happens', async () => {
+test('adds, changes, removals and moves are listed, and none is applied', async () => {
   const platform = await seeded();
   const before = await platform.repository.head();
   const to = commitOn(platform, {
@@ -120,7 +120,7 @@ test('a new secret is masked as a whole, and so is one that goes', async () => {
   expect(JSON.stringify([plan, gone])).not.toContain('Zmlyc3Q');
 });
 
-test('a patch masks secret values below what it adds and removes', () => {
+test('a patch masks secret values below added and removed parts', () => {
   const kind = kinds.byKind('management.gitplane.dev/v1', 'SharedSecret');
   if (kind === undefined) throw new Error('SharedSecret is a kind');
   const manifest = (spec: JsonObject): KubeObject => ({
@@ -140,7 +140,7 @@ test('a patch masks secret values below what it adds and removes', () => {
   expect(patchOf(kind, some, none)).toEqual([{ op: 'remove', path: '/spec/data' }]);
 });
 
-test('a mistake is told with its place, and the verdict is that of the push', async () => {
+test('a mistake is reported with its place, and the verdict is that of the push', async () => {
   const platform = await seeded();
   const to = commitOn(platform, { 'teams/a.yaml': team('a', { displayNam: 'A' }) });
 
@@ -151,7 +151,7 @@ test('a mistake is told with its place, and the verdict is that of the push', as
   expect((await platform.push(to)).ok).toBe(false);
 });
 
-test('several commits are planned as what following them comes to', async () => {
+test('several commits are planned as their combined result', async () => {
   const platform = await seeded();
   const first = commitOn(platform, { 'teams/a.yaml': null });
   const to = commitOn(platform, { 'teams/a.yaml': team('a', { displayName: 'A' }) }, first);
@@ -174,7 +174,7 @@ test('a commit that does not follow is shown, and refused', async () => {
   ]);
 });
 
-test('a plan for what is applied is empty', async () => {
+test('a plan for applied commits is empty', async () => {
   const platform = await seeded();
   const plan = await planned(platform, (await platform.repository.head()) ?? '');
 
@@ -245,7 +245,7 @@ test('the command reads a clone, changes nothing in it, and exits 1 on problems'
   await expect(run('--', '--output=x')).rejects.toThrow(/There is no commit "--output=x"/);
 });
 
-test('gitplane plan shows what changed patches do to Endpoints that are given', async () => {
+test('gitplane plan shows the effect of changed patches on given Endpoints', async () => {
   const platform = await openTestPlatform();
   const file = (expression: string): string =>
     `sync:\n  toHost:\n    endpoints:\n      patches:\n      - path: metadata.labels.team\n        expression: ${expression}\n`;

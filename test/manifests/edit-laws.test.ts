@@ -233,7 +233,7 @@ test('a document that is removed leaves the others as they are', () => {
   });
 });
 
-test('a document that is removed and comes back says the same in its own words', () => {
+test('a document that is removed and returns keeps its own text', () => {
   forAll({ aliases: true }, ({ document, random }) => {
     if (/^---/m.test(document.text) || !document.text.endsWith('\n')) return;
     const isFirst = random.chance(50);

@@ -229,7 +229,7 @@ describe('problems have a place and one line', () => {
     'password: [hunter2\n',
     'a: 1\n]hunter2\n',
     'password: hunter2\n\tx: 1\n  hunter2\n',
-  ])('%j tells no value', (text) => {
+  ])('%j shows no value', (text) => {
     expect(problemsOf(text).length).toBeGreaterThan(0);
     expect(problemsOf(text).join()).not.toContain('unter2');
   });

@@ -11,7 +11,7 @@ async function signedIn(user = 'ann') {
 }
 
 describe('a web client', () => {
-  test('learns who signed in, with groups in the ID token', async () => {
+  test('learns the signed-in user, with groups in the ID token', async () => {
     const { issuer, browser } = await signedIn();
     const web = await RelyingParty.web(issuer);
     const tokens = await web.signIn(browser);

@@ -131,7 +131,7 @@ describe('a signed-in user', () => {
     expect(page.headers['content-security-policy']).not.toContain('form-action');
   });
 
-  test('agrees by having been given the client, whatever it asks for', async () => {
+  test('approves a configured client without a question, for any scope', async () => {
     const { web, browser, login } = await scene();
     browser.signIn(await login('ann'));
     const tokens = await web.signIn(browser, { prompt: 'consent', scope: 'openid offline_access' });

@@ -40,7 +40,7 @@ async function history({ platform }: Scene): Promise<string> {
 }
 
 describe('a code', () => {
-  test('works once, and showing it again ends what it was good for', async () => {
+  test('works once, and a second use ends its tokens', async () => {
     const { browser, kubectl, ...all } = await scene();
     const attempt = await kubectl.begin(OFFLINE);
     const { location = '' } = await browser.follow(attempt.url);

@@ -42,7 +42,7 @@ async function patchAt(of: TestPlatform, version: string, displayName: string): 
 }
 
 // covers: OwnedAccessKey.status.lastActivity
-test('uses are seen, raise no generation, and are no conflict for who read before them', async () => {
+test('uses are visible, raise no generation, and cause no conflict for earlier readers', async () => {
   const of = await platform();
   const read = versionOf(of);
   await use(of, 1);
@@ -60,7 +60,7 @@ test('uses are seen, raise no generation, and are no conflict for who read befor
   expect(await patchAt(of, read, 'x')).toBe(200);
 });
 
-test('a change between is a conflict, whatever uses came around it', async () => {
+test('a change between is a conflict, with any uses around it', async () => {
   const of = await platform();
   const first = versionOf(of);
   await use(of, 1);

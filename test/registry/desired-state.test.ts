@@ -129,7 +129,7 @@ test('state changes of an object survive a write to it that is in flight', async
 });
 
 describe('a hostile history', () => {
-  test('cannot stop the daemon from following, whatever its commits and files are', async () => {
+  test('cannot stop the daemon from following, with any commits and files', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
     const { gitDir } = platform.repository;

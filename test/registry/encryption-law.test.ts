@@ -307,7 +307,7 @@ describe('no key but those of .sops.yaml at that commit', () => {
     Object.fromEntries(PEOPLE.map((one) => [one, fc.subarray(RIGHTS)] as const)),
   );
 
-  test('opens what the daemon encrypted, whatever was pushed before', async () => {
+  test('opens values that the daemon encrypted, after any pushes', async () => {
     const steps = fc.array(action, { minLength: 6, maxLength: 14 });
     await fc.assert(
       fc.asyncProperty(rights, steps, async (granted, sequence) => {

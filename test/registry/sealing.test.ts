@@ -381,7 +381,7 @@ describe('a repository that seals', () => {
     expect(found()?.spec).toEqual({ displayName: 'CDN', data: { password: CLEAR } });
   });
 
-  test('removing a document re-keys what is left of a file of another user', async () => {
+  test('removing a document re-keys the rest of a file of another user', async () => {
     const key = await keyring.wrap(Buffer.alloc(32, 7), [ours.recipient]);
     const other = manifest({ token: CLEAR }).replace('name: cdn', 'name: rest');
     const text = sealText(`${manifest({ password: CLEAR })}---\n${other}`, {
@@ -517,7 +517,7 @@ describe('a sealed object without the key', () => {
     });
   });
 
-  test('an object is listed, without its values, and says why', () => {
+  test('an object is listed without its values, and with the reason', () => {
     expect(found()?.spec).toEqual({ displayName: 'CDN', data: {} });
     expect(conditions()).toMatchObject([{ type: 'Degraded', reason: 'Unreadable' }]);
     expect(conditions()[0]?.message).toMatch(/sops: is sealed for age1\w+, and the key of none/);

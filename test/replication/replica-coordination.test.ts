@@ -261,7 +261,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`leader election ${ETCD_MISSING ?? '
     expect(one.link.leader?.term).toBe(one.term?.number);
   });
 
-  test('a term that could not be given up does not stay with nobody to lead in it', async () => {
+  test('a term that could not be resigned does not block the next election', async () => {
     const prefix = `/t${count++}/`;
     const { leader } = keysBelow(prefix);
     const { unsure, seen } = unsureOf(await client(), ({ operations }) =>

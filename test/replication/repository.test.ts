@@ -167,7 +167,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     whole(one);
   });
 
-  test('a mirror follows by itself, and stops when it is told to', async () => {
+  test('a mirror follows by itself, and stops on request', async () => {
     const keys = platform();
     const [one, other] = [await disk(), await disk()];
     const { repository } = await lead(keys, one);
@@ -226,7 +226,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
   });
 
   test.each(['happened', 'did not happen'])(
-    'a transaction that nobody answered and that %s counts once',
+    'a transaction without an answer that %s counts once',
     async (which) => {
       const keys = platform();
       const one = await disk();
@@ -473,7 +473,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     expect(late).toEqual(['The branch moved meanwhile; fetch, rebase and push again']);
   });
 
-  test('two moves from one place: the second is told that the branch moved', async () => {
+  test('the second of two moves from one commit learns that the branch moved', async () => {
     const keys = platform();
     const { repository, log } = await lead(keys, await disk());
     const first = await commit(repository);

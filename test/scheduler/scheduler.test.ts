@@ -57,7 +57,7 @@ function ago(milliseconds: number): string {
   return new Date(Date.now() - milliseconds).toISOString();
 }
 
-test('a job runs at each of its times, and says when it runs next', async () => {
+test('a job runs at each of its times, and shows its next run', async () => {
   let runs = 0;
   const { scheduler, next, ran } = running([
     { name: 'often', schedule: EACH_SECOND, run: async () => (runs += 1) },
@@ -125,7 +125,7 @@ test.each([
   expect(log).toHaveBeenCalledWith(fields, 'A scheduled job failed');
 });
 
-test('stopping interrupts what runs, waits for its end, and nothing runs any more', async () => {
+test('stopping interrupts the running job, waits for its end, and starts no other', async () => {
   let runs = 0;
   let ended = false;
   const { scheduler, ran } = running([
@@ -300,7 +300,7 @@ test('a new schedule takes the place of the old one, and ends no run', async () 
   expect(runs).toBe(1);
 });
 
-test('a journal that cannot be written is told, and jobs run all the same', async () => {
+test('an unwritable journal is reported, and jobs run all the same', async () => {
   let runs = 0;
   const log = vi.fn<(fields: object, message: string) => void>();
   const scheduler = new Scheduler({

@@ -171,7 +171,7 @@ describe('identities', () => {
 });
 
 describe('a keyring', () => {
-  test('opens at once for X25519, and remembers what does not open', async () => {
+  test('opens at once for X25519, and caches failures', async () => {
     const ring = new Keyring([ann.identity]);
     const text = await sealedByLibrary(Buffer.alloc(32, 1), [ann.recipient]);
     const other = await sealedByLibrary(Buffer.alloc(32, 1), [bob.recipient]);

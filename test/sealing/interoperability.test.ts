@@ -136,7 +136,7 @@ spec:
     return sealText(clear, { ...of, now: Date.now() });
   }
 
-  test('we read a MAC over everything, whatever YAML a value is written in', async () => {
+  test('gitplane reads a MAC over everything, for any YAML style of a value', async () => {
     const text = `a: 014
 b: 1_000
 c: 0b11
@@ -172,7 +172,7 @@ data: {x: 'y'}
     expect((await open(own.replace('014', '015'))).documents[0]?.problems).toHaveLength(1);
   });
 
-  test('sops sets a value in a file of ours, and the others keep their bytes', async () => {
+  test('sops sets a value in a file of gitplane, and the others keep their bytes', async () => {
     const sealed = await seal(SECRET);
     write('set.yaml', sealed);
     sops.run('set', 'set.yaml', '["spec"]["data"]["user"]', '"YW5u"');
@@ -240,7 +240,7 @@ data: {x: 'y'}
     config([ann.recipient]);
   });
 
-  test('sops reads what we seal for two', async () => {
+  test('sops reads a file that gitplane sealed for two', async () => {
     write('two.yaml', await seal(SECRET, [bob.recipient, ann.recipient]));
 
     expect(values(sops.run('decrypt', 'two.yaml'))).toEqual(values(SECRET));

@@ -77,7 +77,7 @@ test('each PGP recipient opens the data key, and the file tells them apart', asy
   expect(metadata.age.map(({ recipient }) => recipient)).toEqual([own.recipient]);
 });
 
-test('a mark covers them: an entry that is added or changed is not ours', async () => {
+test('a mark covers them: an added or changed entry is foreign', async () => {
   const { metadata, dataKey } = await opened(await sealed(ann));
   const { age, pgp = [], mark } = metadata;
 
@@ -103,7 +103,7 @@ test.each<[string, () => string, RegExp]>([
   await expect(sealed(fingerprint())).rejects.toThrow(expected);
 });
 
-test('a file for PGP keys alone says who reads it, and how to let this platform read it', async () => {
+test('a file for PGP keys alone names its readers, and the remedy', async () => {
   const text = (await sealed(ann)).replace(
     /^ {2,4}age:\n(?: {4,}.*\n|\n| {2,4}-.*\n)+?(?= {2}\w)/m,
     '',

@@ -86,7 +86,7 @@ describe('requests on the wire', () => {
   });
 });
 
-test('a private authority is trusted when it is given, and nobody is when asked to', async () => {
+test('a private authority is trusted when it is given, and certificate checks can be skipped', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'gitplane-store-'));
   const pems = await ensureServerCertificate({ directory, hostnames: [], clock: systemClock });
   const server = await startKvServer({ tls: { cert: pems.certificatePem, key: pems.keyPem } });
@@ -158,7 +158,7 @@ describe('meaning of a status', () => {
     expect(error.stack + String(error.cause)).not.toContain(SECRET);
   });
 
-  test('a right that is missing is told from a token that is dead, with and without self look-up', async () => {
+  test('a missing right is distinguished from a dead token, with and without self look-up', async () => {
     store.token('poor', { denies: () => true });
     store.token('mute', { denies: () => true, hasDefault: false });
     const reasonOf = (token: string) =>

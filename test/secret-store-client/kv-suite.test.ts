@@ -221,7 +221,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     expect(data.custom_metadata.team).toBe('green');
   });
 
-  test('a listing of versions, where there is one, says what is live', async () => {
+  test('a listing of versions, where there is one, marks the live ones', async () => {
     for (const name of ['a', 'b', 'gone']) await write(kv(`listed/${name}`), { v: '1' });
     await write(kv('listed/b'), { v: '2' });
     await kv('listed/gone').deleteVersion(1);
@@ -236,7 +236,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     expect(await listVersions(client, mount, 'nothing-here')).toBeUndefined();
   });
 
-  test('engines are told apart', async () => {
+  test('engines are distinguished', async () => {
     expect(await detectMount(client, v2)).toMatchObject({ path: `${v2}/`, version: 2 });
     expect(await detectMount(client, v1)).toMatchObject({ path: `${v1}/`, version: 1 });
     await expect(detectMount(client, 'nothing-here')).rejects.toMatchObject({
@@ -331,7 +331,7 @@ describe.each(targets)('$name', ({ program, isMissing = false, address: given })
     return auth.client_token;
   }
 
-  test('a token that is unknown is told from one that lacks a right', async () => {
+  test('an unknown token is distinguished from one that lacks a right', async () => {
     const stranger = connect(address, { token: 'no-such-token' });
 
     await expect(stranger.call({ method: 'GET', path: `${v2}/data/a` })).rejects.toMatchObject({

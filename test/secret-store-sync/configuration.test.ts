@@ -66,7 +66,7 @@ describe('settings', () => {
 });
 
 describe('a token', () => {
-  test('is taken from a secret, and another one from the moment that it is there', async () => {
+  test('is taken from a secret, and a new one from its creation on', async () => {
     const synced = await openSynced({ config: { enabled: false } });
     synced.server.store.token('first');
     await synced.platform.create(
@@ -353,7 +353,7 @@ describe('a change of the configuration', () => {
     expect(await metric(synced, 'store_in_force')).toBe('0');
   });
 
-  test('an outage of the store that is configured is not told as a mistake of the configuration', async () => {
+  test('an outage of the configured store is not reported as a mistake of the configuration', async () => {
     const synced = await openSynced();
     await synced.tie({ a: '1' }, { direction: 'both' });
     await synced.cycle();
@@ -368,7 +368,7 @@ describe('a change of the configuration', () => {
 });
 
 // covers: secretStore.skipTLSVerify
-test('a store whose certificate nobody vouches for is asked only where that is skipped, and that is told', async () => {
+test('a store with an untrusted certificate is used only where the check is skipped, and the log warns', async () => {
   const directory = join(temporaryFolder(), 'tls');
   const { certificatePem: cert, keyPem: key } = await ensureServerCertificate({
     directory,

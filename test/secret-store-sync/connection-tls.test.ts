@@ -136,7 +136,7 @@ describe('a file of an authority', () => {
   );
 });
 
-test('a folder in the place of a file is not waited for, and told', () => {
+test('a folder in the place of a file is not waited for, and is reported', () => {
   const files = new FollowedFiles(() => {}, FILE_TIMES);
   onTestFinished(() => files.close());
 

@@ -140,7 +140,7 @@ describe('a login gives the token', () => {
 });
 
 describe('a login that the store refuses', () => {
-  test('is told with what to check, is tried once a cycle, and ends the use of the store', async () => {
+  test('is reported with the remedy, is tried once per cycle, and ends the use of the store', async () => {
     const server = await loginServer();
     const synced = await syncedWith(server, APP_ROLE, { credential: 'wrong-7d' });
     expect(synced.conditions()).toEqual(['Synced=False LoginRefused', 'Stale=True LoginRefused']);

@@ -237,7 +237,7 @@ describe('a store', () => {
   test.each<[string, (server: KvServer) => void, string]>([
     ['that never answers', ({ faults }) => faults.push(...Array(50).fill('hang')), 'none'],
     ['that is sealed', ({ store }) => void Object.assign(store, { isSealed: true }), 'Sealed'],
-  ])('%s holds up no other, and is told by its name', async (_what, fail, reason) => {
+  ])('%s delays no other, and is reported by its name', async (_what, fail, reason) => {
     const { synced, eu } = await two();
     mountOf(eu).put(PATH, { a: '1' });
     await tieTo(synced, 'eu');

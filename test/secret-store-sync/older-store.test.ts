@@ -19,7 +19,7 @@ describe('a store that was put back to an older copy', () => {
     return synced;
   }
 
-  test('is told with both versions, in a condition, an event and the log, also after a restart', async () => {
+  test('is reported with both versions, in a condition, an event and the log, also after a restart', async () => {
     const before = await putBack();
     expect(before.conditions()).toEqual(['Synced=False StoreOlder']);
     const synced = await before.restart();

@@ -234,7 +234,7 @@ describe('a name', () => {
     expect(synced.toldOfPulls.at(-1)).toBeUndefined();
   });
 
-  test('is not needed by a secret that a person tied already, under whatever name', async () => {
+  test('is not needed by a secret that a user tied already, under any name', async () => {
     const synced = await pulling({ deletionPolicy: 'Delete' });
     const own = secret('mine', {}, { 'kv-secret-path': 'team/mail' });
     await synced.platform.create('sharedsecrets', own, 'team-a');

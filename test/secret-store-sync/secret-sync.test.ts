@@ -58,7 +58,7 @@ describe('the default direction', () => {
   });
 
   // covers: SharedSecret.status.conditions
-  test('nothing is written to the store, and a change in git is told', async () => {
+  test('nothing is written to the store, and a change in git is reported', async () => {
     const synced = await agreed({});
     await synced.edit({ user: 'bob', password: 'one' });
     await synced.cycle();
@@ -356,7 +356,7 @@ describe('a store that is in trouble', () => {
     });
   });
 
-  test('a mount that is not there is told', async () => {
+  test('a missing mount is reported', async () => {
     const synced = await openSynced();
     await synced.tie({ a: 'x' }, { 'kv-mount-path': 'nowhere' });
     await synced.cycle();
@@ -364,7 +364,7 @@ describe('a store that is in trouble', () => {
     expect(synced.conditions()).toEqual(['Synced=False MountMissing']);
   });
 
-  test('an engine of another version than the annotation says is told', async () => {
+  test('an engine of another version than the annotation is reported', async () => {
     const synced = await openSynced();
     await synced.tie({ a: 'x' }, { 'kv-version': 'kv1', ...PUSH });
     await synced.cycle();

@@ -25,7 +25,7 @@ async function requestsOf(synced: SyncedPlatform): Promise<string[]> {
 }
 
 describe('a cycle in which nothing changed', () => {
-  test('asks for the mount and for the versions of a folder, where the store can tell them', async () => {
+  test('asks for the mount and for the versions of a folder, where the store supports it', async () => {
     const synced = await many(true);
     const version = synced.platform.store.resourceVersion;
 

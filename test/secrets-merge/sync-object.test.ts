@@ -382,7 +382,7 @@ describe('a store that was put back to an older copy', () => {
     },
   );
 
-  test('is told from a standby that lags behind for many cycles, which is pulled from by no decision', async () => {
+  test('is distinguished from a standby that lags for many cycles, from which no policy pulls', async () => {
     const { lag, store, mount, commits, memory, sync } = scene();
     for (const value of ['a', 'b', 'c', 'd']) mount.put('app', { key: value });
     commits.list.push('d');

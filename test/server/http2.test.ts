@@ -31,7 +31,7 @@ async function served(
   return session;
 }
 
-test('a connection without a request ends in time, whatever pings come', async () => {
+test('a connection without a request ends in time, despite pings', async () => {
   const session = await served((_request, response) => void response.end(), 200);
   await once(session, 'connect');
   const pinging = setInterval(() => session.ping(() => undefined), 20);

@@ -209,7 +209,7 @@ describe.each(binaries)('kubectl 1.$minor', ({ minor, path }) => {
     expect((await kubectl(['get', 'config', '-o', 'name'])).stdout).toBe(`config.${GROUP}/ops\n`);
   });
 
-  test('says what is not there', async () => {
+  test('names the missing part', async () => {
     const { code, stderr } = await kubectl(['get', 'team', 'nobody']);
     expect(code).toBe(1);
     expect(stderr).toBe(`Error from server (NotFound): teams.${GROUP} "nobody" not found\n`);

@@ -26,7 +26,7 @@ const NOWHERE = 'a'.repeat(40);
 describe('blobs of a list', () => {
   const contents = ['', 'one', 'two\nlines\n', '\0', 'x'.repeat(300_000), `${NOWHERE} blob 3\n`];
 
-  test('come whole, each at its place, whatever is in them', async () => {
+  test('come whole, each at its place, with any content', async () => {
     const { stream, ids } = await blobsOf(contents);
     const order = [4, 0, 5, 3, 4, 1, 2];
     const lists = [order.map((at) => ids[at] ?? ''), [...ids]];

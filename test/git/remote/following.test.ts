@@ -21,7 +21,7 @@ import { basic, elsewhere, follow, proxyTo, serveGit } from '../../support/remot
 const TOKEN = 'tok-3n-S3cret/+';
 
 describe('fetching', () => {
-  test('starts with the remote’s history and follows what others push', async () => {
+  test('starts with the history of the remote and follows pushes of others', async () => {
     const there = elsewhere();
     const { following, repository, gitDir } = await follow({ url: there.gitDir });
     expect(await repository.head()).toBe(there.head());
@@ -388,7 +388,7 @@ describe('a remote that fails', () => {
     expect(dropped).toBe(2);
   });
 
-  test('a hanging remote is abandoned, and the error says if anything was sent', async () => {
+  test('a hanging remote is abandoned, and the error states if anything was sent', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);

@@ -212,7 +212,7 @@ describe('check', () => {
     expect(error).toMatchObject({ unknownField: true, path: ['spec', 'nonsense'] });
   });
 
-  test('takes whatever the server put into status', () => {
+  test('accepts any status that the server wrote', () => {
     expect(problems(object('Team', { status: { conditions: [], anything: 1 } }))).toEqual([]);
   });
 
@@ -255,7 +255,7 @@ describe('did you mean', () => {
 });
 
 describe('prune', () => {
-  test('removes unknown fields in place and says where they were', () => {
+  test('removes unknown fields in place and names their places', () => {
     const subject = object('Team', {
       users: ['a'],
       spec: { users: ['a'], nonsense: { deep: true }, access: [{ verbs: ['get'], verb: 1 }] },
@@ -340,7 +340,7 @@ describe('OpenAPI', () => {
     },
   );
 
-  test('keeps what explain shows and what merging needs', () => {
+  test('keeps descriptions for explain and keys for merging', () => {
     const team = openApiSchema('team') as SchemaNode;
     expect(team.properties?.['spec']?.properties?.['users']).toEqual({
       type: 'array',

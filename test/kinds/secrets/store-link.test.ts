@@ -94,7 +94,7 @@ test('a secret without the annotations follows nothing', () => {
   expect(mentionsLink(Buffer.from(JSON.stringify(secret(TIED))))).toBe(true);
 });
 
-test('a kind that follows nothing has no link, whatever its annotations are', () => {
+test('a kind that follows nothing has no link, with any annotations', () => {
   expect(storeLinkOf(kind('Team'), secret(TIED))).toBeUndefined();
 });
 

@@ -129,7 +129,7 @@ describe('a project secret that names a shared secret', () => {
     expect(dataOf()).toEqual(TWO);
   });
 
-  test('keeps what was last good of a source that is broken', async () => {
+  test('keeps the last good data of a broken source', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
     await give(shared('source', { token: 'not base64!' }));
 
@@ -199,7 +199,7 @@ describe('opting out', () => {
 });
 
 describe('git', () => {
-  test('never holds a copy, whatever is written', async () => {
+  test('never holds a copy, after any write', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
     await platform.commit({ 'SharedSecret-source.yaml': JSON.stringify(shared('source', TWO)) });
     await update((object) => void Object.assign(object.spec ?? {}, { displayName: 'Copy' }));

@@ -123,7 +123,7 @@ test('a manifest that is not valid, and no secret, is taken', async () => {
   expect(await judge(pushed({ 'teams/bad.yaml': 'kind: [' }))).toEqual({ ok: true, lines: [] });
 });
 
-test('each version of a file is read once, whatever the number of commits', async () => {
+test('each version of a file is read once, for any number of commits', async () => {
   const versions = Array.from({ length: 20 }, (_, i) => ({
     'teams/ops.yaml': `${TEAM}  labels: { v: "${i % 2}" }\n`,
   }));

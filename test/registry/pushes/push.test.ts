@@ -59,7 +59,7 @@ describe('a push of several commits', () => {
     expect(uidOf(platform, 'a')).toBe(uid);
   });
 
-  test('is told what it does to objects, not what its last commit looks like', async () => {
+  test('is judged by its effect on objects, not by its last commit', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
     const uid = uidOf(platform, 'a');
@@ -72,7 +72,7 @@ describe('a push of several commits', () => {
     expect(uidOf(platform, 'a')).not.toBe(uid);
   });
 
-  test('may mend in its last commit what an earlier one broke', async () => {
+  test('may repair in its last commit the mistake of an earlier one', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
     const uid = uidOf(platform, 'a');
@@ -110,7 +110,7 @@ describe('a push of several commits', () => {
     ]);
   });
 
-  test('is not blamed for what was broken before and is as it was', async () => {
+  test('is not blamed for earlier mistakes that it leaves unchanged', async () => {
     const platform = await openTestPlatform();
     const broken = 'a: [b\nc: }\n';
     await platform.commit({ 'a.yaml': team('a'), 'broken.yaml': broken });
@@ -136,7 +136,7 @@ test('a push cannot change what a write through the API cannot', async () => {
 });
 
 describe('a push of a merge', () => {
-  test('shows what it changes, and readers see exactly that', async () => {
+  test('shows its changes, and readers see exactly those', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
     const side = commits(platform, [{ 'c.yaml': team('c'), 'b.yaml': null }]);

@@ -276,7 +276,7 @@ test('an object of another group is another object', () => {
   expect([find('a.dev')?.commit, find('b.dev')]).toEqual(['c', undefined]);
 });
 
-test('a delete that finalizers hold is not told as done by the next leader', async () => {
+test('a delete that finalizers hold is not reported as done by the next leader', async () => {
   const { door, next } = await open();
   await create(door, 'k1', { name: 'ops', finalizers: ['example.com/hold'] });
   const first = await door.delete({ ...target, delete: {}, options: options('k2') });

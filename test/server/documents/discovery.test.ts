@@ -58,7 +58,7 @@ describe('aggregated discovery', () => {
     ]);
   });
 
-  test('reports a kind what kubectl needs', () => {
+  test('lists the data that kubectl needs per kind', () => {
     const [management] = read(discovery.apis(KUBECTL)).items;
     const [{ version, freshness, resources }] = management.versions;
     expect({ version, freshness }).toEqual({ version: 'v1', freshness: 'Current' });

@@ -173,7 +173,7 @@ describe('schemas', () => {
     });
   });
 
-  test('describe every field and tell its type', () => {
+  test('describe every field and its type', () => {
     for (const [at, { properties }] of maps(schemas)) {
       if (properties === undefined || at.endsWith('/properties')) continue;
       for (const [name, field] of Object.entries(properties as Record<string, JsonObject>)) {

@@ -125,7 +125,7 @@ describe('a client that does not read answers', () => {
     expect(desk.begun).toEqual(['quick', 'quick', 'slow']);
   });
 
-  test('has one answer however large it is, and what came too late for any user is not counted', async () => {
+  test('has one answer at any size, and unread requests are not counted', async () => {
     const { queue } = new Desk({ seats: 1, requests: 100, answers: 100 });
     const one = queue.enter('large', 0);
     one.answer(1000);
@@ -268,7 +268,7 @@ describe('the requests that are queued', () => {
     expect({ begun, ended }).toEqual({ begun: 9, ended: 9 });
   });
 
-  test('answers that nobody reads stop the lists of who asked for them, and only those', async () => {
+  test('unread answers stop the lists of their user, and only those', async () => {
     const lists = { seats: 4, requests: 100, bytes: BYTES, answers: 1000 };
     const fairness = new FlowClassifier({ writes: full, lists });
     const large = { ...answered, body: Buffer.alloc(10), rest: Buffer.alloc(990) };
@@ -294,7 +294,7 @@ describe('the requests that are queued', () => {
     expect(begun).toBe('aba');
   });
 
-  test('metrics tell who waits and how many were refused', async () => {
+  test('metrics count waiting and refused requests', async () => {
     const registry = new Registry();
     const { queue } = new Desk({ seats: 1, requests: 2 });
     createFairnessMetrics(registry, () => ({ writes: queue.figures }));

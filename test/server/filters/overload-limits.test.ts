@@ -20,7 +20,7 @@ function refusal(act: () => void): number | undefined {
 }
 
 describe('pressure', () => {
-  test('more writes than there is room for are told when to come back', () => {
+  test('writes beyond the memory limit get Retry-After', () => {
     const pressure = new PendingWriteLimit({ writes: 2, bytes: 1000 });
     const first = new EventEmitter();
     pressure.admit(asked('POST'), first as never);
@@ -32,7 +32,7 @@ describe('pressure', () => {
     ).toBeUndefined();
   });
 
-  test('the refusal says when to come back', () => {
+  test('the refusal has Retry-After', () => {
     const pressure = new PendingWriteLimit({ writes: 0, bytes: 1000 });
     expect(() => pressure.admit(asked('POST'), new EventEmitter() as never)).toThrow(
       expect.objectContaining({ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } }),
@@ -65,7 +65,7 @@ describe('pressure', () => {
     expect(refusal(() => pressure.admit(large, new EventEmitter() as never))).toBeUndefined();
   });
 
-  test('a body counts whatever it comes with', () => {
+  test('a body counts for any framing', () => {
     const pressure = new PendingWriteLimit({ writes: 10, bytes: 1000 });
     const admit = (method: string, length: string) =>
       refusal(() =>
@@ -120,7 +120,7 @@ describe('deadline', () => {
   });
 
   test.each(['', '?timeout=soon', '?timeout=0s', '?timeout=-1s'])(
-    'a write in time is answered, whatever the query says: %s',
+    'a write in time is answered, for any query: %s',
     async (query) => {
       expect(await withinDeadline(info('DELETE', query), Promise.resolve(7))).toBe(7);
     },

@@ -10,7 +10,7 @@ const json = (place: string) => badRequest(`the body is not valid JSON: ${place}
 const yaml = (place: string) =>
   badRequest(expect.stringContaining(`the body is not valid YAML: ${place}`));
 
-describe('the Content-Type says how to read a body', () => {
+describe('the Content-Type selects the parser of a body', () => {
   // covers: endpoints.yaml
   test.each([
     [undefined, 'json'],

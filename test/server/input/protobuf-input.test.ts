@@ -56,7 +56,7 @@ function number(field: number, value: number): Buffer {
   return Buffer.concat([Buffer.from([field * 8]), length(value)]);
 }
 
-test('numbers, switches and times are read, and what is empty in Go is left out', () => {
+test('numbers, booleans and times are read, and values that are empty in Go are left out', () => {
   const shape: MessageShape = {
     1: ['port', 'count'],
     2: ['grace', 'int'],

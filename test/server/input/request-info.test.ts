@@ -165,7 +165,7 @@ describe('a URL that can be read in two ways has no meaning', () => {
     expect(parseRequest({ method: 'GET', url, root })).toBeUndefined();
   });
 
-  test('no path reaches outside of what it names', () => {
+  test('no path reaches outside of its resource', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 6 }), fc.boolean(), (parts, encode) => {
         const path = parts.map((part) => (encode ? encodeURIComponent(part) : part)).join('/');

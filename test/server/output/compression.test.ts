@@ -34,7 +34,7 @@ describe('a large answer', () => {
     },
   );
 
-  test('is compressed once for all who want it, and again under another head', async () => {
+  test('is compressed once for all clients, and again under another head', async () => {
     const answer = answerOf(LARGE);
     const first = await compressed(gzip, answer);
     expect((await compressed(gzip, { ...answer }))?.body).toBe(first?.body);

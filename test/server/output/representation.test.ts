@@ -150,7 +150,7 @@ describe('a list', () => {
     });
   });
 
-  test('any objects joined are what JSON.stringify makes of them', () => {
+  test('any objects joined equal JSON.stringify', () => {
     fc.assert(
       fc.property(
         fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 5 }),

@@ -95,7 +95,7 @@ describe('cells', () => {
 });
 
 describe('the table of an event', () => {
-  test('tells the columns in the first event only', () => {
+  test('names the columns in the first event only', () => {
     const first = buildEventTable(TEAM, { object: ops, first: true }, options);
     const later = buildEventTable(TEAM, { object: ops, first: false }, options);
     expect(first.columnDefinitions.length).toBeGreaterThan(1);

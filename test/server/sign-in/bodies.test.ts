@@ -19,7 +19,7 @@ function login(page: Partial<LoginPage> = {}): string {
 }
 
 describe('/login', () => {
-  test('offers what is configured, and nothing else', () => {
+  test('offers the configured sign-ins, and no other', () => {
     const methods = {
       sso: [sso('Corp')],
       providerE: { enabled: true, host: 'rancher.example' },

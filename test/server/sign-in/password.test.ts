@@ -114,7 +114,7 @@ describe('a right password', () => {
 });
 
 describe('anything else', () => {
-  test('is answered the same, whatever it is', async () => {
+  test('gets the same answer for any reason', async () => {
     const platform = await withAnn();
     const cases: Record<string, Record<string, string>> = {
       'a wrong password': { password: 'wrong horse battery' },
@@ -156,7 +156,7 @@ describe('anything else', () => {
     }
   });
 
-  test('another site signs no user in, with whatever password', async () => {
+  test('another site signs no user in, with any password', async () => {
     const platform = await withAnn();
     const browser = platform.browser();
     for (const headers of [
@@ -234,7 +234,7 @@ describe('the session of a browser', () => {
     expect(answer.statusCode).not.toBe(200);
   });
 
-  test('ends when people sign out: the key is gone before any user is told', async () => {
+  test('ends when users sign out: the key is removed before the answer', async () => {
     const { browser, platform } = await signedIn();
     const key = browser.session;
     const answer = await browser.get('/auth/logout', { 'sec-fetch-site': 'same-origin' });

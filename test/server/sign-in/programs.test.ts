@@ -278,7 +278,7 @@ describe('a program elsewhere', () => {
     expect((await poll(code)).json()).toEqual({ error: 'access_denied' });
   });
 
-  test('has to say what kind of grant it wants, and its own code', async () => {
+  test('must name its type of grant, and its own code', async () => {
     const { device_code: code, user_code: userCode } = await begin();
     expect((await poll(code, 'other')).json().error).toBe('unsupported_grant_type');
     expect((await poll(userCode)).json().error).toBe('expired_token');
@@ -354,7 +354,7 @@ describe('/login', () => {
     }
   });
 
-  test('shows nothing of what others put into its address', async () => {
+  test('shows no foreign text of its address', async () => {
     const page = await platform
       .browser()
       .get('/login?error=%3Cscript%3Ex&reference=%3Cb%3E&returnTo=%22');

@@ -24,7 +24,7 @@ test.each([
   expect(html`<p title="${text}">${text}</p>`.html).toBe(`<p title="${expected}">${expected}</p>`);
 });
 
-test('templates are plain ASCII: what is bundled has no other way to write them', () => {
+test('templates are plain ASCII, as the bundle needs it', () => {
   const folder = join(import.meta.dirname, '../../../src/server/sign-in');
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
   expect(texts.filter((text) => text.includes('html`') && /[^\n -~]/.test(text))).toEqual([]);
@@ -107,7 +107,7 @@ describe('legal text', () => {
     ['<math><mtext></p><style><img src=x onerror=alert(1)></style></mtext></math>'],
     ['</section></footer><form action="https://evil.example">'],
     ['<!--><script>alert(1)</script>-->'],
-  ])('loses what acts: %s', async (legalTemplate) => {
+  ])('loses active content: %s', async (legalTemplate) => {
     const text = (await uiThemeOf({ legalTemplate })).legal?.html ?? '';
     expect(text).not.toMatch(
       /<(script|img|svg|form|input|iframe|style|base|meta|link|math|\/?section|\/?footer)/i,
