@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type Delivery, DeliveryError } from '../../src/outbox/delivery.ts';
 import { Outbox, type OutboxLimits } from '../../src/outbox/outbox.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { stateCodec as codec } from '../support/platform.ts';
 
