@@ -133,7 +133,7 @@ export class RepositoryLog {
       if (failure === undefined) return;
       const isLate = performance.now() + RETRY_MS >= attempts.deadline;
       if (term.isHeld() && (isLate || !isPassing(failure))) throw this.#notTaken(failure, attempts);
-      if (tries === 0) logger.warn({ err: failure }, 'etcd did not accept a commit; retrying');
+      if (tries === 0) logger.warn({ err: failure }, 'etcd did not accept a commit; trying again');
       await sleep(RETRY_MS);
     }
   }

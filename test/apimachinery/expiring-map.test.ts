@@ -53,17 +53,20 @@ test('an entry larger than the limit is not stored, and evicts nothing', () => {
 test.each([
   ['entries', { entries: 10_000, bytes: 2 ** 30 }],
   ['bytes', { entries: 1_000_000, bytes: 10_000 * 100 }],
-])('unauthenticated clients of 172 networks who fill it push out nothing of others: %s', (_claim, limits) => {
-  const map = new ExpiringMap<string>(limits, { now: () => 0 });
-  const seconds = 600;
-  for (let i = 0; i < 20; i++) map.set(`ann-${i}`, 'x', { seconds, owner: 'ann' });
-  for (let i = 0; i < 20_000; i++) {
-    map.set(`s-${i}`, 'x'.repeat(90), { seconds, owner: `network ${i % 172}` });
-  }
-  for (let i = 0; i < 20; i++) expect(map.get(`ann-${i}`)).toBe('x');
-  expect(map.get('s-19999')).toBeDefined();
-  expect(map.get('s-0')).toBeUndefined();
-});
+])(
+  'unauthenticated clients of 172 networks who fill it push out nothing of others: %s',
+  (_claim, limits) => {
+    const map = new ExpiringMap<string>(limits, { now: () => 0 });
+    const seconds = 600;
+    for (let i = 0; i < 20; i++) map.set(`ann-${i}`, 'x', { seconds, owner: 'ann' });
+    for (let i = 0; i < 20_000; i++) {
+      map.set(`s-${i}`, 'x'.repeat(90), { seconds, owner: `network ${i % 172}` });
+    }
+    for (let i = 0; i < 20; i++) expect(map.get(`ann-${i}`)).toBe('x');
+    expect(map.get('s-19999')).toBeDefined();
+    expect(map.get('s-0')).toBeUndefined();
+  },
+);
 
 test('an unauthenticated client with every small network of a wide one pushes out nothing of others', () => {
   const map = new ExpiringMap<string>({ entries: 1000, bytes: 2 ** 30 }, { now: () => 0 });

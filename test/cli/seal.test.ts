@@ -172,7 +172,7 @@ describe('seal', () => {
 
   test('refuses a recipient that is none', async () => {
     await expect(run(seal, '--init', '--recipient', 'ann', folder)).rejects.toThrow(
-      /"ann" is no age recipient/,
+      /"ann" is not an age recipient/,
     );
   });
 });
