@@ -21,6 +21,7 @@ import type {
   FolderWidths,
   HistoryCommit,
   LimitCheck,
+  LimitsOf,
   PathChange,
   PushedTips,
   PushObjection,
@@ -127,8 +128,8 @@ export class BareRepository implements Repository {
     return this.#reader.folderWidths(commit);
   }
 
-  checkLimits(commit: string): Promise<LimitCheck> {
-    return this.#reader.checkLimits(commit);
+  checkLimits(commit: string, of?: LimitsOf): Promise<LimitCheck> {
+    return this.#reader.checkLimits(commit, of);
   }
 
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {

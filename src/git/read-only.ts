@@ -73,7 +73,7 @@ export function readOnlyRepository(
     mergeBases: (one, other) => reader.mergeBases(one, other),
     isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),
     commitMetadata: (commit) => reader.commitMetadata(commit),
-    checkLimits: (commit) => reader.checkLimits(commit),
+    checkLimits: (commit, of) => reader.checkLimits(commit, of),
     folderWidths: (commit) => reader.folderWidths(commit),
     objectionsTo: (pushed) => reader.objectionsTo(pushed),
     begin: () => {

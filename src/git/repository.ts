@@ -112,6 +112,9 @@ export interface CommitBatch {
   store(): Promise<void>;
 }
 
+/** Limits of what is read, which is the default, or the narrower ones of a push. */
+export type LimitsOf = 'read' | 'push';
+
 /** Result of checking the tree of a commit against the limits. */
 export interface LimitCheck {
   /** Undefined: the tree is within the limits. */
@@ -179,7 +182,7 @@ export interface Repository {
   /** Metadata of a commit. Rejects if it is missing. */
   commitMetadata(commit: string): Promise<CommitMetadata>;
   /** Checks the tree of a commit against the limits. Only a tree within them may be listed or compared. */
-  checkLimits(commit: string): Promise<LimitCheck>;
+  checkLimits(commit: string, of?: LimitsOf): Promise<LimitCheck>;
   /** Reads the trees that were not measured before. */
   folderWidths(commit: string): Promise<FolderWidths>;
   /** Reasons to refuse pushed commits: limits, names, submodules. */

@@ -14,8 +14,15 @@ LOOPBACK.addSubnet('::', 127, 'ipv6');
 addIPv4(LOOPBACK, '127.0.0.0', 8);
 addIPv4(LOOPBACK, '0.0.0.0', 8);
 REFUSED.addSubnet('fe80::', 10, 'ipv6');
-// Metadata services of AWS (machines, pods) and Google.
-for (const address of ['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254']) {
+// Metadata services of AWS (machines, pods), Google, Oracle and Scaleway.
+const METADATA_IPV6 = [
+  'fd00:ec2::254',
+  'fd00:ec2::23',
+  'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:42::42',
+];
+for (const address of METADATA_IPV6) {
   REFUSED.addAddress(address, 'ipv6');
 }
 addIPv4(REFUSED, '169.254.0.0', 16);

@@ -36,6 +36,7 @@ const RETRY_REFUSED_SECONDS = 5;
 export class Branch {
   readonly #options: BranchOptions;
   readonly #mutex: Mutex;
+  readonly #replays = new Mutex();
   readonly #state: DesiredState;
   readonly #queue: WriteQueue;
   #refusal: string | undefined;
@@ -120,6 +121,11 @@ export class Branch {
   /** Follows the branch to its present commit. */
   async sync(): Promise<void> {
     await this.runExclusive((state) => state.catchUp());
+  }
+
+  /** Replays one history at a time: each takes memory for a whole catalog, or several. */
+  replayAlone<T>(job: () => Promise<T>): Promise<T> {
+    return this.#replays.run(job);
   }
 
   /** Approves a revision that is held, or that will be held when the branch reaches it. */

@@ -11,6 +11,8 @@ import {
 import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeArchive } from '../../src/daemon/backup/archive.ts';
+import { manifestOf } from '../../src/daemon/backup/backup-manifest.ts';
 import {
   API,
   type Daemon,
@@ -178,6 +180,29 @@ describe('a restore', () => {
       'of another file',
       (file) => writeFileSync(file, 'x'.repeat(99)),
       /not a backup for these identities/,
+    ],
+    [
+      'of a file with a folder repo.git, whose hooks git would run',
+      async (file) => {
+        const source = scratchDir();
+        const hooks = join(source, 'data', 'repo.git', 'hooks');
+        mkdirSync(hooks, { recursive: true });
+        const script = `#!/bin/sh\ntouch ${join(folder, 'never-run')}\n`;
+        writeFileSync(join(hooks, 'reference-transaction'), script, { mode: 0o755 });
+        cpSync(join(daemon.dataDir, 'repo.git'), join(source, 'data', 'repo.git'), {
+          recursive: true,
+          filter: (path) => !path.endsWith('hooks'),
+        });
+        const bundle = ['bundle', 'create', '-q', join(source, 'repository.bundle'), '--all'];
+        const gitDir = join(source, 'data', 'repo.git');
+        expect(await run('git', ['-C', gitDir, ...bundle])).toMatchObject({ code: 0 });
+        const { stdout } = await run('git', ['-C', gitDir, 'rev-parse', 'main']);
+        const facts = { version: '1', time: '2026-01-01T00:00:00Z', branch: 'main' };
+        const manifest = await manifestOf(source, { ...facts, commit: stdout.trim() });
+        writeFileSync(join(source, 'backup.json'), JSON.stringify(manifest));
+        await writeArchive(file, { folder: source, recipients: [recipient] });
+      },
+      /contains a folder repo\.git, whose hooks/,
     ],
     [
       'of a file that was cut',

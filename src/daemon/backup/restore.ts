@@ -30,7 +30,13 @@ export async function restore(
     await extractArchive(file, { folder, identities });
     const manifest = await checkedManifest(folder, file);
     const data = join(folder, DATA);
-    await restoreRepository(join(data, 'repo.git'), join(folder, BUNDLE), manifest);
+    const gitDir = join(data, 'repo.git');
+    if (existsSync(gitDir)) {
+      throw new Error(
+        `${file} contains a folder repo.git, whose hooks and settings would run programs: it is not a backup`,
+      );
+    }
+    await restoreRepository(gitDir, join(folder, BUNDLE), manifest);
     if (existsSync(root)) await rmdir(root);
     await rename(data, root);
     const { time, branch, commit, version } = manifest;

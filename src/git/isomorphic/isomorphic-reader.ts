@@ -15,13 +15,20 @@ import {
   type ObjectReader,
   type ReaderOptions,
 } from '../reading/reader.ts';
-import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from '../reading/tree-limits.ts';
+import {
+  DEFAULT_MAX_PATHS,
+  MAX_TREE_BYTES,
+  pushedLimits,
+  readLimits,
+  type TreeLimits,
+} from '../reading/tree-limits.ts';
 import { type TakeTree, TreeSizes } from '../reading/tree-sizes.ts';
 import type {
   CommitMetadata,
   FolderWidths,
   HistoryCommit,
   LimitCheck,
+  LimitsOf,
   PathChange,
   PushedTips,
   PushObjection,
@@ -59,7 +66,6 @@ export class IsomorphicReader implements ObjectReader {
   readonly #files: RepositoryFiles;
   readonly #store: ObjectStore;
   readonly #graph: CommitGraph;
-  readonly #sizes: TreeSizes;
   readonly #bounds: CommitLimits;
   readonly #maxPaths: number;
   readonly #maxCommits: number;
@@ -71,8 +77,7 @@ export class IsomorphicReader implements ObjectReader {
     this.#graph = new CommitGraph((id) => this.#store.read(id, 'commit'), files.shallow);
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
     this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
-    this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
-    this.#bounds = new CommitLimits(this.#sizes, (id) => this.#store.read(id, 'commit'));
+    this.#bounds = this.#limited(readLimits(this.#maxPaths));
   }
 
   /** The commit that an expression names; undefined: there is none. */
@@ -81,6 +86,11 @@ export class IsomorphicReader implements ObjectReader {
       { files: this.#files, store: this.#store, graph: this.#graph },
       expression,
     );
+  }
+
+  #limited(limits: TreeLimits): CommitLimits {
+    const sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), limits);
+    return new CommitLimits(sizes, (id) => this.#store.read(id, 'commit'));
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
@@ -160,17 +170,18 @@ export class IsomorphicReader implements ObjectReader {
     return await this.#bounds.widthsOf(commit);
   }
 
-  async checkLimits(commit: string): Promise<LimitCheck> {
+  async checkLimits(commit: string, of: LimitsOf = 'read'): Promise<LimitCheck> {
     assertObjectId(commit);
-    return await this.#bounds.of(commit);
+    const bounds = of === 'read' ? this.#bounds : this.#limited(pushedLimits(this.#maxPaths));
+    return await bounds.of(commit);
   }
 
   async objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
     const parts = {
       newCommits: (commits: readonly string[], known: PushedTips['known']) =>
         this.#newCommits(commits, known),
-      bounds: this.#bounds,
-      sizes: this.#sizes,
+      bounds: this.#limited(pushedLimits(this.#maxPaths)),
+      readBounds: this.#bounds,
       maxPaths: this.#maxPaths,
       maxCommits: this.#maxCommits,
       readTrees: (ids: readonly string[], take: TakeTree) => this.#readTrees(ids, take),

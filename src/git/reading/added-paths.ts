@@ -5,12 +5,14 @@
 import { nameFlaw } from '../objects/portable-name.ts';
 import { TreeCursor } from '../objects/tree-cursor.ts';
 import type { PushObjection } from '../repository.ts';
+import type { CommitLimits } from './commit-limits.ts';
 import { pathOfNames, TreeLimitError } from './tree-limits.ts';
-import type { ReadTrees, TreeSizes } from './tree-sizes.ts';
+import type { ReadTrees } from './tree-sizes.ts';
 
 export interface AddedPathsOptions {
   readonly read: ReadTrees;
-  readonly sizes: TreeSizes;
+  /** Limits of what is read. */
+  readonly bounds: CommitLimits;
   /** Limit for the paths of all comparisons together. */
   readonly maxPaths: number;
 }
@@ -58,7 +60,7 @@ export class AddedPaths {
     this.#assert(this.#counts.size);
     const { entries, pairs, removed } = await this.#differences({ old, now }, names);
     let count = entries;
-    for (const id of removed) count += (await this.#options.sizes.measure(id)).paths;
+    for (const id of removed) count += await this.#options.bounds.pathsOf(id);
     for (const pair of pairs) count += await this.#count(pair, [...names, pair.name]);
     this.#counts.set(key, count);
     return count;

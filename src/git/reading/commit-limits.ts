@@ -31,6 +31,11 @@ export class CommitLimits {
     await this.#sizes.prepare(trees);
   }
 
+  /** Number of files and folders. Throws a TreeLimitError. */
+  async pathsOf(tree: string): Promise<number> {
+    return (await this.#sizes.measure(tree)).paths;
+  }
+
   /** Reason why a commit with this tree and these parents is not read; undefined: it is within the limits. */
   async problemOf({ tree, parents }: CommitRoots): Promise<string | undefined> {
     if (parents.length > MAX_PARENTS) {

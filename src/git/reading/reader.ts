@@ -15,6 +15,7 @@ import type {
   FolderWidths,
   HistoryCommit,
   LimitCheck,
+  LimitsOf,
   PathChange,
   PushedTips,
   PushObjection,
@@ -27,7 +28,13 @@ import { CommitLimits } from './commit-limits.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { history, historyOfGit } from './history.ts';
 import { RequestProcess } from './request-process.ts';
-import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from './tree-limits.ts';
+import {
+  DEFAULT_MAX_PATHS,
+  MAX_TREE_BYTES,
+  pushedLimits,
+  readLimits,
+  type TreeLimits,
+} from './tree-limits.ts';
 import { type TakeTree, TreeSizes } from './tree-sizes.ts';
 
 /** The part of a repository that only reads. */
@@ -73,7 +80,6 @@ export class Reader implements ObjectReader {
   readonly #objects: readonly RequestProcess<CatFileReply>[];
   readonly #diffs: RequestProcess<DiffTreeReply>;
   readonly #bounds: CommitLimits;
-  readonly #sizes: TreeSizes;
   readonly #maxPaths: number;
   readonly #maxCommits: number;
   readonly #commits = new Set<string>();
@@ -90,8 +96,12 @@ export class Reader implements ObjectReader {
     this.#diffs = new RequestProcess(context, diffTreeProtocol);
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
     this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
-    this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
-    this.#bounds = new CommitLimits(this.#sizes, (id) => this.readObject(id, 'commit'));
+    this.#bounds = this.#limited(readLimits(this.#maxPaths));
+  }
+
+  #limited(limits: TreeLimits): CommitLimits {
+    const sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), limits);
+    return new CommitLimits(sizes, (id) => this.readObject(id, 'commit'));
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
@@ -216,17 +226,18 @@ export class Reader implements ObjectReader {
     return this.#bounds.widthsOf(commit);
   }
 
-  checkLimits(commit: string): Promise<LimitCheck> {
+  checkLimits(commit: string, of: LimitsOf = 'read'): Promise<LimitCheck> {
     assertObjectId(commit);
-    return this.#bounds.of(commit);
+    const bounds = of === 'read' ? this.#bounds : this.#limited(pushedLimits(this.#maxPaths));
+    return bounds.of(commit);
   }
 
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
     const parts = {
       newCommits: (commits: readonly string[], known: PushedTips['known']) =>
         newCommits(this.#context, commits, known),
-      bounds: this.#bounds,
-      sizes: this.#sizes,
+      bounds: this.#limited(pushedLimits(this.#maxPaths)),
+      readBounds: this.#bounds,
       maxPaths: this.#maxPaths,
       maxCommits: this.#maxCommits,
       readTrees: (ids: readonly string[], take: TakeTree) => this.#readTrees(ids, take),

@@ -10,6 +10,31 @@ export const MAX_DEPTH = 64;
 export const MAX_PATH_BYTES = 4_096;
 /** Limit for one tree object, which git reads into memory as a whole. */
 export const MAX_TREE_BYTES = 16 * 1024 * 1024;
+/** Limit for one tree object of a push. */
+const MAX_PUSHED_TREE_BYTES = 12 * 1024 * 1024;
+
+/** Limits of the trees of one commit. */
+export interface TreeLimits {
+  readonly maxPaths: number;
+  readonly maxTreeBytes: number;
+}
+
+/** Share of what a push may reach that API writes can add, in percent. */
+const ROOM_PERCENT = 25;
+
+/** Limits of a push. */
+export function pushedLimits(maxPaths: number): TreeLimits {
+  return { maxPaths, maxTreeBytes: MAX_PUSHED_TREE_BYTES };
+}
+
+/**
+ * Limits of what is read. They are wider: after a push that reaches its limits, commits of the API are
+ * still read, and so is a push that takes the paths away.
+ */
+export function readLimits(maxPaths: number): TreeLimits {
+  const room = Math.ceil((maxPaths * ROOM_PERCENT) / 100);
+  return { maxPaths: maxPaths + room, maxTreeBytes: MAX_TREE_BYTES };
+}
 /** Limit for one commit or tag object. */
 export const MAX_COMMIT_BYTES = 1024 * 1024;
 /** Limit for parents, since each is compared with the commit. */

@@ -8,9 +8,9 @@ import { TreeCursor } from '../objects/tree-cursor.ts';
 import {
   MAX_DEPTH,
   MAX_PATH_BYTES,
-  MAX_TREE_BYTES,
   pathOfNames,
   TreeLimitError,
+  type TreeLimits,
 } from './tree-limits.ts';
 
 export interface TreeSize {
@@ -23,6 +23,8 @@ export interface TreeSize {
   /** Entries and bytes of the widest folder, which may be the tree itself. */
   readonly entries: number;
   readonly bytes: number;
+  /** Bytes of the largest tree object, which may be the tree itself. */
+  readonly largest: number;
   /** The widest folders with at least `WIDE_ENTRIES` entries, widest first. */
   readonly wide: readonly WideFolder[];
 }
@@ -58,19 +60,27 @@ const CHUNK = 64;
 /** Steps between two yields to the event loop. */
 const STEPS_PER_YIELD = 10_000;
 const NONE: readonly WideFolder[] = [];
-const EMPTY: TreeSize = { paths: 0, depth: 0, longest: 0, entries: 0, bytes: 0, wide: NONE };
+const EMPTY: TreeSize = {
+  paths: 0,
+  depth: 0,
+  longest: 0,
+  entries: 0,
+  bytes: 0,
+  largest: 0,
+  wide: NONE,
+};
 const WIDE_ENTRIES = 1000;
 const MAX_WIDE_FOLDERS = 10;
 
 export class TreeSizes {
   readonly #read: ReadTrees;
-  readonly #maxPaths: number;
+  readonly #limits: TreeLimits;
   /** Cached, because the same tree is measured many times. */
   readonly #refused = new Map<string, TreeLimitError>();
 
-  constructor(read: ReadTrees, maxPaths: number) {
+  constructor(read: ReadTrees, limits: TreeLimits) {
     this.#read = read;
-    this.#maxPaths = maxPaths;
+    this.#limits = limits;
   }
 
   /** Measures many trees with few requests. Trees above a limit are reported later by `measure`. */
@@ -78,7 +88,7 @@ export class TreeSizes {
     const unknown = roots.filter((root) => !known.has(keyOf(root)) && !this.#refused.has(root));
     if (unknown.length < 2) return;
     try {
-      await new Measurement(this.#read, this.#maxPaths).measureAll(unknown);
+      await new Measurement(this.#read, this.#limits).measureAll(unknown);
     } catch (error) {
       if (!(error instanceof TreeLimitError)) throw error;
     }
@@ -89,9 +99,9 @@ export class TreeSizes {
     const refused = this.#refused.get(root);
     if (refused !== undefined) throw refused;
     const size = known.get(keyOf(root));
-    if (size !== undefined && problemOf(size, this.#maxPaths) === undefined) return size;
+    if (size !== undefined && problemOf(size, this.#limits) === undefined) return size;
     try {
-      return await new Measurement(this.#read, this.#maxPaths).measure(root);
+      return await new Measurement(this.#read, this.#limits).measure(root);
     } catch (error) {
       if (!(error instanceof TreeLimitError)) throw error;
       if (this.#refused.size >= MAX_REFUSED) this.#refused.clear();
@@ -101,9 +111,13 @@ export class TreeSizes {
   }
 }
 
-function problemOf({ paths, depth, longest }: TreeSize, maxPaths: number): string | undefined {
+function problemOf(
+  { paths, depth, longest, largest }: TreeSize,
+  { maxPaths, maxTreeBytes }: TreeLimits,
+): string | undefined {
   if (depth > MAX_DEPTH) return tooDeep;
   if (paths > maxPaths) return tooMany(maxPaths);
+  if (largest > maxTreeBytes) return tooLarge(maxTreeBytes);
   return longest > MAX_PATH_BYTES ? `has a path of more than ${MAX_PATH_BYTES} bytes` : undefined;
 }
 
@@ -116,6 +130,7 @@ function grow(
   tree.paths += below.paths;
   tree.depth = Math.max(tree.depth, below.depth + 1);
   tree.longest = Math.max(tree.longest, folder.nameBytes + 1 + below.longest);
+  tree.largest = Math.max(tree.largest, below.largest);
   if (below.entries > tree.entries)
     Object.assign(tree, { entries: below.entries, bytes: below.bytes });
   if (below.wide.length === 0) return;
@@ -135,6 +150,7 @@ function widest(folders: readonly WideFolder[]): WideFolder[] {
 
 /** Counts the tree itself among its folders. */
 function addSelf(tree: Growing, entries: number, bytes: number): void {
+  tree.largest = Math.max(tree.largest, bytes);
   if (entries > tree.entries) Object.assign(tree, { entries, bytes });
   if (entries < WIDE_ENTRIES) return;
   tree.wide = widest([...tree.wide, { path: '', entries, bytes }]);
@@ -144,8 +160,11 @@ function keyOf(id: string): string {
   return Buffer.from(id, 'hex').toString('latin1');
 }
 
-const tooLarge = `is a folder of more than ${MAX_TREE_BYTES / 2 ** 20} MiB, which are the names of its entries`;
 const tooDeep = `is more than ${MAX_DEPTH} folders deep`;
+
+function tooLarge(bytes: number): string {
+  return `is a folder of more than ${bytes / 2 ** 20} MiB, which are the names of its entries`;
+}
 
 function tooMany(maxPaths: number): string {
   return `has more than ${maxPaths} paths (--push-max-paths)`;
@@ -154,16 +173,16 @@ function tooMany(maxPaths: number): string {
 /** One measurement; it ends as soon as a limit is exceeded. */
 class Measurement {
   readonly #read: ReadTrees;
-  readonly #maxPaths: number;
+  readonly #limits: TreeLimits;
   readonly #shapes = new Map<string, Shape>();
   readonly #sizes = new Map<string, TreeSize>();
   /** Parent and name at the first occurrence of each tree. */
   readonly #origins = new Map<string, { readonly parent: string; readonly name: string }>();
   #entries = 0;
 
-  constructor(read: ReadTrees, maxPaths: number) {
+  constructor(read: ReadTrees, limits: TreeLimits) {
     this.#read = read;
-    this.#maxPaths = maxPaths;
+    this.#limits = limits;
   }
 
   async measureAll(roots: readonly string[]): Promise<void> {
@@ -174,7 +193,7 @@ class Measurement {
   async measure(root: string): Promise<TreeSize> {
     await this.measureAll([root]);
     const size = this.#sizeOf(root);
-    const problem = problemOf(size, this.#maxPaths);
+    const problem = problemOf(size, this.#limits);
     if (problem === undefined) return size;
     throw new TreeLimitError(this.#culprit(root), problem);
   }
@@ -188,8 +207,9 @@ class Measurement {
       for (let at = 0; at < level.length; at += CHUNK) {
         await this.#read(level.slice(at, at + CHUNK), (id, bytes) => this.#add(id, bytes, below));
         // Every tree that is read occurs at least once below the root.
-        if (this.#entries > this.#maxPaths) {
-          throw new TreeLimitError(this.#pathOf(level[at] ?? ''), tooMany(this.#maxPaths));
+        const { maxPaths } = this.#limits;
+        if (this.#entries > maxPaths) {
+          throw new TreeLimitError(this.#pathOf(level[at] ?? ''), tooMany(maxPaths));
         }
       }
       level = [...below];
@@ -197,7 +217,10 @@ class Measurement {
   }
 
   #add(id: string, bytes: Buffer | undefined, below: Set<string>): void {
-    if (bytes === undefined) throw new TreeLimitError(this.#pathOf(id), tooLarge);
+    const { maxTreeBytes } = this.#limits;
+    if (bytes === undefined || bytes.length > maxTreeBytes) {
+      throw new TreeLimitError(this.#pathOf(id), tooLarge(maxTreeBytes));
+    }
     const folders: Folder[] = [];
     const shape: Growing & { readonly folders: readonly Folder[] } = { ...EMPTY, folders };
     let entries = 0;
@@ -208,7 +231,7 @@ class Measurement {
       }
       const size = known.get(entry.rawId);
       // A folder that exceeds a limit by itself is recorded for its name.
-      if (size !== undefined && problemOf(size, this.#maxPaths) === undefined) {
+      if (size !== undefined && problemOf(size, this.#limits) === undefined) {
         grow(shape, entry, size);
       } else {
         const folder = { id: entry.id, name: entry.name };
@@ -275,7 +298,7 @@ class Measurement {
     const names: string[] = [];
     for (let shape = this.#shapes.get(root); shape !== undefined && names.length < MAX_DEPTH; ) {
       const next = shape.folders.find(
-        ({ id }) => problemOf(this.#sizeOf(id), this.#maxPaths) !== undefined,
+        ({ id }) => problemOf(this.#sizeOf(id), this.#limits) !== undefined,
       );
       if (next === undefined) break;
       names.push(next.name);

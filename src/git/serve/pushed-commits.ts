@@ -8,14 +8,16 @@ import { AddedPaths } from '../reading/added-paths.ts';
 import type { CatFileReply } from '../reading/cat-file.ts';
 import type { CommitLimits, CommitRoots } from '../reading/commit-limits.ts';
 import { MAX_COMMIT_BYTES, TreeLimitError } from '../reading/tree-limits.ts';
-import type { ReadTrees, TreeSizes } from '../reading/tree-sizes.ts';
+import type { ReadTrees } from '../reading/tree-sizes.ts';
 import type { PushedTips, PushObjection } from '../repository.ts';
 
 export interface PushedCommitsParts {
   /** Commits that a push brings, newest first. */
   newCommits(commits: readonly string[], known: PushedTips['known']): AsyncIterable<string>;
+  /** Limits of the pushed commits. */
   readonly bounds: CommitLimits;
-  readonly sizes: TreeSizes;
+  /** Limits of what is read: commits that are here already, which may be larger. */
+  readonly readBounds: CommitLimits;
   readonly maxPaths: number;
   readonly maxCommits: number;
   readonly readTrees: ReadTrees;
@@ -34,7 +36,7 @@ export async function commitObjections(
   try {
     const commits: string[] = [];
     for (const tip of tips) commits.push(await peeled(parts, tip));
-    const added = new AddedPaths({ ...parts, read: parts.readTrees });
+    const added = new AddedPaths({ ...parts, read: parts.readTrees, bounds: parts.readBounds });
     const checked = new CheckedCommits(parts, added);
     let count = 0;
     for await (const id of parts.newCommits(commits, known)) {
@@ -79,7 +81,7 @@ class CheckedCommits {
 
   async #treeOf(commit: string): Promise<string | undefined> {
     if (this.#trees.has(commit)) return this.#trees.get(commit);
-    const { standIn } = await this.#parts.bounds.of(commit);
+    const { standIn } = await this.#parts.readBounds.of(commit);
     const tree = standIn === undefined ? undefined : (await readRoots(this.#parts, standIn)).tree;
     this.#trees.set(commit, tree);
     return tree;

@@ -114,7 +114,9 @@ export class OpenPush {
       if (landing === 'moved' && attempt === MAX_ATTEMPTS) return refused(refusal([MOVED]));
       if (landing === 'moved') continue;
       if (landing === 'replay') {
-        replayed = await replayPushed({ repository, branch, commits, to });
+        replayed = await branch.replayAlone(() =>
+          replayPushed({ repository, branch, commits, to }),
+        );
         continue;
       }
       if (!('conflicts' in landing)) return landing;

@@ -64,14 +64,19 @@ describe('the count of a tree', () => {
     [10, 2],
     [1, 1],
     [7, 3],
-  ])('has files and folders: %i equal folders, %i deep', async (width, depth) => {
+  ])('of a push has files and folders: %i equal folders, %i deep', async (width, depth) => {
     // Folders of each level, the one in the root first, and a file in each of the last.
     const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, width, depth))]));
     const counted = [];
     for (let at = 0, n = 1; at <= depth; at += 1, n *= width) counted.push(n);
     const paths = counted.reduce((sum, n) => sum + n, 0) + (counted.at(-1) ?? 0);
-    expect(await problemOf(id, readerOf(paths))).toBeUndefined();
-    expect(await problemOf(id, readerOf(paths - 1))).toMatch(/has more than \d+ paths/);
+    const pushedWith = async (limit: number): Promise<string | undefined> =>
+      (await readerOf(limit).checkLimits(id, 'push')).problem;
+    expect(await pushedWith(paths)).toBeUndefined();
+    expect(await pushedWith(paths - 1)).toMatch(/has more than \d+ paths/);
+    // API writes after a push that reaches the limit are still read.
+    expect(await problemOf(id, readerOf(Math.ceil(paths / 1.25)))).toBeUndefined();
+    expect(await problemOf(id, readerOf(Math.ceil(paths / 1.25) - 2))).toMatch(/more than/);
   });
 
   test('names the folder that passes the limit by itself', async () => {
@@ -79,12 +84,12 @@ describe('the count of a tree', () => {
     const id = commit(
       tree(gitDir, [file('a'), folder('ok', tree(gitDir, [folder('bomb', bomb)]))]),
     );
-    expect(await problemOf(id)).toMatch(/^"ok\/bomb\/d0000" has more than 1000 paths/);
+    expect(await problemOf(id)).toMatch(/^"ok\/bomb\/d0000" has more than 1250 paths/);
   });
 
   test('the count of a tree of more paths than a number can hold takes no time', async () => {
     const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, 1000, 60))]));
-    expect(await problemOf(id)).toMatch(/has more than 1000 paths/);
+    expect(await problemOf(id)).toMatch(/has more than 1250 paths/);
   });
 
   test('64 folders below each other are taken, 65 are not', async () => {

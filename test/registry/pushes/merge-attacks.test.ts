@@ -1,7 +1,7 @@
 /** Attacks by a push whose base is behind: what a merge must not bring back, exceed or wait for. */
 import { describe, expect, test } from 'vitest';
 import { mergeValues } from '../../../src/manifests/merge/values.ts';
-import { foreignCommit, git } from '../../support/git.ts';
+import { foreignCommit, git, openForTest } from '../../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
 
 type Files = Readonly<Record<string, string | null>>;
@@ -85,4 +85,41 @@ test('lists of tens of thousands of names are merged', () => {
 
   expect(conflicts).toEqual([]);
   expect(value).toEqual(names((i) => (i === 3 ? 'tip' : i === 39_990 ? 'push' : String(i))));
+});
+
+describe('a repository with as many paths as a push may bring', () => {
+  const files = (folder: string, count: number): Files =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${folder}/${i}.txt`, `${i}`]));
+  const body = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team' };
+
+  test('takes API writes, a restart, and a push that removes some', async () => {
+    const platform = await openTestPlatform({ repository: await openForTest({ maxPaths: 40 }) });
+    const start = await platform.commit({ 'a.yaml': team('a') });
+    expect((await platform.pushOpenly(pushed(platform, start, files('x', 38)))).verdict.ok).toBe(
+      true,
+    );
+
+    await platform.create('teams', { ...body, metadata: { name: 'made' } });
+
+    const { gitDir } = platform.repository;
+    const repository = await openForTest({ gitDir, maxPaths: 40 });
+    const later = await openTestPlatform({ repository });
+    expect(later.names('teams')).toEqual(['a', 'made']);
+    await later.create('teams', { ...body, metadata: { name: 'other' } });
+    const fewer = { 'x/1.txt': null, 'x/2.txt': null, 'x/3.txt': null };
+    const push = pushed(later, (await repository.head()) ?? '', fewer);
+    expect((await later.pushOpenly(push)).verdict.ok).toBe(true);
+  });
+
+  test('takes no merge that goes beyond', async () => {
+    const platform = await openTestPlatform({ repository: await openForTest({ maxPaths: 40 }) });
+    const start = await platform.commit({ 'a.yaml': team('a') });
+    const [one, two] = ['x', 'y'].map((folder) => pushed(platform, start, files(folder, 20)));
+
+    expect((await platform.pushOpenly(one ?? '')).verdict.ok).toBe(true);
+    const { verdict } = await platform.pushOpenly(two ?? '');
+
+    expect(verdict.lines[0]).toMatch(/the merge is too large: .* has more than 40 paths/);
+    expect(await platform.repository.head()).toBe(one);
+  });
 });

@@ -46,6 +46,10 @@ export async function makeMerge(
       message: messageOf(pushed, keys),
     });
     await batch.store();
+    const { problem } = await repository.checkLimits(id, 'push');
+    if (problem !== undefined) {
+      return { conflicts: [{ path: '', why: `the merge is too large: ${problem}` }] };
+    }
     const parents = [tip, pushed];
     const lists = await Promise.all(parents.map((parent) => repository.diff(parent, id)));
     return { commit: { id, parents, committerTime: time, changes: lists } };
