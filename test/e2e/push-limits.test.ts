@@ -286,7 +286,7 @@ describe('a bomb in a followed branch', () => {
         state: 'held',
         held: {
           reason: 'TreeTooLarge',
-          message: expect.stringMatching(/"bomb.*" has more than 1000000 paths/),
+          message: expect.stringMatching(/"bomb.*" has more than 1250000 paths/),
         },
       });
       expect(await teams(following)).toContain('one');

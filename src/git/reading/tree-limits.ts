@@ -16,15 +16,18 @@ const MAX_PUSHED_TREE_BYTES = 12 * 1024 * 1024;
 /** Limits of the trees of one commit. */
 export interface TreeLimits {
   readonly maxPaths: number;
+  /** Origin of `maxPaths`, for messages. */
+  readonly option: string;
   readonly maxTreeBytes: number;
 }
 
+const OPTION = '--push-max-paths';
 /** Share of what a push may reach that API writes can add, in percent. */
 const ROOM_PERCENT = 25;
 
 /** Limits of a push. */
 export function pushedLimits(maxPaths: number): TreeLimits {
-  return { maxPaths, maxTreeBytes: MAX_PUSHED_TREE_BYTES };
+  return { maxPaths, option: OPTION, maxTreeBytes: MAX_PUSHED_TREE_BYTES };
 }
 
 /**
@@ -33,7 +36,8 @@ export function pushedLimits(maxPaths: number): TreeLimits {
  */
 export function readLimits(maxPaths: number): TreeLimits {
   const room = Math.ceil((maxPaths * ROOM_PERCENT) / 100);
-  return { maxPaths: maxPaths + room, maxTreeBytes: MAX_TREE_BYTES };
+  const option = `${OPTION} and a quarter`;
+  return { maxPaths: maxPaths + room, option, maxTreeBytes: MAX_TREE_BYTES };
 }
 /** Limit for one commit or tag object. */
 export const MAX_COMMIT_BYTES = 1024 * 1024;

@@ -113,10 +113,11 @@ export class TreeSizes {
 
 function problemOf(
   { paths, depth, longest, largest }: TreeSize,
-  { maxPaths, maxTreeBytes }: TreeLimits,
+  limits: TreeLimits,
 ): string | undefined {
+  const { maxPaths, maxTreeBytes } = limits;
   if (depth > MAX_DEPTH) return tooDeep;
-  if (paths > maxPaths) return tooMany(maxPaths);
+  if (paths > maxPaths) return tooMany(limits);
   if (largest > maxTreeBytes) return tooLarge(maxTreeBytes);
   return longest > MAX_PATH_BYTES ? `has a path of more than ${MAX_PATH_BYTES} bytes` : undefined;
 }
@@ -166,8 +167,8 @@ function tooLarge(bytes: number): string {
   return `is a folder of more than ${bytes / 2 ** 20} MiB, which are the names of its entries`;
 }
 
-function tooMany(maxPaths: number): string {
-  return `has more than ${maxPaths} paths (--push-max-paths)`;
+function tooMany({ maxPaths, option }: TreeLimits): string {
+  return `has more than ${maxPaths} paths (${option})`;
 }
 
 /** One measurement; it ends as soon as a limit is exceeded. */
@@ -207,9 +208,8 @@ class Measurement {
       for (let at = 0; at < level.length; at += CHUNK) {
         await this.#read(level.slice(at, at + CHUNK), (id, bytes) => this.#add(id, bytes, below));
         // Every tree that is read occurs at least once below the root.
-        const { maxPaths } = this.#limits;
-        if (this.#entries > maxPaths) {
-          throw new TreeLimitError(this.#pathOf(level[at] ?? ''), tooMany(maxPaths));
+        if (this.#entries > this.#limits.maxPaths) {
+          throw new TreeLimitError(this.#pathOf(level[at] ?? ''), tooMany(this.#limits));
         }
       }
       level = [...below];

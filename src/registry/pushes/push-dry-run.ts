@@ -100,7 +100,11 @@ export interface DryRunContext extends ReplayContext {
  * Computes the outcome on a catalog that is at the start of the push, without changing it. Callers
  * hold the mutex.
  */
-export type PushDryRun = (now: Catalog) => Promise<Outcome>;
+export interface PushDryRun {
+  (now: Catalog): Promise<Outcome>;
+  /** True if all of history was replayed for it, which takes seconds in a large one. */
+  readonly isReplay: boolean;
+}
 
 export interface PushedRange {
   readonly from: string | undefined;
@@ -123,12 +127,13 @@ export async function dryRunPush(
     ? dryRunReplay(context, now, { ...range, ids })
     : dryRunCommit(context, now, only));
   const widened = await wideningWarnings(context.repository, range);
-  return async (catalog) => {
+  const complete = async (catalog: Catalog): Promise<Outcome> => {
     const outcome = await outcomeOf(catalog);
     const warned = { ...outcome, warnings: [...outcome.warnings, ...widened] };
     if (controlFiles.length === 0) return warned;
     return await withControlFiles(context, warned, controlFiles);
   };
+  return Object.assign(complete, { isReplay: outcomeOf.isReplay });
 }
 
 function viewOf(prepared: PreparedMove): { readonly view: TreeView } {
@@ -198,7 +203,7 @@ async function dryRunCommit(
   const { id, committerTime } = commit;
   const point = { id: ownText(id), committerTime };
   const read = { from: now.catalog.revision, commit: point, files, view };
-  return async (catalog) => {
+  const outcomeOf = async (catalog: Catalog): Promise<Outcome> => {
     const trial = await catalog.tryYielding({ commit: point, files });
     const { changes, growth } = trial;
     const problems = await trial.problemsOf(files.keys());
@@ -207,6 +212,7 @@ async function dryRunCommit(
     const none = { leaks: [], controlFiles: [], passing: [] };
     return { ...none, changes, problems, warnings, growth, prepared };
   };
+  return Object.assign(outcomeOf, { isReplay: false });
 }
 
 /** Several commits, or a merge: folded on a copy, which is used when the branch follows. */
@@ -248,7 +254,7 @@ async function dryRunReplay(
     passing: passing.found(),
     prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
-  return async () => outcome;
+  return Object.assign(async () => outcome, { isReplay: extended === undefined });
 }
 
 export interface DryRunAhead extends Pick<FoldAheadContext, 'read' | 'replayed'> {

@@ -175,13 +175,27 @@ export class PushJudge {
     const early = await branch.dryRun(source, { from, to });
     return await branch.runExclusive(async (state) => {
       await state.recover();
-      const range = { from: state.revision, to };
+      // Writes do not wait for another replay: the report is about the revision of the first one.
+      if (early?.isReplay === true || state.revision === from) {
+        const outcomeOf = early ?? (await this.#followed(state, of));
+        return await this.#report(state, { ...of, range: { from, to }, outcomeOf });
+      }
       // The branch moved meanwhile; it does not move again while the mutex is held.
-      const outcomeOf =
-        early !== undefined && range.from === from ? early : await branch.dryRun(source, range);
-      if (outcomeOf === undefined) throw unavailable('The branch keeps moving; please try again');
+      const range = { from: state.revision, to };
+      const outcomeOf = await this.#followed(state, of);
       return await this.#report(state, { ...of, range, outcomeOf });
     });
+  }
+
+  /** Of a commit that descends from the branch, which takes no replay. */
+  async #followed(
+    { revision: from }: DesiredState,
+    { source, to }: { readonly source: PushSource; readonly to: string },
+  ): Promise<PushDryRun> {
+    const follows = from === undefined || (await source.isAncestor(from, to));
+    const outcomeOf = follows ? await this.#options.branch.dryRun(source, { from, to }) : undefined;
+    if (outcomeOf === undefined) throw unavailable('The branch keeps moving; please try again');
+    return outcomeOf;
   }
 
   async #report(

@@ -9,18 +9,25 @@ import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import type { Answer } from '../output/answer.ts';
 import { negotiate } from '../output/negotiation.ts';
 import { encodeDocument } from '../output/representation.ts';
+import { UserSlots } from '../overview/user-slots.ts';
 import { PLAN_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
+
+/** A plan may replay all of history, with memory for a catalog of its own. */
+const MOST_RUNNING = 8;
+const MOST_RUNNING_OF_ONE = 4;
 
 /** Undefined for other paths. */
 export function planRoute(
   deps: ServerDependencies,
 ): (request: ApiRequest) => Promise<Answer> | undefined {
+  const running = new UserSlots(MOST_RUNNING, MOST_RUNNING_OF_ONE);
   return (request) => {
     const { path, verb } = request.info;
     if (path !== PLAN_PATH) return undefined;
     if (verb !== 'post') throw noSuchRoute();
-    return answerPlan(deps, request);
+    const user = request.user?.name ?? '';
+    return running.run(user, 'plans run', () => answerPlan(deps, request));
   };
 }
 

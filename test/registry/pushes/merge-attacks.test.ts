@@ -1,8 +1,9 @@
 /** Attacks by a push whose base is behind: what a merge must not bring back, exceed or wait for. */
 import { describe, expect, test } from 'vitest';
+import type { HistoryCommit } from '../../../src/git/repository.ts';
 import { mergeValues } from '../../../src/manifests/merge/values.ts';
 import { foreignCommit, git, openForTest } from '../../support/git.ts';
-import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
+import { ann, openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
 
 type Files = Readonly<Record<string, string | null>>;
 
@@ -122,4 +123,44 @@ describe('a repository with as many paths as a push may bring', () => {
     expect(verdict.lines[0]).toMatch(/the merge is too large: .* has more than 40 paths/);
     expect(await platform.repository.head()).toBe(one);
   });
+});
+
+test('two changes of one access rule are a conflict', async () => {
+  const rule = (verbs: string, users: string): string =>
+    team('a', { access: [{ name: 'readers', verbs: [verbs], users: ['ada', users] }] });
+  const platform = await openTestPlatform();
+  const start = await platform.commit({ 'a.yaml': rule('get', 'bob') });
+  const tip = await platform.commit({ 'a.yaml': rule('get', 'mallory') });
+
+  const { verdict } = await platform.pushOpenly(
+    pushed(platform, start, { 'a.yaml': rule('*', 'bob') }),
+  );
+
+  expect(verdict.lines[0]).toMatch(/Team "a" spec\.access: the branch has changed it/);
+  expect(await platform.repository.head()).toBe(tip);
+});
+
+test('a plan of an old commit replays history once, although the branch moves meanwhile', async () => {
+  const platform = await openTestPlatform();
+  const { repository } = platform;
+  const start = await platform.commit({ 'a.yaml': team('a') });
+  const tip = await platform.commit({ 'b.yaml': team('b') });
+  let replays = 0;
+  async function* history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
+    if (from === undefined) replays += 1;
+    if (replays === 1) await platform.commit({ 'c.yaml': team('c') });
+    yield* repository.history(from, to);
+  }
+  const source = new Proxy(repository, {
+    get: (target, name) => {
+      const own: unknown = name === 'history' ? history : Reflect.get(target, name);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+
+  const report = await platform.judge.dryRun({ to: start, source, user: ann });
+
+  expect(report.from).toBe(tip);
+  expect(report.changes.map(({ key }) => key.name)).toEqual(['b']);
+  expect(replays).toBe(1);
 });

@@ -3,12 +3,15 @@
  * object that one side touched is taken from it. One that both touched is merged field by field.
  */
 import {
+  type FieldPath,
   isRecord,
   type JsonObject,
+  type JsonValue,
   jsonEqual,
   keyString,
   type ObjectKey,
   shownPath,
+  valueAt,
 } from '../../../apimachinery/index.ts';
 import type { FileEntry } from '../../../catalog/index.ts';
 import {
@@ -178,11 +181,10 @@ function mergeObject({ base, tip, pushed }: ObjectVersions): Found | undefined |
   if (isSame(base, tip)) return pushed;
   if (tip === undefined || pushed === undefined) return removed({ base, tip, pushed });
   const { key } = tip;
-  const { value, conflicts } = mergeValues({
-    base: base?.value,
-    tip: tip.value,
-    pushed: pushed.value,
-  });
+  const values = { base: base?.value, tip: tip.value, pushed: pushed.value };
+  const merged = mergeValues(values);
+  const { value } = merged;
+  const conflicts = [...merged.conflicts, ...splitGrants(values, merged.conflicts)];
   if (conflicts.length > 0 || !isRecord(value)) {
     const why = 'the branch has changed it, and this push gives it another value';
     return conflicts.map((field) => ({ path: tip.path, key, field, why }));
@@ -195,6 +197,25 @@ function mergeObject({ base, tip, pushed }: ObjectVersions): Found | undefined |
   }
   const texts = { base: base?.slice ?? '', tip: tip.slice, pushed: pushed.slice };
   return { ...tip, path, value, slice: mergeDocument(texts, value) };
+}
+
+/** Fields that say who may do what: the result of both changes may be what neither side wrote. */
+const GRANTS: readonly FieldPath[] = [
+  ['spec', 'access'],
+  ['spec', 'scope'],
+];
+
+/** Grants that both sides changed. */
+function splitGrants(
+  { base, tip, pushed }: Readonly<Record<Side, JsonObject | undefined>>,
+  known: readonly FieldPath[],
+): readonly FieldPath[] {
+  if (known.length > 0) return [];
+  return GRANTS.filter((path) => {
+    const of = (object: JsonObject | undefined): JsonValue => valueAt(object, path) ?? null;
+    const [was, ours, theirs] = [of(base), of(tip), of(pushed)] as const;
+    return !jsonEqual(was, ours) && !jsonEqual(was, theirs) && !jsonEqual(ours, theirs);
+  });
 }
 
 function isSame(a: Found | undefined, b: Found | undefined): boolean {
