@@ -161,6 +161,6 @@ test('a plan of an old commit replays history once, although the branch moves me
   const report = await platform.judge.dryRun({ to: start, source, user: ann });
 
   expect(report.from).toBe(tip);
-  expect(report.changes.map(({ key }) => key.name)).toEqual(['b']);
+  expect(report.prunes.map(({ key }) => key.name)).toEqual(['b']);
   expect(replays).toBe(1);
 });
