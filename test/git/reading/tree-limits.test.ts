@@ -64,7 +64,7 @@ describe('the count of a tree', () => {
     [10, 2],
     [1, 1],
     [7, 3],
-  ])('of a push has files and folders: %i equal folders, %i deep', async (width, depth) => {
+  ])('has files and folders, for a push: %i equal folders, %i deep', async (width, depth) => {
     // Folders of each level, the one in the root first, and a file in each of the last.
     const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, width, depth))]));
     const counted = [];
