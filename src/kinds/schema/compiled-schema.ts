@@ -1,11 +1,9 @@
 /** Checks of a schema: shape problems, unknown fields, nulls, defaults. */
-import type { Ajv, ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import { type FieldError, type FieldPath, isRecord, valueAt } from '../../apimachinery/index.ts';
-import { newCompiler } from './schema-compiler.ts';
+import { validatorOf } from './schema-compiler.ts';
 import { pathOf, toFieldErrors } from './schema-errors.ts';
 import { type SchemaNode, schemaTree } from './schema-files.ts';
-
-let compiler: Ajv | undefined;
 
 export interface CompiledSchema {
   readonly name: string;
@@ -60,12 +58,6 @@ function compiledFunction(name: string): ValidateFunction {
   const validate = validatorOf(name);
   if (validate === undefined) throw new Error(`There is no schemas/${name}.json`);
   return validate;
-}
-
-/** The function of a schema. Undefined: there is no such schema. */
-function validatorOf(name: string): ValidateFunction | undefined {
-  compiler ??= newCompiler();
-  return compiler.getSchema(name);
 }
 
 function lazy<T>(make: () => T): () => T {

@@ -3,7 +3,7 @@
  * compiled (`scripts/schema-functions.mjs`): compiling the schema of one kind takes longer than
  * reading hundreds of manifests, and blocks the event loop.
  */
-import { Ajv, type CodeOptions } from 'ajv';
+import { Ajv, type CodeOptions, type ValidateFunction } from 'ajv';
 import { isRecord, type JsonObject } from '../../apimachinery/index.ts';
 import { schemaDocument, schemaNames } from './schema-files.ts';
 import { formats } from './schema-formats.ts';
@@ -43,4 +43,12 @@ function withOpenStatus(schema: JsonObject): JsonObject {
   return isKind && Object.hasOwn(properties, 'status')
     ? { ...schema, properties: { ...properties, status: { type: 'object' } } }
     : schema;
+}
+
+let compiler: Ajv | undefined;
+
+/** The function of a schema. Undefined: there is no such schema. It stays here: the bundle has another one. */
+export function validatorOf(name: string): ValidateFunction | undefined {
+  compiler ??= newCompiler();
+  return compiler.getSchema(name);
 }
