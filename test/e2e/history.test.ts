@@ -367,6 +367,18 @@ describe('a rollback', () => {
     expect(fresh.json().metadata.labels).toEqual({ tier: 'one' });
   });
 
+  test('refuses plans of one user above four at a time', async () => {
+    const asked = Array.from({ length: 40 }, () =>
+      daemon.call('POST', '/plan', { body: { ref: 'main' } }),
+    );
+    const answers = await Promise.all(asked);
+    const codes = answers.map(({ code }) => code);
+
+    expect(codes).toContain(200);
+    expect(codes.filter((code) => code === 429).length).toBeGreaterThan(0);
+    expect(codes.filter((code) => code !== 200 && code !== 429)).toEqual([]);
+  });
+
   test.each([
     [{}, 400],
     [{ revision: 'main' }, 400],
