@@ -55,6 +55,15 @@ const PICTURES: readonly Picture[] = [
     path: '/console/history',
     prepare: async (page) => await page.getByRole('button', { name: 'Time travel' }).click(),
   },
+  {
+    name: 'compare',
+    path: '/console/history',
+    prepare: async (page) => {
+      await page.getByLabel('Compare ', { exact: false }).nth(4).check();
+      await page.getByRole('link', { name: 'Compare with now' }).click();
+      await page.getByText('1 field').first().click();
+    },
+  },
   { name: 'plan', path: '/console/plan?of=main' },
   {
     name: 'access',

@@ -19,6 +19,7 @@ import {
   type WriteParts,
 } from '../registry/index.ts';
 import type { LedRepository } from '../replication/index.ts';
+import type { CommitSignature } from '../signatures/index.ts';
 import type { Store } from '../state/index.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access/access-control.ts';
@@ -57,6 +58,8 @@ export interface Platform {
   /** Undefined: writes of clients go to the served branch. */
   readonly pending: PendingWrites | undefined;
   readonly history: History;
+  /** Signatures of commits, in the order of the ids. */
+  readonly signatures: { of(ids: readonly string[]): Promise<readonly CommitSignature[]> };
   readonly planner: Planner;
   readonly judge: PushJudge;
   readonly access: AccessControl;
@@ -125,6 +128,7 @@ export async function openPlatform(context: PlatformContext): Promise<Platform> 
     served,
     pending,
     history: parts.history,
+    signatures: { of: (ids) => parts.signatures.inspector.inspect(repository, ids) },
     planner: new Planner({ repository, judge, kinds }),
     judge,
     access: parts.access,

@@ -22,15 +22,20 @@ export interface ChangedFile {
 
 const MOST_FILES = 50;
 
-/** At most `limit` commits of the first-parent line, from `start` on. -1: there is none. */
+/** At most `limit` commits of the first-parent line, from `start` on. `next`: the one after; -1: there is none. */
 export function commitsFrom(
   index: CommitIndex,
   start: number,
-  limit: number,
+  { limit, of }: { readonly limit: number; readonly of?: readonly ObjectKey[] | undefined },
 ): { readonly commits: readonly BranchCommit[]; readonly next: number } {
+  const wanted = of === undefined ? undefined : commitsOf(index, of);
   const ordinals: number[] = [];
   let at = start;
-  for (; at >= 0 && ordinals.length < limit; at = index.firstParent(at)) ordinals.push(at);
+  for (; at >= 0; at = index.firstParent(at)) {
+    if (wanted?.has(at) === false) continue;
+    if (ordinals.length === limit) break;
+    ordinals.push(at);
+  }
   const changed = filesOf(index, ordinals);
   const commits = ordinals.map((ordinal): BranchCommit => {
     const files = changed.get(ordinal) ?? [];
@@ -39,6 +44,12 @@ export function commitsFrom(
     return { revision, time: index.time(ordinal), files: shown, fileCount: files.length };
   });
   return { commits, next: at };
+}
+
+/** Commits that changed a file which ever named one of the objects. */
+function commitsOf(index: CommitIndex, keys: readonly ObjectKey[]): ReadonlySet<number> {
+  const files = keys.flatMap((key) => index.pathsOf(key));
+  return new Set(files.flatMap(({ versions }) => versions.map(({ at }) => at)));
 }
 
 /** One pass over all paths: a path has few versions, and a page few commits. */

@@ -14,16 +14,17 @@ import type { Branch } from '../registry/index.ts';
 import type { Collection } from '../state/index.ts';
 import { compareKeys } from '../state/index.ts';
 import { type Blame, blameOf } from './blame.ts';
-import type { PathHistory } from './commit-index.ts';
 import { CommitIndex } from './commit-index.ts';
 import { type BranchCommit, commitsFrom } from './commits.ts';
+import { type Comparison, changesBetween, describeChanges } from './comparison.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
-import { extendIndex, type IndexContext, ignorePath, rulePaths } from './index-reader.ts';
+import { extendIndex, type IndexContext } from './index-reader.ts';
 import { PastObject } from './past-object.ts';
 import type { RestrictedContext } from './path-limited-history.ts';
 import { foldPaths } from './path-limited-history.ts';
 import { findCommit, noCommit, type Past } from './revision.ts';
 import { isCurrent, momentAt, readTimeline, type Timeline } from './timeline.ts';
+import { filesOf, touchedSince } from './touched-files.ts';
 
 /** Objects of a collection in the catalog of one commit. */
 interface LivingList {
@@ -130,18 +131,36 @@ export class History {
     readonly after?: string | undefined;
     /** The newest commit to show; absent: the present one. */
     readonly past?: Past | undefined;
+    /** Commits that changed a file with one of these objects; absent: every commit. */
+    readonly of?: readonly ObjectKey[] | undefined;
   }): Promise<{ commits: readonly BranchCommit[]; hasMore: boolean } | undefined> {
     const among = await this.#follow();
     if (among === undefined) return { commits: [], hasMore: false };
     const { index, head } = among;
     const newest = index.ordinal(head) ?? 0;
-    const { limit, after, past } = of;
+    const { limit, after, past, of: keys } = of;
     const last = after === undefined ? undefined : index.ordinal(after);
     if (after !== undefined && last === undefined) return undefined;
     const first = past === undefined ? newest : findCommit(index, newest, past);
     const start = last === undefined ? first : index.firstParent(last);
-    const { commits, next } = commitsFrom(index, start, limit);
+    const { commits, next } = commitsFrom(index, start, { limit, of: keys });
     return { commits, hasMore: next >= 0 };
+  }
+
+  /** Objects that differ between two commits. Throws 400 if too many do. */
+  async compare(from: Past, to: Past | undefined): Promise<Comparison | undefined> {
+    const among = await this.#follow();
+    if (among === undefined) return undefined;
+    const { index, head } = among;
+    const newest = index.ordinal(head) ?? 0;
+    const [a, b] = [findCommit(index, newest, from), to ? findCommit(index, newest, to) : newest];
+    const changes = await changesBetween({ ...this.#options, index }, a, b);
+    const at = (ordinal: number) => ({ revision: index.id(ordinal), time: index.time(ordinal) });
+    return {
+      from: at(a),
+      to: at(b),
+      changes: await describeChanges(this.#options.kinds, changes),
+    };
   }
 
   /** The document of a past object in its file, comments included, and its first line. */
@@ -296,38 +315,4 @@ async function listAt(
 function isInCollection({ group, kind, namespace }: Collection, key: ObjectKey): boolean {
   if (key.kind !== kind || key.group !== group) return false;
   return namespace === undefined || key.namespace === namespace;
-}
-
-/** Files that later commits touched; undefined if every file may matter. */
-function touchedSince(
-  { index, under }: RestrictedContext,
-  present: number | undefined,
-  past: number,
-): PathHistory[] | undefined {
-  const narrowest = present === undefined ? undefined : index.narrowest(past, present);
-  if (narrowest === undefined || present === undefined) return undefined;
-  // Identities are counted from the first commit of the first-parent line.
-  if (index.root(past) !== index.root(present)) return undefined;
-  const { at: start, behind } = narrowest;
-  const isBehind = ({ versions }: PathHistory): boolean => {
-    for (let i = versions.length - 1; i >= 0; i--) {
-      const at = versions[i]?.at ?? -1;
-      if (at < start) return false;
-      if (behind[at] === 1) return true;
-    }
-    return false;
-  };
-  const ignore = index.path(ignorePath(under));
-  if (ignore !== undefined && isBehind(ignore)) return undefined;
-  return [...index.paths()].filter(isBehind);
-}
-
-/** Every file that ever named one of the objects, and the ignore file. */
-function filesOf(
-  { index, under }: RestrictedContext,
-  keys: ReadonlyMap<string, ObjectKey>,
-): PathHistory[] {
-  const files = new Set<PathHistory>(rulePaths(under).flatMap((path) => index.path(path) ?? []));
-  for (const key of keys.values()) for (const path of index.pathsOf(key)) files.add(path);
-  return [...files];
 }

@@ -39,6 +39,19 @@ export interface Identities {
   ): { readonly users: readonly string[]; readonly groups: readonly string[] } | undefined;
 }
 
+/** Signatures of commits of the repository. */
+export interface SignatureService {
+  /** In the order of the ids. */
+  of(ids: readonly string[]): Promise<readonly CommitSignature[]>;
+}
+
+/** As judged with the keys of now. */
+export interface CommitSignature {
+  readonly state: 'unsigned' | 'trusted' | 'untrusted' | 'unchecked';
+  readonly signer?: string;
+  readonly message?: string;
+}
+
 /** The hosted repository. */
 export interface GitService {
   readonly repository: { readonly gitDir: string };
@@ -128,6 +141,7 @@ export interface ServerDependencies {
   readonly registry: ObjectRegistry;
   readonly history: History;
   readonly planner: Planner;
+  readonly signatures: SignatureService;
   readonly authenticate: Authenticate;
   readonly failedLogins: FailedLogins;
   readonly signIn: SignIn;

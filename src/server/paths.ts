@@ -4,6 +4,7 @@
 export const GIT_PATH = '/git/platform.git';
 export const PLAN_PATH = '/plan';
 export const COMMITS_PATH = '/commits';
+export const COMPARE_PATH = '/compare';
 export const SUMMARY_PATH = '/summary';
 export const SEARCH_PATH = '/search';
 export const EXPLAIN_PATH = '/access/explain';

@@ -35,6 +35,7 @@ const URLS: readonly (readonly [who: Who, request: string])[] = [
   ['unscoped', 'GET /access/explain?verb=get&path=/sync'],
   ['unscoped', 'GET /access/who?verb=get&path=/sync'],
   ['right', 'GET /commits'],
+  ['right', 'GET /compare'],
   ['right', 'GET /metrics'],
   ['right', 'GET /audit/events'],
   ['right', 'POST /audit/events'],

@@ -142,6 +142,7 @@ export class TenantClusters {
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{
         identities: unused(),
+        signatures: unused(),
         git: unused(),
         sync: unused(),
         health: unused(),

@@ -14,6 +14,7 @@ import type {
   Table,
   WritePreview,
 } from './objects.ts';
+import type { Comparison } from './plan.ts';
 import type { SearchResult, Summary } from './summary.ts';
 
 export interface ClientOptions {
@@ -242,9 +243,24 @@ export class Client {
   }
 
   async commits(
-    query: Moment & { readonly limit?: number; readonly continue?: string | undefined } = {},
+    query: Moment & {
+      readonly limit?: number;
+      readonly continue?: string | undefined;
+      /** Only commits that changed the team or what it owns. */
+      readonly team?: string | undefined;
+    } = {},
   ): Promise<CommitPage> {
     return await this.json('/commits', { query: { ...query } });
+  }
+
+  /** Objects that differ between two moments: commits or times. Without `to`: the present. */
+  async compare(of: {
+    readonly from: string;
+    readonly to?: string | undefined;
+    readonly signal?: AbortSignal;
+  }): Promise<Comparison> {
+    const { signal, ...query } = of;
+    return await this.json('/compare', { query, signal });
   }
 
   async sync(signal?: AbortSignal): Promise<SyncStatus> {
@@ -253,10 +269,13 @@ export class Client {
 
   /** `since`: waits until the summary differs from the one with this version. */
   async summary(
-    of: { readonly since?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
+    of: Moment & {
+      readonly since?: string | undefined;
+      readonly signal?: AbortSignal | undefined;
+    } = {},
   ): Promise<Summary> {
-    const { since, signal } = of;
-    const query = since === undefined ? {} : { since, timeout: '30s' };
+    const { since, signal, ...moment } = of;
+    const query = since === undefined ? { ...moment } : { since, timeout: '30s' };
     return await this.json('/summary', { query, signal });
   }
 

@@ -98,6 +98,13 @@ export interface Author {
   readonly email?: string;
 }
 
+/** As the server judges it with the keys of now. */
+export interface CommitSignature {
+  readonly state: 'unsigned' | 'trusted' | 'untrusted' | 'unchecked';
+  readonly signer?: string;
+  readonly message?: string;
+}
+
 /** One commit that changed an object. */
 export interface HistoryEntry {
   readonly revision: string;
@@ -111,6 +118,7 @@ export interface HistoryEntry {
   readonly previousPath?: string;
   readonly fields?: readonly string[];
   readonly degraded?: boolean;
+  readonly signature?: CommitSignature;
 }
 
 export interface HistoryPage {
@@ -159,6 +167,7 @@ export interface Commit {
   readonly message: string;
   readonly files: readonly CommitFile[];
   readonly fileCount: number;
+  readonly signature?: CommitSignature;
 }
 
 export interface CommitFile {

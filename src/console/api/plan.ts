@@ -86,3 +86,19 @@ export interface PlanEffects {
   readonly warnings: readonly string[];
   readonly unknown?: string;
 }
+
+/** `GET /compare`. */
+export interface Comparison {
+  readonly from: ComparedCommit;
+  readonly to: ComparedCommit;
+  /** Number of changes by verb. */
+  readonly summary: Readonly<Record<string, number>>;
+  /** Number of all changes; `items` has the first. */
+  readonly count: number;
+  readonly items: readonly (PlanChange & { readonly plural?: string })[];
+}
+
+export interface ComparedCommit {
+  readonly revision: string;
+  readonly time: string;
+}

@@ -5,7 +5,9 @@ export interface Summary {
   /** `version`: digest of the document, for a request that waits for a change. */
   readonly metadata: { readonly version: string; readonly time: string };
   readonly version: string;
-  readonly health: { readonly ok: boolean; readonly checks: readonly HealthCheck[] };
+  /** The moment of a summary of the past: it has neither health, pushes nor conditions. */
+  readonly past?: { readonly revision: string; readonly time: string };
+  readonly health?: { readonly ok: boolean; readonly checks: readonly HealthCheck[] };
   readonly branch?: BranchSummary;
   readonly held?: HeldSummary | null;
   readonly pushes?: { readonly since: string; readonly items: readonly PushSummary[] };
@@ -14,7 +16,7 @@ export interface Summary {
   readonly problems?: { readonly count: number; readonly items: readonly FileProblem[] };
   readonly secretStore?: SecretStoreSummary;
   /** Objects with conditions of severity `Error` or `Warning`. */
-  readonly conditions: { readonly count: number; readonly items: readonly BadConditions[] };
+  readonly conditions?: { readonly count: number; readonly items: readonly BadConditions[] };
   readonly replicas?: {
     readonly leader?: string | null;
     readonly items: readonly ReplicaSummary[];
@@ -34,11 +36,11 @@ export interface HealthCheck {
 }
 
 export interface BranchSummary {
-  readonly state: 'applied' | 'held' | 'failing';
+  readonly state: 'applied' | 'held' | 'failing' | 'past';
   readonly head: string | null;
   readonly revision: string | null;
   readonly message?: string;
-  readonly lastAppliedTime: string | null;
+  readonly lastAppliedTime?: string | null;
   readonly commit?: {
     readonly revision: string;
     readonly time: string;

@@ -3,13 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Summary } from '../api/summary.ts';
 import { setConnection } from './live.ts';
 import { errorOf, type Loaded } from './load.ts';
+import { momentOf } from './location.ts';
 import { client } from './session.ts';
 
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
-/** Asks for the next summary as soon as one is there: the server answers when it differs. */
-export function useSummary(): Pick<Loaded<Summary>, 'value' | 'error'> {
+/** Of the present: asks for the next summary as soon as one is there, and the server answers when it differs. */
+export function useSummary(moment: string): Pick<Loaded<Summary>, 'value' | 'error'> {
   const [state, setState] = useState<Pick<Loaded<Summary>, 'value' | 'error'>>({
     value: undefined,
     error: undefined,
@@ -17,6 +18,16 @@ export function useSummary(): Pick<Loaded<Summary>, 'value' | 'error'> {
   useEffect(() => {
     const gone = new AbortController();
     const id = {};
+    setState({ value: undefined, error: undefined });
+    if (moment !== '') {
+      client.summary({ ...momentOf(moment), signal: gone.signal }).then(
+        (value) => setState({ value, error: undefined }),
+        (error: unknown) => {
+          if (!gone.signal.aborted) setState({ value: undefined, error: errorOf(error) });
+        },
+      );
+      return () => gone.abort();
+    }
     void followSummary(gone.signal, {
       onValue: (value) => {
         setState({ value, error: undefined });
@@ -31,7 +42,7 @@ export function useSummary(): Pick<Loaded<Summary>, 'value' | 'error'> {
       gone.abort();
       setConnection(id, undefined);
     };
-  }, []);
+  }, [moment]);
   return state;
 }
 

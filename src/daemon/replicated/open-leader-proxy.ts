@@ -201,6 +201,7 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
     signIn: onlyOnLeader('signing in', placeOf(of)),
     history: onlyOnLeader('history'),
     planner: onlyOnLeader('planner'),
+    signatures: onlyOnLeader('signatures'),
     git: onlyOnLeader('git'),
     sync: onlyOnLeader('sync'),
     oidc: onlyOnLeader('oidc'),

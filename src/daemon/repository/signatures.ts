@@ -7,6 +7,7 @@ import {
   type CommitSigner,
   openCommitSigner,
   PolicySource,
+  SignatureInspector,
   SignatureJudge,
 } from '../../signatures/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -17,6 +18,7 @@ export interface Signatures {
   readonly sign: SignCommit | undefined;
   /** Undefined: signatures are not required. */
   readonly judge: SignatureJudge | undefined;
+  readonly inspector: SignatureInspector;
   close(): Promise<void>;
 }
 
@@ -32,19 +34,16 @@ export async function openSignatures(parts: SignatureParts): Promise<Signatures>
   const { options, data, clock, logger } = parts;
   const signer =
     options.commitKey === undefined ? undefined : await openCommitSigner(options.commitKey);
-  const judge =
+  const own = signer?.publicKey;
+  const gpgHome = join(data.root, 'run', 'gnupg');
+  const policy =
     options.signatures === undefined
       ? undefined
-      : new SignatureJudge(
-          await PolicySource.open({
-            files: options.signatures,
-            gpgHome: join(data.root, 'run', 'gnupg'),
-            own: signer?.publicKey,
-          }),
-          clock,
-        );
+      : await PolicySource.open({ files: options.signatures, gpgHome, own });
+  const judge = policy && new SignatureJudge(policy, clock);
+  const inspector = new SignatureInspector({ policy, own, clock });
   tell(logger, signer, judge);
-  return { sign: signer?.sign, judge, close: async () => judge?.close() };
+  return { sign: signer?.sign, judge, inspector, close: async () => judge?.close() };
 }
 
 function tell(

@@ -13,6 +13,7 @@ import { summaryRoute } from '../overview/summary-route.ts';
 import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
 import { commitsRoute } from '../routes/commits.ts';
+import { compareRoute } from '../routes/compare.ts';
 import { planRoute } from '../routes/plan.ts';
 import { secretStoreRoutes } from '../routes/secret-store.ts';
 import { syncRoutes } from '../routes/sync.ts';
@@ -51,6 +52,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     secretStoreRoutes(deps),
     planRoute(deps),
     commitsRoute(deps),
+    compareRoute(deps),
     summaryRoute(deps),
     searchRoute(deps),
     accessRoutes(deps),

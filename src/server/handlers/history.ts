@@ -30,7 +30,9 @@ export async function handleHistory(
   if (entries.length === 0) throw notFound(kind, info.name);
   const start = startOf(entries, info.query.get('continue') ?? '');
   const page = entries.slice(start, start + limit);
-  const items = await Promise.all(page.map((entry) => describe(deps, entry)));
+  const signatures = await deps.signatures.of(page.map(({ revision }) => revision));
+  const described = await Promise.all(page.map((entry) => describe(deps, entry)));
+  const items = described.map((item, at) => ({ ...item, signature: signatures[at] }));
   const last = page.at(-1);
   const left = entries.length - start - page.length;
   const metadata =

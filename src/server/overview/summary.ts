@@ -13,7 +13,7 @@ import type { badConditionIndex } from './bad-conditions.ts';
 import { Visibility } from './visibility.ts';
 
 /** Items of a list in the document; `count` has the number of all. */
-const MOST_LISTED = 200;
+export const MOST_LISTED = 200;
 const LONGEST_MESSAGE = 1024;
 const BETWEEN_LOOKS = 64;
 
@@ -94,7 +94,7 @@ async function branchSections({ sync }: ServerDependencies, seen: Visibility): P
           commit: {
             revision,
             author: commit.author,
-            message: cut(commit.message.split('\n', 1)[0] ?? ''),
+            message: shortened(commit.message.split('\n', 1)[0] ?? ''),
             ...(committed === undefined ? {} : { time: rfc3339(committed * 1000) }),
           },
         }),
@@ -109,7 +109,7 @@ function push({
   lines,
   ...rest
 }: ServerDependencies['sync']['report']['pushes'][number]): object {
-  return { time: rfc3339(time), ...rest, lines: lines.map(cut) };
+  return { time: rfc3339(time), ...rest, lines: lines.map(shortened) };
 }
 
 /** Problems of files, of objects and of documents that are no objects. */
@@ -117,7 +117,7 @@ function problemsDocument({ sync }: ServerDependencies): object {
   const problems = sync.report.problems();
   const items = problems.slice(0, MOST_LISTED).map(({ message, ...at }) => ({
     ...at,
-    message: cut(message),
+    message: shortened(message),
   }));
   return { count: problems.length, items };
 }
@@ -134,7 +134,7 @@ function oneStore(
   >,
 ): object {
   const { name, state, problem, counts, attention, warnings } = of;
-  const message = problem === undefined ? {} : { message: cut(problem) };
+  const message = problem === undefined ? {} : { message: shortened(problem) };
   return { name, state, ...message, counts, warnings, attentionCount: attention.length };
 }
 
@@ -167,7 +167,7 @@ async function objectSections(
     if (count !== undefined) count.degraded++;
     if (degraded.length < MOST_LISTED) {
       const { path, line, col, message } = problem;
-      degraded.push({ ...namesOf(kind, key), path, line, col, message: cut(message) });
+      degraded.push({ ...namesOf(kind, key), path, line, col, message: shortened(message) });
     }
   }
   return {
@@ -219,7 +219,7 @@ async function conditionsDocument(
       if (items.length >= MOST_LISTED) continue;
       const conditions = facts.map(({ type, severity, reason, message = '' }) => ({
         ...{ type, severity, reason },
-        message: cut(message),
+        message: shortened(message),
       }));
       items.push({ ...namesOf(kind, key), conditions });
     }
@@ -243,6 +243,6 @@ export function namesOf(
   return { apiVersion, kind: kind.kind, plural: kind.plural, ...where, name };
 }
 
-function cut(text: string): string {
+export function shortened(text: string): string {
   return text.length <= LONGEST_MESSAGE ? text : `${text.slice(0, LONGEST_MESSAGE)}…`;
 }

@@ -1,4 +1,7 @@
-/** GET `/commits`: the commits of the branch, newest first. It takes the right to clone, which shows the same. */
+/**
+ * GET `/commits`: the commits of the branch, newest first; with `team`, those that changed the team or what it
+ * owns. It takes the right to clone, which shows the same.
+ */
 import { badRequest, expired, noSuchRoute, rfc3339 } from '../../apimachinery/index.ts';
 import { mapLimit } from '../../concurrency/index.ts';
 import type { BranchCommit } from '../../history/index.ts';
@@ -12,6 +15,7 @@ import { negotiate } from '../output/negotiation.ts';
 import { encodeDocument } from '../output/representation.ts';
 import { COMMITS_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
+import { type OwnerIndex, ownedBy, ownerIndex } from './team-objects.ts';
 
 const USUAL = 50;
 const MOST = 500;
@@ -22,15 +26,20 @@ const LONGEST_MESSAGE = 4096;
 export function commitsRoute(
   deps: ServerDependencies,
 ): (request: ApiRequest) => Promise<Answer> | undefined {
+  const owners = ownerIndex(deps);
   return (request) => {
     const { path, verb } = request.info;
     if (path !== COMMITS_PATH) return undefined;
     if (verb !== 'get' && verb !== 'head') throw noSuchRoute();
-    return answerCommits(deps, request);
+    return answerCommits(deps, owners, request);
   };
 }
 
-async function answerCommits(deps: ServerDependencies, request: ApiRequest): Promise<Answer> {
+async function answerCommits(
+  deps: ServerDependencies,
+  owners: OwnerIndex,
+  request: ApiRequest,
+): Promise<Answer> {
   const { query } = request.info;
   const accept = header(request, 'accept');
   const form = negotiate({ accept, userAgent: header(request, 'user-agent'), query }, 'object');
@@ -42,11 +51,15 @@ async function answerCommits(deps: ServerDependencies, request: ApiRequest): Pro
   if (after !== undefined && past !== undefined) {
     throw badRequest('continue goes on from a page: it does not go with atRevision and atTime');
   }
-  const page = await deps.history.commits({ limit, after, past });
+  const team = query.get('team') ?? '';
+  const of = team === '' ? undefined : await ownedBy(deps, owners, team);
+  const page = await deps.history.commits({ limit, after, past, of });
   if (page === undefined) {
     throw expired('The history was rewritten meanwhile; begin without continue.');
   }
-  const items = await mapLimit(page.commits, READ_AT_ONCE, (commit) => describe(deps, commit));
+  const described = await mapLimit(page.commits, READ_AT_ONCE, (commit) => describe(deps, commit));
+  const signatures = await deps.signatures.of(page.commits.map(({ revision }) => revision));
+  const items = described.map((item, at) => ({ ...item, signature: signatures[at] }));
   const last = page.commits.at(-1);
   const metadata =
     page.hasMore && last !== undefined ? { continue: formatPosition(last.revision) } : {};

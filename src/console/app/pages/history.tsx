@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Commit } from '../../api/objects.ts';
+import { lazy } from '../components/lazy.tsx';
 import {
   Badge,
   Empty,
@@ -12,15 +13,26 @@ import {
   Revision,
   Time,
 } from '../components/parts.tsx';
+import { Signature } from '../components/signature.tsx';
 import { count } from '../format.ts';
 import { errorOf } from '../load.ts';
-import { at, href, momentOf } from '../location.ts';
+import { at, href, momentOf, query, setQuery } from '../location.ts';
 import { objectHref } from '../resources.ts';
 import { client } from '../session.ts';
 
 const PAGE = 50;
 
-export function HistoryPage(): JSX.Element {
+const Compare = lazy(async () => (await import('./compare.tsx')).ComparePage);
+const Changes = lazy(async () => (await import('../components/compared.tsx')).Compared);
+
+export function HistoryPage({ path }: { path: readonly string[] }): JSX.Element {
+  return path[0] === 'compare' ? <Compare /> : <Timeline />;
+}
+
+/** Commits of the branch, or those of a team. */
+function Timeline(): JSX.Element {
+  const team = query.value.get('team') ?? '';
+  const [chosen, setChosen] = useState<readonly string[]>([]);
   const [state, setState] = useState<{
     commits: readonly Commit[];
     token?: string | undefined;
@@ -31,7 +43,7 @@ export function HistoryPage(): JSX.Element {
     setState((before) => ({ ...before, isLoading: true }));
     try {
       const from = token === undefined ? momentOf(at.value) : { continue: token };
-      const { items, metadata } = await client.commits({ limit: PAGE, ...from });
+      const { items, metadata } = await client.commits({ limit: PAGE, team, ...from });
       setState(({ commits }) => ({
         commits: token === undefined ? items : [...commits, ...items],
         token: metadata.continue,
@@ -41,11 +53,21 @@ export function HistoryPage(): JSX.Element {
       setState((before) => ({ ...before, isLoading: false, error: errorOf(error) }));
     }
   };
-  useEffect(() => void load(), [at.value]);
+  useEffect(() => void load(), [at.value, team]);
+  const choose = (revision: string): void =>
+    setChosen((before) =>
+      before.includes(revision)
+        ? before.filter((one) => one !== revision)
+        : [...before, revision].slice(-2),
+    );
   const { commits, token, error, isLoading } = state;
   return (
     <>
-      <PageHead title="History" />
+      <PageHead
+        title={team === '' ? 'History' : `History of ${team}`}
+        actions={<CompareLink commits={commits} chosen={chosen} />}
+      />
+      <TeamFilter team={team} />
       {error === undefined ? undefined : <ErrorNotice error={error} />}
       {isLoading && commits.length === 0 ? <Loading /> : undefined}
       {commits.length === 0 ? undefined : (
@@ -53,7 +75,11 @@ export function HistoryPage(): JSX.Element {
           <ol class="rows timeline">
             {commits.map((commit) => (
               <li key={commit.revision}>
-                <CommitRow commit={commit} />
+                <CommitRow
+                  commit={commit}
+                  isChosen={chosen.includes(commit.revision)}
+                  onChoose={() => choose(commit.revision)}
+                />
               </li>
             ))}
           </ol>
@@ -72,22 +98,81 @@ export function HistoryPage(): JSX.Element {
         </Panel>
       )}
       {!isLoading && error === undefined && commits.length === 0 ? (
-        <Empty>The branch has no commit yet.</Empty>
+        <Empty>{team === '' ? 'The branch has no commit yet.' : 'No commit has changed it.'}</Empty>
       ) : undefined}
     </>
   );
 }
 
+/** Of the chosen commits; of the newest one with now if one is chosen. */
+function CompareLink({
+  commits,
+  chosen,
+}: {
+  commits: readonly Commit[];
+  chosen: readonly string[];
+}): JSX.Element {
+  const [newer, older] = commits.filter(({ revision }) => chosen.includes(revision));
+  const from = older ?? newer;
+  const to = older === undefined ? undefined : newer;
+  const search = { from: from?.revision, to: to?.revision, at: undefined };
+  return (
+    <a class="button" href={href(['history', 'compare'], search)}>
+      {to !== undefined ? 'Compare the two' : from !== undefined ? 'Compare with now' : 'Compare'}
+    </a>
+  );
+}
+
+function TeamFilter({ team }: { team: string }): JSX.Element {
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        <span class="visually-hidden">Team</span>
+        <input
+          type="search"
+          placeholder="Team: and all that it owns"
+          value={team}
+          onChange={(event) => setQuery({ team: event.currentTarget.value.trim() })}
+        />
+      </label>
+    </form>
+  );
+}
+
 const MOST_SHOWN = 6;
 
-function CommitRow({ commit }: { commit: Commit }): JSX.Element {
-  const { revision, subject, message, author, time, files, fileCount } = commit;
+function CommitRow(props: {
+  readonly commit: Commit;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}): JSX.Element {
+  const { commit, isChosen, onChoose } = props;
+  const { revision, parents, subject, message, author, time, files, fileCount } = commit;
+  const [isOpen, setOpen] = useState(false);
+  const [parent] = parents;
   const body = reasonOf(message);
   return (
     <>
       <div class="row-line">
+        <input
+          type="checkbox"
+          aria-label={`Compare ${revision.slice(0, 8)}`}
+          checked={isChosen}
+          onChange={onChoose}
+        />
         <span class="subject">{subject}</span>
+        <Signature of={commit.signature} />
         <span class="end actions">
+          {parent === undefined ? undefined : (
+            <button
+              type="button"
+              class="button small"
+              aria-expanded={isOpen}
+              onClick={() => setOpen(!isOpen)}
+            >
+              Changes
+            </button>
+          )}
           <a class="button small" href={href([], { at: revision })}>
             View the platform
           </a>
@@ -133,6 +218,7 @@ function CommitRow({ commit }: { commit: Commit }): JSX.Element {
           <li class="muted">and {count(fileCount - MOST_SHOWN, 'more file')}</li>
         ) : undefined}
       </ul>
+      {isOpen && parent !== undefined ? <Changes from={parent} to={revision} /> : undefined}
     </>
   );
 }

@@ -126,6 +126,10 @@ function Status({
   );
 }
 
+function TeamTimeline({ name }: { name: string }): JSX.Element {
+  return <a href={href(['history'], { team: name })}>The team and what it owns</a>;
+}
+
 function Access({
   resource,
   of,
@@ -166,6 +170,7 @@ function Metadata({ resource, of, object }: FieldsProps): JSX.Element {
           ],
           ['Commit', source === undefined ? undefined : <Revision id={source.revision} />],
           ['Owner', owner?.team === undefined ? owner?.user : `team ${owner.team}`],
+          ['Timeline', resource.name === 'teams' ? <TeamTimeline name={of.name} /> : undefined],
           ['Created', creationTimestamp && <Time value={creationTimestamp} />],
           ['Deleted', deletionTimestamp && <Time value={deletionTimestamp} />],
           ['Generation', generation],

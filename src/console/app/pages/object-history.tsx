@@ -14,6 +14,7 @@ import {
   Time,
   type Tone,
 } from '../components/parts.tsx';
+import { Signature } from '../components/signature.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { href, segments } from '../location.ts';
 import { client } from '../session.ts';
@@ -150,6 +151,7 @@ function Entry(
         />
         <Badge tone={TONES[verb] ?? 'plain'}>{verb}</Badge>
         <span class="subject">{message}</span>
+        <Signature of={entry.signature} />
         {degraded === true ? <Badge tone="alert">not valid</Badge> : undefined}
         <span class="end actions">
           <button

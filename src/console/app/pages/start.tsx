@@ -13,7 +13,8 @@ import {
   Revision,
   Time,
 } from '../components/parts.tsx';
-import { count } from '../format.ts';
+import { count, dateTime } from '../format.ts';
+import { at } from '../location.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
 import { listHref, named, objectHref, titleOf } from '../resources.ts';
 import { session } from '../session.ts';
@@ -21,7 +22,7 @@ import { useSummary } from '../summary.ts';
 import { Held } from './start-held.tsx';
 
 export function StartPage(): JSX.Element {
-  const summary = useSummary();
+  const summary = useSummary(at.value);
   if (summary.value === undefined) {
     return (
       <>
@@ -44,13 +45,15 @@ function Overview({ summary }: { summary: Summary }): JSX.Element {
         <div class="column wide">
           {degraded.count > 0 ? <Degraded degraded={degraded} /> : undefined}
           <Problems problems={problems} degraded={degraded} />
-          {conditions.count > 0 ? <Conditions conditions={conditions} /> : undefined}
+          {conditions !== undefined && conditions.count > 0 ? (
+            <Conditions conditions={conditions} />
+          ) : undefined}
           {pushes === undefined ? undefined : <Pushes items={pushes.items} />}
           <Kinds summary={summary} />
         </div>
         <div class="column">
           <Branch summary={summary} />
-          <Parts summary={summary} />
+          {summary.past === undefined ? <Parts summary={summary} /> : undefined}
           <Remembrance />
         </div>
       </div>
@@ -62,15 +65,26 @@ function Overview({ summary }: { summary: Summary }): JSX.Element {
 function Verdict({ summary }: { summary: Summary }): JSX.Element {
   const troubles = troublesOf(summary);
   const isWell = troubles.length === 0;
+  const { past } = summary;
   return (
     <section class={isWell ? 'verdict good' : 'verdict alert'} role="status">
       <span class="verdict-icon">
         <Icon name={isWell ? 'check' : 'alert'} />
       </span>
       <div>
-        <h2>{isWell ? 'All is well' : `${count(troubles.length, 'thing')} to look at`}</h2>
+        <h2>
+          {isWell
+            ? past === undefined
+              ? 'All is well'
+              : 'All was well'
+            : `${count(troubles.length, 'thing')} to look at`}
+        </h2>
         {isWell ? (
-          <p>Every commit of the branch is applied, and every object is served as it is in git.</p>
+          <p>
+            {past === undefined
+              ? 'Every commit of the branch is applied, and every object is served as it is in git.'
+              : `Every object was valid on ${dateTime(past.time)}.`}
+          </p>
         ) : (
           <ul>
             {troubles.map((text) => (
@@ -94,12 +108,12 @@ function troublesOf(summary: Summary): readonly string[] {
       ? [`${count(problems.count, 'problem')} in files of the branch`]
       : []),
     ...(secretStore?.message === undefined ? [] : [`Secret store: ${secretStore.message}`]),
-    ...(conditions.count > 0
+    ...(conditions !== undefined && conditions.count > 0
       ? [`${count(conditions.count, 'object has', 'objects have')} conditions with a problem`]
       : []),
   ];
   if (known.length > 0) return known;
-  return health.checks.flatMap(({ name, message }) =>
+  return (health?.checks ?? []).flatMap(({ name, message }) =>
     message === undefined ? [] : [`${name}: ${message}`],
   );
 }
@@ -134,7 +148,11 @@ function linkTo(item: NamedObject): string {
   return objectHref(named(item), { namespace: item.namespace ?? '', name: item.name });
 }
 
-function Conditions({ conditions }: { conditions: Summary['conditions'] }): JSX.Element {
+function Conditions({
+  conditions,
+}: {
+  conditions: NonNullable<Summary['conditions']>;
+}): JSX.Element {
   return (
     <Panel title="Conditions" flush aside={<Badge tone="warn">{conditions.count}</Badge>}>
       <ul class="rows">
@@ -231,7 +249,8 @@ function Branch({ summary }: { summary: Summary }): JSX.Element | null {
   const { branch } = summary;
   if (branch === undefined) return null;
   const { state, head, commit, lastAppliedTime } = branch;
-  const tone = state === 'applied' ? 'good' : state === 'held' ? 'warn' : 'alert';
+  const tone =
+    state === 'past' ? 'plain' : state === 'applied' ? 'good' : state === 'held' ? 'warn' : 'alert';
   return (
     <Panel title="Branch" aside={<Badge tone={tone}>{state}</Badge>}>
       {commit === undefined ? undefined : <p class="subject">{commit.message.split('\n')[0]}</p>}
@@ -240,7 +259,7 @@ function Branch({ summary }: { summary: Summary }): JSX.Element | null {
           ['Head', head === null ? 'no commit yet' : <Revision id={head} />],
           ['Author', commit?.author.name],
           ['Committed', commit === undefined ? undefined : <Time value={commit.time} />],
-          ['Applied', lastAppliedTime === null ? undefined : <Time value={lastAppliedTime} />],
+          ['Applied', lastAppliedTime == null ? undefined : <Time value={lastAppliedTime} />],
         ]}
       />
     </Panel>
