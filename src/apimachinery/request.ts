@@ -46,10 +46,11 @@ export interface ResourceAttributes {
 
 /**
  * Verb on the object that allows a subresource without rights of its own. Undefined: the subresource
- * has its own. A history shows no more than the object, and a rollback writes no more.
+ * has its own. A history shows no more than the object; a rollback and a write of the text write no more.
  */
 export function rightOnObject(subresource: string, verb: string): string | undefined {
   if (verb === 'get' && READ_LIKE_THE_OBJECT.includes(subresource)) return 'get';
+  if (subresource === 'source' && verb === 'update') return 'update';
   return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
 }
 

@@ -38,6 +38,8 @@ export interface PatchRun {
   /** Branches that ended before the path did. */
   readonly missed: number;
   readonly durationMs: number;
+  /** Part of the budget that its expression took. Absent: none. */
+  readonly fuel?: number;
   readonly failure?: PatchFailure;
 }
 

@@ -91,8 +91,11 @@ class Run {
     const start = performance.now();
     const reason = this.#reasonToSkip(patch);
     if (reason !== undefined) return skipped(patch, reason, { missed: 0, start });
+    const before = this.#evaluator.fuel;
     const run = this.#guarded(patch, start);
-    return run.status === 'skipped' ? run : { ...run, durationMs: performance.now() - start };
+    if (run.status === 'skipped') return run;
+    const fuel = this.#evaluator.fuel - before;
+    return { ...run, durationMs: performance.now() - start, ...(fuel > 0 ? { fuel } : {}) };
   }
 
   #guarded(patch: CompiledPatch, start: number): PatchRun {

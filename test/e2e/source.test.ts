@@ -1,4 +1,6 @@
 /** Manifests as they stand in git, files that a write would leave, and the commits of the branch. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 
@@ -232,5 +234,138 @@ describe('the effect of a write', () => {
 
   test('other words of show are refused', async () => {
     expect((await dryRun('PATCH', TEAM, { body: {}, show: 'files' })).code).toBe(400);
+  });
+});
+
+describe('a write of the text', () => {
+  const put = (path: string, body: object, token = daemon.token): Promise<Answer> =>
+    daemon.call('PUT', `${path}/source`, { body, token });
+  const sourceOf = async (path = TEAM): Promise<{ revision: string; text: string }> =>
+    (await get(`${path}/source`)).json();
+  const newest = async () => (await get('/commits?limit=1')).json().items[0];
+
+  test('comments are saved, as one commit of its person with the reason', async () => {
+    const source = await sourceOf();
+    const text = source.text.replace('spec:', '# Ask ops first\nspec:');
+    const preview = await daemon.call('PUT', `${TEAM}/source?dryRun=All&show=file,effect`, {
+      body: { ...source, text },
+    });
+    expect(preview.json()).toMatchObject({ after: text, effect: { changes: [], hidden: 0 } });
+    expect((await sourceOf()).text).toBe(source.text);
+
+    const answer = await put(TEAM, { ...source, text, reason: 'So that nobody forgets' });
+    expect(answer.code, answer.text).toBe(200);
+    expect((await sourceOf()).text).toBe(text);
+    const { subject, message, author } = await newest();
+    expect(subject).toBe('update Team "storefront"');
+    expect(message).toContain('So that nobody forgets');
+    expect(author.name).toBe('admin');
+  });
+
+  test('a field and its comment change in one write', async () => {
+    const source = await sourceOf();
+    const text = source.text.replace(/displayName: .*/, 'displayName: Shop # for short');
+    const answer = await put(TEAM, { ...source, text });
+    expect(answer.json().spec.displayName).toBe('Shop');
+    expect((await sourceOf()).text).toBe(text);
+  });
+
+  test('the same text makes no commit', async () => {
+    const before = await newest();
+    expect((await put(TEAM, await sourceOf())).code).toBe(200);
+    expect((await newest()).revision).toBe(before.revision);
+  });
+
+  test('a text on top of a document that changed is a conflict, even by a comment', async () => {
+    const source = await sourceOf();
+    await put(TEAM, { ...source, text: `${source.text}# theirs\n` });
+    const answer = await put(TEAM, { ...source, text: `${source.text}# mine\n` });
+    expect(answer.code).toBe(409);
+    expect(answer.text).toContain('changed since it was read');
+    expect((await sourceOf()).text).toContain('# theirs');
+  });
+
+  test.each<[string, (text: string) => string, number, RegExp]>([
+    ['YAML that does not parse', (text) => `${text}x: [`, 400, /text:\d+:\d+/],
+    ['a second document', (text) => `${text}---\nkind: Team\n`, 400, /one document/],
+    ['another name', (text) => text.replace('name: storefront', 'name: other'), 400, /does not match/],
+    ['an unknown field', (text) => text.replace('spec:', 'spec:\n  color: red'), 400, /spec\.color/],
+    ['a wrong value', (text) => text.replace(/displayName: .*/, 'displayName: [x]'), 422, /displayName/],
+    ['no object', () => '- a\n', 400, /map/],
+  ])('%s is refused, and nothing changes', async (_title, change, code, message) => {
+    const source = await sourceOf();
+    const answer = await put(TEAM, { ...source, text: change(source.text) });
+    expect(answer.code, answer.text).toBe(code);
+    expect(answer.json().message).toMatch(message);
+    expect((await sourceOf()).text).toBe(source.text);
+  });
+
+  test('neighbours in the file stay, and a text that reaches into them is refused', async () => {
+    const path = `${RBAC}/namespaces/payments/rolebindings/secret-editors`;
+    const source = await sourceOf(path);
+    const role = await sourceOf(`${RBAC}/namespaces/payments/roles/secret-editor`);
+    const text = source.text.replace('roleRef:', '# The role above\nroleRef:');
+    const answer = await put(path, { ...source, text });
+    expect(answer.code, answer.text).toBe(200);
+    expect((await sourceOf(`${RBAC}/namespaces/payments/roles/secret-editor`)).text).toBe(role.text);
+    const again = await sourceOf(path);
+    const reaching = again.text.replace(/^---\n/, '');
+    expect((await put(path, { ...again, text: reaching })).code).toBe(409);
+  });
+
+  test('the right to push is needed beside the right on the object', async () => {
+    const source = await sourceOf();
+    const rules = [{ apiGroups: ['*'], resources: ['teams'], verbs: ['get', 'update'] }];
+    const type = 'application/merge-patch+json';
+    const path = `${RBAC}/clusterroles/rita`;
+    const grant = async (verbs: readonly string[]): Promise<void> => {
+      const git = [{ nonResourceURLs: ['/git/platform.git'], verbs }];
+      const body = { rules: verbs.length === 0 ? rules : [...rules, ...git] };
+      expect((await daemon.call('PATCH', path, { body, type })).code).toBe(200);
+    };
+    const text = `${source.text}# rita\n`;
+    for (const verbs of [[], ['get'], ['update']]) {
+      await grant(verbs);
+      expect((await put(TEAM, { ...source, text }, reader)).code).toBe(403);
+    }
+    await grant(['get', 'update']);
+    expect((await put(`${API}/users/ada`, source, reader)).code).toBe(403);
+    const answer = await put(TEAM, { ...source, text }, reader);
+    expect(answer.code, answer.text).toBe(200);
+  });
+
+  test('a hash in the file stays, and is not changed as text', async () => {
+    const key = `${API}/ownedaccesskeys/rita`;
+    const source = await sourceOf(key);
+    const text = `${source.text.trimEnd()} # of Rita\n`;
+    expect((await put(key, { ...source, text })).code).toBe(200);
+    expect((await get(`${TEAM}`, reader)).code).toBe(200);
+    const now = await sourceOf(key);
+    const forged = now.text.replace(/(key: \S{6})\S/, '$1x');
+    expect(forged).not.toBe(now.text);
+    const refused = await put(key, { ...now, text: forged });
+    expect(refused.code).toBe(400);
+    expect(refused.json().message).toContain('spec.key');
+  });
+
+  test('a tenant is its file: the text is written as it is, under its guards', async () => {
+    const clone = await daemon.clone();
+    const folder = join(clone, 'tenants', 'blue');
+    mkdirSync(folder, { recursive: true });
+    const spec = '# Sync\nsync:\n  toHost:\n    endpoints:\n      enabled: true\n';
+    writeFileSync(join(folder, 'vcluster.yaml'), spec);
+    await daemon.git(['add', '.'], clone);
+    await daemon.git(['commit', '-qm', 'A tenant'], clone);
+    const pushed = await daemon.git(['push', '-q'], clone);
+    expect(pushed.code, pushed.stderr).toBe(0);
+    const tenant = `${API}/tenants/blue`;
+    const source = await sourceOf(tenant);
+    expect(source.text).toBe(spec);
+    const text = `${spec}      patches:\n        - path: metadata.labels["a"] # why\n          expression: value\n`;
+    const answer = await put(tenant, { ...source, text });
+    expect(answer.code, answer.text).toBe(200);
+    expect((await sourceOf(tenant)).text).toBe(text);
+    const wrong = text.replace('expression', 'expresion');
+    expect((await put(tenant, { ...(await sourceOf(tenant)), text: wrong })).code).toBe(400);
   });
 });

@@ -132,12 +132,12 @@ export class TenantLoops {
     return this.#loops.get(name)?.syncs.flatMap(({ sync }) => sync.states);
   }
 
-  preview(name: string, { objects, config }: PreviewRequest): Promise<Previewed[]> | undefined {
+  preview(name: string, { config, ...wish }: PreviewRequest): Promise<Previewed[]> | undefined {
     const { tenants, runner, referenceNames } = this.#options;
     const tenant = tenants.get(name);
     if (tenant === undefined) return undefined;
     const settings = settingsOf(config === undefined ? tenant : { ...tenant, spec: config });
-    return previewPatches(runner, syncedTenant(name, settings, referenceNames), objects);
+    return previewPatches(runner, syncedTenant(name, settings, referenceNames), wish);
   }
 
   /** Effects of a changed tenant file; undefined: the objects of the tenant are not known. */

@@ -4,12 +4,11 @@
  */
 import type { LRUCache } from 'lru-cache';
 import {
-  describeKey,
   isRecord,
   type JsonObject,
   keyString,
   type ObjectKey,
-  StatusError,
+  type StatusError,
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, FileEntry, FileReader, Place } from '../../catalog/index.ts';
 import { GitError, objectId } from '../../git/index.ts';
@@ -27,7 +26,9 @@ import {
 import { mayBeSealed, SealingError } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument } from './former-document.ts';
 import { choosePath, type PlacementContext } from './placement.ts';
+import { conflictWithRepository } from './repository-conflict.ts';
 import type { OpenFile } from './sealer.ts';
+import { replaceDocument, type TextEdit } from './text-edit.ts';
 
 /** The requested change of one object. */
 export interface ObjectEdit {
@@ -40,6 +41,8 @@ export interface ObjectEdit {
   readonly removes?: true;
   /** Continues from the last good version if the manifest in git is not valid. */
   readonly force?: boolean | undefined;
+  /** Replaces the text of the document. */
+  readonly text?: TextEdit | undefined;
   /**
    * Returns the manifest to write from the present one (undefined: the object is new); null removes
    * it.
@@ -176,12 +179,19 @@ async function written(
   const former = index === undefined ? await formerDocument(context, edit) : undefined;
   const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
   const isSealed = open !== undefined || (view.sealing !== undefined && sealer?.isSecret(manifest));
+  if (edit.text !== undefined && isSealed === true) {
+    throw conflictWithRepository(edit.key, SEALED_TEXT);
+  }
   if (sealer !== undefined && isSealed === true) {
     const { path } = edit;
     const write = { path, text, index, manifest, open, former, sealing: view.sealing, repository };
     return await sealing(edit.key, () => sealer.write(write));
   }
-  if (index !== undefined && text !== undefined) return editDocument(text, index, manifest);
+  if (index !== undefined && text !== undefined) {
+    return edit.text === undefined
+      ? editDocument(text, index, manifest)
+      : replaceDocument(text, { key: edit.key, index, edit: edit.text, manifest });
+  }
   // Comments that were encrypted with the values must not come back in plaintext.
   const clear = former !== undefined && mayBeSealed(former.text) ? undefined : former;
   if (text !== undefined) return appendDocument(text, manifest, clear);
@@ -242,6 +252,8 @@ function droppedBy(
   );
 }
 
+const SEALED_TEXT =
+  'its manifest is encrypted, comments included. Change fields through the API, or the text with "gitplane unseal" in a clone';
 const SHOWN_PROBLEMS = 3;
 const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side --force-conflicts';
 
@@ -283,14 +295,6 @@ function refuseIfBroken(key: ObjectKey, entry: FileEntry, removed: boolean): voi
 function conflictIn(key: ObjectKey, file: FileEntry): StatusError {
   const [problem] = file.documents.flatMap((document) => document.problems);
   return conflictWithRepository(key, problem === undefined ? file.path : formatProblem(problem));
-}
-
-export function conflictWithRepository(key: ObjectKey, why: string): StatusError {
-  return new StatusError(409, 'Conflict', `Cannot write ${describeKey(key)}: ${why}`, {
-    name: key.name,
-    group: key.group,
-    kind: key.kind,
-  });
 }
 
 function withoutNamespace({ metadata, ...manifest }: JsonObject): JsonObject {

@@ -10,7 +10,8 @@ import type { Store } from '../../state/index.ts';
 import type { DesiredState, StagedWrite } from '../desired-state.ts';
 import { refuseWhileHeld } from '../pushes/prune-approvals.ts';
 import { COMMITTER } from './commit-message.ts';
-import { conflictWithRepository, editFile } from './file-edits.ts';
+import { editFile } from './file-edits.ts';
+import { conflictWithRepository } from './repository-conflict.ts';
 import type { Sealer } from './sealer.ts';
 import type { Prepared, Write } from './write.ts';
 

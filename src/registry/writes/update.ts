@@ -42,6 +42,7 @@ import {
 import { applyGuards, refuseAnother } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart, patchManifest } from './patch-manifest.ts';
+import type { TextEdit } from './text-edit.ts';
 import { isStateObject, updatedInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
@@ -62,6 +63,8 @@ export interface UpdateRequest extends Target {
    * Set if a missing object may be created: checks the right to create, and returns the new object.
    */
   create?: (() => unknown) | undefined;
+  /** Text that replaces the document in git, and means what `change` returns. */
+  readonly text?: TextEdit | undefined;
   /** Field managers computed by an apply; called after `change`. */
   managers?(): Managers;
   readonly duplicates: readonly string[];
@@ -185,7 +188,7 @@ function addManagedFields(
 /** Nothing in git can be restored: the manifest is gone, and the object soon too. */
 function refuseTerminating({ kind, name }: UpdateRequest, current: StoredObject): void {
   if (current.object.metadata.deletionTimestamp === undefined) return;
-  throw conflict(kind, name, 'the object is being deleted; roll it back when it is gone');
+  throw conflict(kind, name, 'the object is being deleted; try again when it is gone');
 }
 
 /** A replaced key may have been replaced for a reason. */
@@ -282,11 +285,13 @@ function plan(
   const secretsKept =
     [...last.concealed].every(([path, value]) => hidden([path]) === value) &&
     dropped.every((path) => hidden([path]) === undefined);
-  const same = jsonEqual(desiredPart(last.object), desiredPart(current.object));
+  const same =
+    request.text === undefined && jsonEqual(desiredPart(last.object), desiredPart(current.object));
   // The last good version is written in the place of a manifest that is not valid.
   const mends = options.force === true && isDegraded(current.object);
   if (same && secretsKept && !mends) return ofRecordAlone(current, last.object);
   if (current.object.metadata.deletionTimestamp !== undefined) {
+    if (request.text !== undefined) refuseTerminating(request, current);
     return finishing(parts, current, last.object);
   }
   if (isStateObject(current)) return updatedInState(current, last.object, byPath(last.concealed));
@@ -296,6 +301,7 @@ function plan(
       key: current.key,
       newPaths: fanOutPaths(defaultPath(parts.under, kind.plural, current.key)),
       force: options.force,
+      text: request.text,
       manifest: (raw) =>
         raw === undefined
           ? withConcealed(desiredPart(last.object), last.concealed)
@@ -306,7 +312,7 @@ function plan(
     },
     author: authorOf(options.user),
     message: commitMessage(request.verb, current.key, options),
-    fields: last.fields,
+    ...(request.text?.isVerbatim === true ? {} : { fields: last.fields }),
   };
 }
 

@@ -96,12 +96,13 @@ function groupsOf({ groups, kinds }: KindTable): ApiGroupVersion[] {
 
 function resourcesOf(kind: Kind): ApiResource[] {
   const main = resourceOf(kind);
-  const below = subresourcesOf(kind).map(({ name, kind, verb }) => ({
+  const all = subresourcesOf(kind);
+  const below = [...new Map(all.map((one) => [one.name, one])).values()].map(({ name, kind }) => ({
     name: `${main.name}/${name}`,
     singularName: '',
     namespaced: main.namespaced,
     kind,
-    verbs: [verb],
+    verbs: all.filter((one) => one.name === name).map(({ verb }) => verb),
   }));
   return [main, ...below];
 }

@@ -5,7 +5,7 @@ export interface Subresource {
   readonly name: string;
   /** Kind of the request body, or of the answer if there is no body. */
   readonly kind: string;
-  readonly verb: 'get' | 'create';
+  readonly verb: 'get' | 'create' | 'update';
   /** Kind of the answer to a body; absent: the object itself. */
   readonly answer?: string;
   /** True if the answer has pages. */
@@ -65,6 +65,21 @@ const ENTRY: JsonObject = {
   },
 };
 
+/** Of every kind with a file in git. */
+export const SOURCE: Subresource = {
+  name: 'source',
+  kind: 'ObjectSource',
+  verb: 'get',
+  words: (kind) => `read the manifest of the specified ${kind} as it stands in git`,
+  schemas: (meta) => ({ ObjectSource: sourceSchema(meta) }),
+};
+export const SOURCE_WRITE: Subresource = {
+  ...SOURCE,
+  verb: 'update',
+  writes: true,
+  words: (kind) => `write the text of the manifest of the specified ${kind}, comments included`,
+};
+
 /** Subresources of every kind that is stored in git. */
 export const SUBRESOURCES: readonly Subresource[] = [
   {
@@ -82,13 +97,8 @@ export const SUBRESOURCES: readonly Subresource[] = [
     words: (kind) => `read the commit that set each field of the specified ${kind}`,
     schemas: (meta) => ({ ObjectBlame: blameSchema(meta) }),
   },
-  {
-    name: 'source',
-    kind: 'ObjectSource',
-    verb: 'get',
-    words: (kind) => `read the manifest of the specified ${kind} as it stands in git`,
-    schemas: (meta) => ({ ObjectSource: sourceSchema(meta) }),
-  },
+  SOURCE,
+  SOURCE_WRITE,
   {
     name: 'rollback',
     kind: 'Rollback',
@@ -165,17 +175,19 @@ function sourceSchema(meta: JsonObject): JsonObject {
   return {
     type: 'object',
     description: 'The manifest of an object in git, and its place.',
-    required: ['path', 'line', 'revision'],
+    required: ['revision'],
     properties: {
       ...HEAD,
       metadata: meta,
-      revision: { type: 'string', description: 'Commit that the manifest is read from.' },
+      revision: { type: 'string', description: 'Commit that the manifest is read from. A write is refused if the document changed since.' },
       path: { type: 'string', description: 'Path of the file.' },
       line: { type: 'integer', description: 'First line of the document in its file.' },
       text: {
         type: 'string',
-        description: 'The document with its comments. Absent without the right to clone.',
+        description:
+          'The document with its comments. Absent without the right to clone. A write takes the text that is to stand in its place.',
       },
+      reason: { type: 'string', description: 'Of a write: becomes the body of the commit message.' },
       withheld: {
         type: 'object',
         description: 'The right that shows the text, where it is absent.',

@@ -181,9 +181,11 @@ const TEMPLATES: readonly Template[] = [
   },
 ];
 
+const METHODS_OF_SUBRESOURCES = { get: 'get', create: 'post', update: 'put' } as const;
+
 function templateOf(subresource: Subresource): Template {
   const { verb, words, paged, writes } = subresource;
-  const method = verb === 'get' ? 'get' : 'post';
+  const method = METHODS_OF_SUBRESOURCES[verb];
   const parameters = [
     PRETTY,
     ...(paged === true ? [LIMIT, CONTINUE] : []),
@@ -261,7 +263,7 @@ function pathParameters(kind: Kind, path: string): Parameter[] {
 function bodyOf(kind: Kind, { method, action, subresource }: Template): Operation['body'] {
   if (subresource !== undefined) {
     const schema = modelName(subresourceKind(kind, subresource.kind));
-    return method === 'post' ? { schema, required: true } : undefined;
+    return method === 'get' ? undefined : { schema, required: true };
   }
   switch (method) {
     case 'post':

@@ -1,7 +1,7 @@
 /** Subresources of the kinds, and the schemas of those of a tenant: sync state and preview of patches. */
 import type { JsonObject } from '../../apimachinery/index.ts';
 import { hasStatus, type Kind } from '../../kinds/index.ts';
-import { SUBRESOURCES, type Subresource } from './openapi-history.ts';
+import { SOURCE, SOURCE_WRITE, SUBRESOURCES, type Subresource } from './openapi-history.ts';
 
 /** Subresources of a kind. */
 export function subresourcesOf(
@@ -26,6 +26,8 @@ function statusOf(kind: string): Subresource {
 }
 
 const SUBRESOURCES_OF_FILES: readonly Subresource[] = [
+  SOURCE,
+  SOURCE_WRITE,
   {
     name: 'sync',
     kind: 'TenantSync',
@@ -114,6 +116,10 @@ const REQUEST = fields(
       anything('Endpoints where no kind is given.'),
     ),
     config: anything('A vcluster.yaml to try instead of that of the tenant.'),
+    direction: {
+      ...text('reverse: the objects are those of the control-plane cluster, and flow back.'),
+      enum: ['forward', 'reverse'],
+    },
   },
   ['objects'],
 );
@@ -134,6 +140,10 @@ const PREVIEW = fields(
             'From `before` to `after`, as a JSON Patch (RFC 6902). Absent: it is too long.',
           ),
           report: anything('What each patch did: where it matched, what went in, what came out.'),
+          roundTrip: listOf(
+            'Values that a pair of expressions does not bring back.',
+            anything('The place, and the value before, there and back.'),
+          ),
         },
         ['before', 'report'],
       ),

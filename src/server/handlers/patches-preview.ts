@@ -41,6 +41,7 @@ export async function handlePatchesPreview(
   const previewed = deps.tenants.preview(info.name, {
     objects,
     config: config as JsonObject | undefined,
+    direction: directionIn(body),
   });
   if (previewed === undefined) throw notFound(kind, info.name);
   const document = {
@@ -50,6 +51,12 @@ export async function handlePatchesPreview(
     items: await previewed,
   };
   return { code: 200, ...encodeDocument(document, form) };
+}
+
+function directionIn(body: unknown): 'forward' | 'reverse' {
+  const { direction = 'forward' } = isRecord(body) ? body : {};
+  if (direction === 'forward' || direction === 'reverse') return direction;
+  throw badRequest('direction must be forward or reverse');
 }
 
 function problemsOf(config: unknown): FieldError[] {

@@ -12,11 +12,13 @@ import { GIT_PATH } from '../paths.ts';
 import type { ResourceRequest } from '../request.ts';
 import { pastObject } from './past.ts';
 import { answerForm, targetOf } from './shared.ts';
+import { handleSourceWrite } from './source-write.ts';
 
 export async function handleSource(
   deps: ServerDependencies,
   request: ResourceRequest,
 ): Promise<Answer> {
+  if (request.info.verb === 'update') return await handleSourceWrite(deps, request);
   const form = answerForm(deps, request, 'object');
   if (form.transform !== undefined) throw badRequest('the source of an object has no table form');
   const { kind, info, user } = request;

@@ -52,7 +52,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   deletecollection: handleDeleteCollection,
 };
 
-/** By name; each has one verb. */
+/** By name. */
 const SUBRESOURCES: Readonly<Record<string, Handler>> = {
   status: handleGet,
   history: handleHistory,
@@ -115,7 +115,7 @@ interface PathShape {
 
 const COLLECTION = ['GET', 'HEAD', 'POST', 'DELETE'] as const;
 const OBJECT = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
-const SUBRESOURCE = ['GET', 'HEAD', 'POST'] as const;
+const SUBRESOURCE = ['GET', 'HEAD', 'POST', 'PUT'] as const;
 const READ = ['GET', 'HEAD'] as const;
 
 const SHAPES: readonly PathShape[] = ['', '/namespaces/:namespace'].flatMap((scope) => {

@@ -91,7 +91,7 @@ describe('aggregated discovery', () => {
         {
           subresource: 'source',
           responseKind: { group: GROUP, version: 'v1', kind: 'ObjectSource' },
-          verbs: ['get'],
+          verbs: ['get', 'update'],
         },
         {
           subresource: 'rollback',
@@ -178,7 +178,7 @@ describe('legacy discovery', () => {
             `${plural}/rollback`,
           ];
         return storedIn === 'file'
-          ? [plural, status, `${plural}/sync`, `${plural}/patches:preview`]
+          ? [plural, status, `${plural}/source`, `${plural}/sync`, `${plural}/patches:preview`]
           : [plural];
       });
     expect(resources.map(({ name }: { name: string }) => name)).toEqual(expected);

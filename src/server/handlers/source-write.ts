@@ -1,0 +1,114 @@
+/**
+ * PUT of `…/<name>/source`: a write of the very text of a manifest, comments included, by a person who may
+ * push it. It passes the admission of every write and takes the form in which GET answers: `revision` is the
+ * commit that the text was read from, and nothing is written if the document changed since.
+ */
+import {
+  badRequest,
+  conflict,
+  formatPath,
+  isRecord,
+  type JsonObject,
+  jsonEqual,
+  valueAt,
+} from '../../apimachinery/index.ts';
+import { checkRevision } from '../../history/index.ts';
+import { apiVersionOf, type Kind } from '../../kinds/index.ts';
+import { formatProblem, parseDocument, splitStream } from '../../manifests/index.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { authorizeRequest } from '../filters/access.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import type { Answer } from '../output/answer.ts';
+import { GIT_PATH } from '../paths.ts';
+import { header, type ResourceRequest } from '../request.ts';
+import { pastObject } from './past.ts';
+import { answerForm, objectAnswer, timed, writeOptions, writeTarget } from './shared.ts';
+
+export async function handleSourceWrite(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  answerForm(deps, request, 'object');
+  const { kind, info, user } = request;
+  const { namespace, name } = info;
+  const resource = { group: kind.group, resource: kind.plural, namespace, name };
+  authorizeRequest(deps, user, { verb: 'update', ...resource });
+  for (const verb of ['get', 'update']) authorizeRequest(deps, user, { verb, path: GIT_PATH });
+  const { revision, text, reason } = readWish(request);
+  const { found } = await pastObject(deps, request, { revision });
+  const { source, identity } = found.source;
+  if (source.partial === true) throw conflict(kind, name, 'its secrets are sealed with a key that is not here');
+  const base = (await deps.history.manifestText(found)).text;
+  const body = bodyOf(request, text, base);
+  const asked = writeOptions(request, 'update');
+  const isVerbatim = kind.storedIn === 'file';
+  const result = await timed(
+    deps,
+    deps.registry.update({
+      verb: 'update',
+      ...writeTarget(deps, request),
+      change: ({ metadata: { resourceVersion } }) => ({
+        ...body,
+        metadata: { ...recordAt(body, 'metadata'), resourceVersion, uid: identity.uid },
+      }),
+      duplicates: [],
+      // A field that is ignored would stay in the text.
+      options: { ...asked, fieldValidation: 'Strict', reason: reason ?? asked.reason },
+      ...(text === base ? {} : { text: { base, text, isVerbatim } }),
+    }),
+  );
+  return await objectAnswer(deps, request, result, 200);
+}
+
+interface Wish {
+  readonly revision: string;
+  readonly text: string;
+  readonly reason: string | undefined;
+}
+
+/** Fields of GET other than these are ignored, so that its answer can be sent back. Throws 400. */
+function readWish(request: ResourceRequest): Wish {
+  const format = bodyFormatOf(header(request, 'content-type'));
+  const { value } = decodeBody(request.body, format);
+  const { revision, text, reason } = isRecord(value) ? value : {};
+  if (typeof revision !== 'string' || typeof text !== 'string') {
+    throw badRequest('expected {"revision": "<commit that the text was read from>", "text": "<YAML>"}');
+  }
+  if (reason !== undefined && typeof reason !== 'string') throw badRequest('"reason" must be a text');
+  return { revision: checkRevision(revision), text, reason };
+}
+
+/** The object that the text means. Throws 400 with the place of each problem. */
+function bodyOf({ kind, info }: ResourceRequest, text: string, base: string): JsonObject {
+  if (splitStream(text).length !== 1) throw badRequest('the text must be one document of YAML');
+  const [next, before] = [text, base].map((one) => parseDocument(one, 0));
+  const problems = next?.problems ?? [];
+  if (problems.length > 0) {
+    throw badRequest(problems.map((problem) => formatProblem({ path: 'text', ...problem })).join('\n'));
+  }
+  const value = next?.value;
+  if (!isRecord(value)) throw badRequest('the text must be a map of YAML');
+  if (kind.storedIn === 'file') {
+    return { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name: info.name }, spec: value };
+  }
+  return withoutWriteOnly(kind, value as JsonObject, before?.value);
+}
+
+/** The file has hashes of write-only values, which are no values for a write. */
+function withoutWriteOnly(kind: Kind, value: JsonObject, before: unknown): JsonObject {
+  const body = structuredClone(value);
+  for (const { path } of kind.writeOnly) {
+    if (!jsonEqual(valueAt(value, path), valueAt(before, path))) {
+      throw badRequest(`${formatPath(path)} is changed with a write of the object, and not of its text`);
+    }
+    const parent = valueAt(body, path.slice(0, -1));
+    const last = path.at(-1);
+    if (isRecord(parent) && last !== undefined) delete parent[String(last)];
+  }
+  return body;
+}
+
+function recordAt(value: JsonObject, field: string): JsonObject {
+  const found = value[field];
+  return isRecord(found) ? (found as JsonObject) : {};
+}
