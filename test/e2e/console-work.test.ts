@@ -205,7 +205,38 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
     await page.getByRole('button', { name: 'Run the patches' }).click();
     await page.getByRole('heading', { name: 'Steps' }).waitFor();
     expect(await main(page)).toContain(`${HOSTILE}storefront`);
+    expect(await main(page)).toMatch(/units? of fuel/);
     await expectCalm(visit);
+  });
+
+  test('a patch is tried forward and back, and saved to the tenant as a commit', async () => {
+    const { page } = await open('/console/tenants/blue/playground');
+    const settings = page.getByLabel('Settings with the patches');
+    await expect.poll(() => settings.inputValue()).toContain('patches');
+    const before = await settings.inputValue();
+    const pair = `        # There and back
+        - path: metadata.annotations["mark"]
+          expression: '"x-" + (value ?? "")'
+          reverseExpression: 'value.slice(2)'
+`;
+    await settings.fill(before + pair);
+    await page.getByRole('button', { name: 'Run the patches' }).click();
+    await page.getByRole('button', { name: 'Take it for the way back' }).click();
+    await expect(page.getByLabel('Direction').inputValue()).resolves.toBe('reverse');
+    await page.getByRole('button', { name: 'Run the patches' }).click();
+    await page.getByRole('heading', { name: 'Steps' }).waitFor();
+    expect(await main(page)).toContain('It has no reverseExpression.');
+    await page.getByRole('button', { name: 'Save to the tenant' }).click();
+    await page.locator('.line.added', { hasText: '# There and back' }).waitFor();
+    await page.getByLabel('Reason').fill('Marks');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const source = `${API}/tenants/blue/source`;
+    await expect
+      .poll(async () => (await daemon.call('GET', source)).json().text)
+      .toBe(before + pair);
+    const [commit] = (await daemon.call('GET', '/commits?limit=1')).json().items;
+    expect(commit).toMatchObject({ subject: 'update Tenant "blue"', author: { name: 'admin' } });
+    expect(commit.message).toContain('Marks');
   });
 
   test('a problem of the configuration is shown at its line, and a valid one is saved', async () => {
@@ -215,6 +246,11 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('The configuration is refused').waitFor();
     expect(await main(page)).toMatch(/did you mean "issuerUrl"/);
+    await page.locator('.cm-lintRange-error', { hasText: 'issuer' }).waitFor();
+    await raw.press('Control+End');
+    await page.keyboard.type('costC');
+    await page.locator('.cm-completionLabel', { hasText: 'costControl' }).waitFor();
+    await page.keyboard.press('Escape');
     await raw.fill(`${CONFIG}projectNamespacePrefix: q-\n`);
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('The configuration is valid').waitFor();

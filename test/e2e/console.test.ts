@@ -190,6 +190,60 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     expect(spec.users).toEqual(['ada']);
   });
 
+  test('the form and the YAML edit one text, and comments stay', async () => {
+    const made = await daemon.call('POST', `${API}/namespaces/payments/sharedsecrets`, {
+      body: { metadata: { name: 'formed' }, spec: { data: { token: 'c2VjcmV0LXRva2Vu' } } },
+    });
+    expect(made.code, made.text).toBe(201);
+    await team('formed', { description: 'before', users: ['ada'] });
+    const { page, complaints } = await open('/console/objects/teams/-/formed?tab=edit');
+    await page.getByText('The server accepts it').waitFor();
+    await type(page, 'description: before', 'description: before # why');
+    await page.getByLabel('Description', { exact: true }).fill('after');
+    await page.getByLabel('Users 1', { exact: true }).fill('deploy-bot');
+    await page.getByRole('button', { name: 'Add to users' }).click();
+    await page.getByLabel('Users 2', { exact: true }).fill('ada');
+    await page.getByLabel('New key of labels').fill('tier');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Labels tier', { exact: true }).fill('gold');
+    const lines = await page.locator('.cm-line').allInnerTexts();
+    expect(lines.join('\n')).toContain('description: after # why');
+    expect(lines.join('\n')).toMatch(/- deploy-bot\n\s+- ada/);
+    await page.locator('.line.added', { hasText: 'tier: gold' }).waitFor();
+    await page.getByRole('button', { name: 'Form', exact: true }).click();
+    await page.locator('.editor').waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Both', exact: true }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/formed$/);
+    const { spec, metadata } = (await daemon.call('GET', `${API}/teams/formed`)).json();
+    expect(spec).toMatchObject({ description: 'after', users: ['deploy-bot', 'ada'] });
+    expect(metadata.labels).toEqual({ tier: 'gold' });
+    const source = (await daemon.call('GET', `${API}/teams/formed/source`)).json();
+    expect(source.text).toContain('description: after # why');
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
+
+  test('the form adds a secret with a generated value that is not shown', async () => {
+    const path = '/console/objects/sharedsecrets/payments/formed?tab=edit';
+    const { page } = await open(path);
+    await page.getByText('The server accepts it').waitFor();
+    await page.getByLabel('New key of data').fill('fresh');
+    await page.getByRole('button', { name: 'Add with a generated value' }).click();
+    await page.getByText('a new value is set').waitFor();
+    const text = (): Promise<string> => page.locator('main').innerText();
+    expect(await text()).not.toContain('secret-token');
+    await page.getByRole('button', { name: 'Show spec.data.token' }).click();
+    expect(await text()).toContain('secret-token');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/formed$/);
+    const { spec } = (
+      await daemon.call('GET', `${API}/namespaces/payments/sharedsecrets/formed`)
+    ).json();
+    expect(Object.keys(spec.data).sort()).toEqual(['fresh', 'token']);
+    expect(spec.data.token).toBe('c2VjcmV0LXRva2Vu');
+    expect(Buffer.from(spec.data.fresh, 'base64').length).toBeGreaterThan(20);
+  });
+
   test('a conflict shows both values, takes over changes of others, and is saved again', async () => {
     await team('disputed', { description: 'one', username: 'disputed' });
     const { page } = await open('/console/objects/teams/-/disputed?tab=edit');

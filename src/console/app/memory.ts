@@ -1,4 +1,4 @@
-/** Recent and favourite objects, and the wish for light or dark: kept in the browser. */
+/** Recent and favourite objects, the form of the editor, and light or dark: stored in the browser. */
 import { signal } from '@preact/signals';
 
 export interface Remembered {
@@ -32,6 +32,15 @@ export function toggleFavourite(object: Remembered): void {
   const isKnown = others.length < favourites.peek().length;
   favourites.value = isKnown ? others : [object, ...others];
   write('favourites', favourites.value);
+}
+
+type EditView = 'form' | 'both' | 'yaml';
+
+export const editView = signal(read<EditView>('edit-view', 'both'));
+
+export function setEditView(view: EditView): void {
+  editView.value = view;
+  write('edit-view', view);
 }
 
 export type ColorScheme = 'system' | 'light' | 'dark';

@@ -10,6 +10,8 @@ export interface Schema {
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
   readonly $ref?: string;
+  readonly readOnly?: boolean;
+  readonly deprecated?: boolean;
   readonly [extension: `x-${string}`]: unknown;
 }
 

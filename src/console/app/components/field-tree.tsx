@@ -69,7 +69,7 @@ function Field({ name, value, schema, path, blame, blamed }: OneField): JSX.Elem
 }
 
 /** Words between backticks as code. */
-function withCode(text: string): ComponentChildren {
+export function withCode(text: string): ComponentChildren {
   return text
     .split('`')
     .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
@@ -146,7 +146,7 @@ function Secret({ value }: { value: unknown }): JSX.Element {
 }
 
 /** Base64 of a text, as that text. */
-function decoded(text: string): ComponentChildren {
+export function decoded(text: string): string {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return text;
   try {
     const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));

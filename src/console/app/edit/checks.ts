@@ -1,6 +1,6 @@
 /** Verdict of the server on a draft: problems at their places, and the file that saving would leave. */
-import { ApiError } from '../../api/client.ts';
-import type { ObjectRef, Resource, WritePreview } from '../../api/objects.ts';
+import { ApiError, type Ask } from '../../api/client.ts';
+import type { ObjectRef, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
 import type { Mark } from '../components/editor.ts';
 import { client } from '../session.ts';
 import type { Draft } from './draft.ts';
@@ -11,6 +11,8 @@ export interface Check {
   readonly preview: WritePreview | undefined;
   /** A refusal that names no field. */
   readonly error: Error | undefined;
+  /** True: saving writes the text with its comments. False: it writes fields. */
+  readonly savesText: boolean;
 }
 
 export interface Target {
@@ -19,15 +21,26 @@ export interface Target {
   readonly ref: ObjectRef | undefined;
 }
 
-export async function check(target: Target, draft: Draft, signal: AbortSignal): Promise<Check> {
+/** A draft as it would be sent. */
+export interface Sent {
+  readonly object: Record<string, unknown>;
+  /** The text as a manifest in git. Undefined: it has placeholders, or the object is new. */
+  readonly source: Pick<ObjectSource, 'revision' | 'text'> | undefined;
+}
+
+export async function check(
+  target: Target,
+  draft: Draft,
+  { source, signal }: Pick<Sent, 'source'> & { readonly signal: AbortSignal },
+): Promise<Check> {
   const { object, problems } = draft;
+  const none = { preview: undefined, error: undefined, savesText: source !== undefined };
   if (object === undefined) {
     const marks = problems.map((problem): Mark => ({ ...problem, severity: 'error' }));
-    return { marks, preview: undefined, error: undefined };
+    return { ...none, marks };
   }
   try {
-    const preview = await dryRun(target, object, signal);
-    return { marks: [], preview, error: undefined };
+    return { ...none, marks: [], ...(await dryRun(target, { object, source }, signal)) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const causes = error.status.details?.causes ?? [];
@@ -36,7 +49,7 @@ export async function check(target: Target, draft: Draft, signal: AbortSignal): 
       return { ...draft.placeOf(field), message: text, severity: 'error' };
     });
     const marks = named.length > 0 ? named : unknownFields(draft, error.message);
-    return { marks, preview: undefined, error: marks.length > 0 ? undefined : error };
+    return { ...none, marks, error: marks.length > 0 ? undefined : error };
   }
 }
 
@@ -50,39 +63,52 @@ function unknownFields(draft: Draft, message: string): readonly Mark[] {
 /** Previews by what they need: the right to clone, the right to get the object, none. */
 const PREVIEWS = ['file,effect', 'effect', undefined] as const;
 
+/** Writes the text where the person may push, else fields; and asks for as much as the person may see. */
 async function dryRun(
   target: Target,
-  object: Record<string, unknown>,
+  sent: Sent,
   signal: AbortSignal,
-): Promise<WritePreview | undefined> {
-  for (const show of PREVIEWS) {
-    try {
-      const query = { dryRun: 'All', show };
-      const path = pathOf(target, object);
-      const response = await client.send(path, { ...asked(target, object), query, signal });
-      return show === undefined ? undefined : ((await response.json()) as WritePreview);
-    } catch (error) {
-      const isWithheld = error instanceof ApiError && error.code === 403;
-      if (!isWithheld || show === undefined) throw error;
+): Promise<Pick<Check, 'preview' | 'savesText'>> {
+  const roads = sent.source === undefined ? [false] : [true, false];
+  for (const savesText of roads) {
+    for (const show of PREVIEWS) {
+      const isLast = !savesText && show === undefined;
+      try {
+        const { path, ...ask } = writeOf(target, { sent, savesText });
+        const query = { dryRun: 'All', show };
+        const response = await client.send(path, { ...ask, query, signal });
+        const preview = show === undefined ? undefined : ((await response.json()) as WritePreview);
+        return { preview, savesText };
+      } catch (error) {
+        const isWithheld = error instanceof ApiError && error.code === 403;
+        if (!isWithheld || isLast) throw error;
+        if (savesText) break;
+      }
     }
   }
-  return undefined;
+  return { preview: undefined, savesText: false };
 }
 
 export async function save(
   target: Target,
-  object: Record<string, unknown>,
+  of: { readonly sent: Sent; readonly savesText: boolean },
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await client.send(pathOf(target, object), { ...asked(target, object), headers });
+  const { path, ...ask } = writeOf(target, of);
+  await client.send(path, { ...ask, headers });
 }
 
-function asked({ ref }: Target, object: Record<string, unknown>) {
-  return { method: ref === undefined ? ('POST' as const) : ('PUT' as const), body: object };
-}
-
-function pathOf({ resource, ref }: Target, object: Record<string, unknown>): string {
-  if (ref !== undefined) return client.objectPath(resource, ref);
-  const metadata = object['metadata'] as { namespace?: string } | undefined;
-  return client.pathOf(resource, resource.namespaced ? (metadata?.namespace ?? 'default') : '');
+function writeOf(
+  { resource, ref }: Target,
+  { sent: { object, source }, savesText }: { readonly sent: Sent; readonly savesText: boolean },
+): Ask & { readonly path: string } {
+  if (ref === undefined) {
+    const metadata = object['metadata'] as { namespace?: string } | undefined;
+    const namespace = resource.namespaced ? (metadata?.namespace ?? 'default') : '';
+    return { path: client.pathOf(resource, namespace), method: 'POST', body: object };
+  }
+  const path = client.objectPath(resource, ref);
+  return savesText && source !== undefined
+    ? { path: `${path}/source`, method: 'PUT', body: source }
+    : { path, method: 'PUT', body: object };
 }

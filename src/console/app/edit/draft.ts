@@ -5,11 +5,10 @@
 import { type Document, isScalar, LineCounter, parseDocument, stringify } from 'yaml';
 import type { KubeObject } from '../../api/objects.ts';
 import { fieldSchema, isSecret, type Schema } from '../schema.ts';
+import type { Path } from './splice.ts';
 
 export const UNCHANGED = '(unchanged)';
 export const NEW_VALUE = '(new value)';
-
-export type Path = readonly (string | number)[];
 
 export interface DraftProblem {
   readonly from: number;
@@ -62,6 +61,8 @@ export function secretPaths(object: unknown, schema: Schema | undefined): readon
 }
 
 export interface Draft {
+  /** The text as JSON, with its placeholders. */
+  readonly shown: Record<string, unknown> | undefined;
   /** Undefined: the text cannot be read. */
   readonly object: Record<string, unknown> | undefined;
   readonly problems: readonly DraftProblem[];
@@ -84,8 +85,9 @@ export function readDraft(
   if (problems.length === 0 && !isObject) {
     problems.push({ from: 0, to: text.length, message: 'This is not an object' });
   }
-  const object = isObject ? (filled(value, [], of) as Record<string, unknown>) : undefined;
-  return { object, problems, placeOf: (field) => placeIn(document, text, field) };
+  const shown = isObject ? (value as Record<string, unknown>) : undefined;
+  const object = shown && (filled(shown, [], of) as Record<string, unknown>);
+  return { shown, object, problems, placeOf: (field) => placeIn(document, text, field) };
 }
 
 function filled(value: unknown, path: Path, of: Parameters<typeof readDraft>[1]): unknown {
@@ -131,14 +133,6 @@ function stepsOf(field: string): Path {
   return [...field.matchAll(/\[(\d+)\]|\[([^\]]+)\]|([^.[\]]+)/g)].map(([, index, key, name]) =>
     index === undefined ? (key ?? name ?? '') : Number(index),
   );
-}
-
-/** The text with another value at a path; comments stay. */
-export function withValue(text: string, path: Path, value: unknown): string {
-  const document = parseDocument(text);
-  if (value === undefined) document.deleteIn(path);
-  else document.setIn(path, value);
-  return document.toString();
 }
 
 /** Manifest of a new object. */

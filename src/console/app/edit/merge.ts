@@ -1,5 +1,5 @@
 /** Three versions of an object, merged by field. Lists are one field. */
-import type { Path } from './draft.ts';
+import type { Path } from './splice.ts';
 
 export interface FieldConflict {
   readonly path: Path;

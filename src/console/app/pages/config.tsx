@@ -1,9 +1,10 @@
 /** Config: the raw YAML beside the status that it gives, problems at their lines, and tests of what it connects to. */
-import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import type { JSX, RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, writing } from '../../api/client.ts';
 import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
 import { textOf } from '../components/difference.tsx';
+import { createEditor, type Editor, type Mark } from '../components/editor.ts';
 import {
   Badge,
   Empty,
@@ -15,6 +16,7 @@ import {
 } from '../components/parts.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { objectHref, resources } from '../resources.ts';
+import { schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
 
 export function ConfigPage(): JSX.Element {
@@ -56,29 +58,47 @@ interface EditorProps {
   readonly reload: () => void;
 }
 
+const PAUSE_MS = 500;
+
 function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
   const saved = String(config.spec?.['raw'] ?? '');
   const [raw, setRaw] = useState(saved);
   const [reason, setReason] = useState('');
-  const [checked, setChecked] = useState<{ readonly error?: Error; readonly status?: unknown }>();
+  const [checked, setChecked] = useState<Checked>();
   const { name } = config.metadata;
   const ref = { namespace: '', name };
-  const write = async (dryRun: boolean): Promise<KubeObject> =>
+  const write = async (dryRun: boolean, signal?: AbortSignal): Promise<KubeObject> =>
     await client.json<KubeObject>(client.objectPath(resource, ref), {
       ...writing({ dryRun, reason }),
       method: 'PATCH',
       contentType: 'application/merge-patch+json',
       body: { metadata: { resourceVersion: config.metadata.resourceVersion }, spec: { raw } },
+      signal,
     });
-  const run = (dryRun: boolean): void => {
-    write(dryRun).then(
-      ({ status }) => {
-        if (dryRun) setChecked({ status });
-        else reload();
+  const check = (signal?: AbortSignal): void => {
+    write(true, signal).then(
+      ({ status }) => setChecked({ raw, status }),
+      (error: unknown) => {
+        if (signal?.aborted !== true) setChecked({ raw, error: errorOf(error) });
       },
-      (error: unknown) => setChecked({ error: errorOf(error) }),
     );
   };
+  const save = (): void => {
+    write(false).then(reload, (error: unknown) => setChecked({ raw, error: errorOf(error) }));
+  };
+  // Problems appear at their lines while a person types.
+  useEffect(() => {
+    const gone = new AbortController();
+    const timer = setTimeout(() => {
+      if (raw === saved) setChecked(undefined);
+      else check(gone.signal);
+    }, PAUSE_MS);
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+    };
+  }, [raw]);
+  const place = useRawEditor({ text: saved, name, checked, onChange: setRaw, onSave: save });
   return (
     <>
       <Acting conditions={config.status?.conditions ?? []} />
@@ -86,24 +106,19 @@ function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
         class="sides"
         onSubmit={(event) => {
           event.preventDefault();
-          run(false);
+          save();
         }}
       >
         <div class="stack">
-          <label class="field">
-            <span>
-              spec.raw of <a href={objectHref(resource, ref)}>{name}</a>
-            </span>
-            <textarea
-              class="mono"
-              rows={28}
-              spellcheck={false}
-              value={raw}
-              onInput={(event) => setRaw(event.currentTarget.value)}
-            />
-          </label>
+          <Panel
+            title="Raw configuration"
+            aside={<a href={objectHref(resource, ref)}>{name}</a>}
+            flush
+          >
+            <div class="editor" ref={place} />
+          </Panel>
           {checked?.error === undefined ? undefined : (
-            <RawProblems error={checked.error} raw={raw} />
+            <RawProblems error={checked.error} raw={checked.raw} />
           )}
           {checked?.error === undefined && checked !== undefined ? (
             <Notice tone="good" title="The configuration is valid">
@@ -115,7 +130,7 @@ function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
             <input value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
           </label>
           <div class="actions">
-            <button class="button" type="button" onClick={() => run(true)}>
+            <button class="button" type="button" onClick={() => check()}>
               Check
             </button>
             <button class="button primary" type="submit" disabled={raw === saved}>
@@ -130,6 +145,61 @@ function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
       </form>
     </>
   );
+}
+
+interface Checked {
+  /** The text that was judged. */
+  readonly raw: string;
+  readonly error?: Error;
+  readonly status?: unknown;
+}
+
+/** The editor of the text, with completion and descriptions of the settings, and marks at problems. */
+function useRawEditor(of: {
+  readonly text: string;
+  readonly name: string;
+  readonly checked: Checked | undefined;
+  readonly onChange: (text: string) => void;
+  readonly onSave: () => void;
+}): RefObject<HTMLDivElement | null> {
+  const { text, name, checked, onChange, onSave } = of;
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor>(undefined);
+  const saveNow = useRef(onSave);
+  saveNow.current = onSave;
+  useEffect(() => {
+    if (place.current === null) return;
+    const label = `spec.raw of ${name}`;
+    const made = createEditor(place.current, {
+      ...{ text, label, onChange },
+      onSave: () => saveNow.current(),
+    });
+    editor.current = made;
+    void schemaOf('config-status').then((schema) => made.setSchema(schema));
+    return () => made.destroy();
+  }, []);
+  useEffect(() => {
+    editor.current?.setMarks(checked?.error === undefined ? [] : marksOf(checked.error, checked.raw));
+  }, [checked]);
+  return place;
+}
+
+/** Problems name their place: `(line 3, column 5 of spec.raw)`. */
+function marksOf(error: Error, raw: string): Mark[] {
+  return textsOf(error).flatMap((message): Mark[] => {
+    const [, line, column] = /\(line (\d+), column (\d+)/.exec(message) ?? [];
+    if (line === undefined) return [];
+    const above = raw.split('\n').slice(0, Number(line) - 1);
+    const start = above.reduce((sum, text) => sum + text.length + 1, 0);
+    const end = raw.indexOf('\n', start);
+    const from = start + Number(column ?? 1) - 1;
+    return [{ from, to: end < 0 ? raw.length : end, message, severity: 'error' }];
+  });
+}
+
+function textsOf(error: Error): readonly string[] {
+  const causes = error instanceof ApiError ? (error.status.details?.causes ?? []) : [];
+  return causes.length === 0 ? [error.message] : causes.map(({ message = '' }) => message);
 }
 
 function withoutConditions(status: unknown): unknown {
@@ -172,8 +242,7 @@ function Acting({ conditions }: { conditions: readonly Condition[] }): JSX.Eleme
 
 /** Problems name the line of the text: `(line 3, column 5 of spec.raw)`. */
 function RawProblems({ error, raw }: { error: Error; raw: string }): JSX.Element {
-  const causes = error instanceof ApiError ? (error.status.details?.causes ?? []) : [];
-  const texts = causes.length === 0 ? [error.message] : causes.map(({ message = '' }) => message);
+  const texts = textsOf(error);
   const lines = raw.split('\n');
   return (
     <Notice tone="alert" title="The configuration is refused">

@@ -1,8 +1,8 @@
 /** Another write was faster: its changes are taken over, and fields that both changed are chosen. */
 import type { JSX } from 'preact';
 import { Notice, Panel } from '../components/parts.tsx';
-import type { Path } from '../edit/draft.ts';
 import type { Merged } from '../edit/merge.ts';
+import type { Path } from '../edit/splice.ts';
 
 export function Conflict({
   merged,

@@ -2,21 +2,25 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, writing } from '../../api/client.ts';
-import type { KubeObject } from '../../api/objects.ts';
+import type { KubeObject, ObjectSource } from '../../api/objects.ts';
 import { createEditor, type Editor } from '../components/editor.ts';
 import { ErrorNotice, Loading, Panel } from '../components/parts.tsx';
-import { type Check, check, save, type Target } from '../edit/checks.ts';
-import { desired, readDraft, secretPaths, template, textOf, withValue } from '../edit/draft.ts';
+import { type Check, check, type Sent, save, type Target } from '../edit/checks.ts';
+import { desired, NEW_VALUE, readDraft, secretPaths, template, textOf } from '../edit/draft.ts';
 import { type Merged, mergeFields } from '../edit/merge.ts';
+import { type Path, withValue } from '../edit/splice.ts';
 import { errorOf, useLoad } from '../load.ts';
 import { go, href, segments } from '../location.ts';
+import { editView } from '../memory.ts';
 import { objectHref } from '../resources.ts';
 import { type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
 import { ChangePreview, Verdict } from './edit-change.tsx';
 import { Conflict } from './edit-conflict.tsx';
 import { DeleteObject } from './edit-delete.tsx';
-import { SecretValues } from './edit-secrets.tsx';
+import { ObjectForm } from './edit-form.tsx';
+import { base64, generated, SecretValues } from './edit-secrets.tsx';
+import { EditViews } from './edit-views.tsx';
 import type { ObjectTabProps } from './object-tab.ts';
 
 interface Basis {
@@ -24,6 +28,8 @@ interface Basis {
   readonly schema: Schema | undefined;
   /** The object that the edit began from. Undefined: it is new. */
   readonly object: KubeObject | undefined;
+  /** The manifest in git. Undefined: it is new, or hidden, or the text has placeholders. */
+  readonly source: ObjectSource | undefined;
 }
 
 export function ObjectEdit(props: ObjectTabProps): JSX.Element {
@@ -32,9 +38,10 @@ export function ObjectEdit(props: ObjectTabProps): JSX.Element {
   const basis = useLoad(async (): Promise<Basis> => {
     const schema = await schemaOf(resource.kind);
     const hasSource = resource.subresources.includes('source');
-    const source = hasSource ? (await client.source(resource, of)).text : undefined;
+    const source = hasSource ? await client.source(resource, of) : undefined;
     const current = await client.get(resource, of);
-    return { text: textOf(current, { source, schema }), schema, object: current };
+    const text = textOf(current, { source: source?.text, schema });
+    return { text, schema, object: current, source: text === source?.text ? source : undefined };
   }, []);
   if (basis.error !== undefined) return <ErrorNotice error={basis.error} />;
   if (basis.value === undefined) return <Loading />;
@@ -57,7 +64,7 @@ export function ObjectCreate({
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const own = resource.namespaced ? (namespace ?? 'default') : undefined;
   const text = template({ apiVersion, kind, namespace: own, schema: schema.value });
-  const basis = { text, schema: schema.value, object: undefined };
+  const basis = { text, schema: schema.value, object: undefined, source: undefined };
   return <Form target={{ resource, ref: undefined }} basis={basis} />;
 }
 
@@ -68,11 +75,12 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   const editor = useRef<Editor>(undefined);
   const [text, setText] = useState(basis.text);
   const [object, setObject] = useState(basis.object);
+  const [source, setSource] = useState(basis.source);
   const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map());
   const [reason, setReason] = useState('');
   const [merged, setMerged] = useState<Merged>();
   const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
-  const result = useCheck(target, { text, object, values });
+  const result = useCheck(target, { text, object, source, values });
   const saveNow = useRef<() => void>(() => undefined);
   useEffect(() => {
     if (place.current === null) return;
@@ -95,7 +103,8 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
     setState({ isBusy: true });
     try {
       const { headers = {} } = writing({ reason });
-      await save(target, versioned(draft.object, object), headers);
+      const sent = { object: versioned(draft.object, object), source: sourceOf(text, source) };
+      await save(target, { sent, savesText: result?.savesText === true }, headers);
       const { name = '', namespace = '' } = draft.object['metadata'] as Partial<
         KubeObject['metadata']
       >;
@@ -109,6 +118,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       const found = mergeFields(versions);
       setMerged(found);
       setObject(theirs);
+      if (source !== undefined) setSource(await client.source(target.resource, target.ref));
       const next = found.taken.reduce(
         (merging, { path, value }) => withValue(merging, path, value),
         text,
@@ -118,8 +128,13 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   };
   saveNow.current = () => void submit();
   const isUnchanged = text === basis.text && values.size === 0;
+  const draft = readDraft(text, { current: object, values });
+  const setSecret = (path: Path, value: string, next: string): void => {
+    setValues(new Map([...values, [path.join('.'), value]]));
+    replaceText(next);
+  };
   return (
-    <div class="columns">
+    <div class={`columns editing-${editView.value}`}>
       <div class="column wide">
         {merged === undefined ? undefined : (
           <Conflict
@@ -127,17 +142,39 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
             onTake={(path, value) => replaceText(withValue(text, path, value))}
           />
         )}
-        <Panel title="Manifest" flush aside={<Verdict result={result} />}>
-          <div class="editor" ref={place} />
+        <Panel
+          title="Manifest"
+          flush
+          aside={
+            <>
+              <Verdict result={result} />
+              <EditViews />
+            </>
+          }
+        >
+          <div class="edit-both">
+            {editView.value === 'yaml' ? undefined : (
+              <ObjectForm
+                object={draft.shown}
+                schema={basis.schema}
+                isNew={target.ref === undefined}
+                isNamespaced={target.resource.namespaced}
+                edits={{
+                  onChange: (path, value) => replaceText(withValue(text, path, value)),
+                  onNewSecret: (path) =>
+                    setSecret(path, base64(generated()), withValue(text, path, NEW_VALUE)),
+                }}
+              />
+            )}
+            <div class="editor" ref={place} hidden={editView.value === 'form'} />
+          </div>
         </Panel>
         <SecretValues
-          paths={secretPaths(readDraft(text, { current: object, values }).object, basis.schema)}
+          paths={secretPaths(draft.object, basis.schema)}
           text={text}
+          current={object}
           values={values}
-          onSet={(path, value, next) => {
-            setValues(new Map([...values, [path.join('.'), value]]));
-            replaceText(next);
-          }}
+          onSet={setSecret}
         />
       </div>
       <div class="column">
@@ -159,6 +196,11 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
                 onInput={(event) => setReason(event.currentTarget.value)}
               />
             </label>
+            {result !== undefined && !result.savesText && source !== undefined ? (
+              <p class="muted">
+                Saving writes fields. Comments that you change are saved with the right to push.
+              </p>
+            ) : undefined}
             {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
             <div class="actions">
               <button type="submit" class="button primary" disabled={state.isBusy || isUnchanged}>
@@ -174,6 +216,16 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       </div>
     </div>
   );
+}
+
+/** The text as it would stand in git. The editor has one kind of line break. */
+function sourceOf(text: string, source: ObjectSource | undefined): Sent['source'] {
+  const before = source?.text ?? '';
+  const isWindows = before.includes('\r\n');
+  const isMixed = isWindows && /(?<!\r)\n/.test(before);
+  if (source === undefined || isMixed) return undefined;
+  const { revision } = source;
+  return { revision, text: isWindows ? text.replaceAll(/\r?\n/g, '\r\n') : text };
 }
 
 /** Without the version a write would not notice that another one was faster. */
@@ -194,23 +246,28 @@ function useCheck(
   of: {
     readonly text: string;
     readonly object: KubeObject | undefined;
+    readonly source: ObjectSource | undefined;
     readonly values: ReadonlyMap<string, string>;
   },
 ): Check | undefined {
-  const { text, object, values } = of;
+  const { text, object, source, values } = of;
   const [result, setResult] = useState<Check>();
   useEffect(() => {
     const gone = new AbortController();
     const timer = setTimeout(() => {
       const draft = readDraft(text, { current: object, values });
       const versionless = { ...draft, object: draft.object && versioned(draft.object, object) };
-      check(target, versionless, gone.signal).then(
+      check(target, versionless, {
+        source: sourceOf(text, source),
+        signal: gone.signal,
+      }).then(
         (found) => {
           if (!gone.signal.aborted) setResult(found);
         },
         (error: unknown) => {
           if (gone.signal.aborted) return;
-          setResult({ marks: [], preview: undefined, error: errorOf(error) });
+          const none = { marks: [], preview: undefined, savesText: false };
+          setResult({ ...none, error: errorOf(error) });
         },
       );
     }, PAUSE_MS);
@@ -218,6 +275,6 @@ function useCheck(
       gone.abort();
       clearTimeout(timer);
     };
-  }, [text, object, values]);
+  }, [text, object, source, values]);
   return result;
 }
