@@ -288,9 +288,24 @@ describe('a write of the text', () => {
   test.each<[string, (text: string) => string, number, RegExp]>([
     ['YAML that does not parse', (text) => `${text}x: [`, 400, /text:\d+:\d+/],
     ['a second document', (text) => `${text}---\nkind: Team\n`, 400, /one document/],
-    ['another name', (text) => text.replace('name: storefront', 'name: other'), 400, /does not match/],
-    ['an unknown field', (text) => text.replace('spec:', 'spec:\n  color: red'), 400, /spec\.color/],
-    ['a wrong value', (text) => text.replace(/displayName: .*/, 'displayName: [x]'), 422, /displayName/],
+    [
+      'another name',
+      (text) => text.replace('name: storefront', 'name: other'),
+      400,
+      /does not match/,
+    ],
+    [
+      'an unknown field',
+      (text) => text.replace('spec:', 'spec:\n  color: red'),
+      400,
+      /spec\.color/,
+    ],
+    [
+      'a wrong value',
+      (text) => text.replace(/displayName: .*/, 'displayName: [x]'),
+      422,
+      /displayName/,
+    ],
     ['no object', () => '- a\n', 400, /map/],
   ])('%s is refused, and nothing changes', async (_title, change, code, message) => {
     const source = await sourceOf();
@@ -307,7 +322,9 @@ describe('a write of the text', () => {
     const text = source.text.replace('roleRef:', '# The role above\nroleRef:');
     const answer = await put(path, { ...source, text });
     expect(answer.code, answer.text).toBe(200);
-    expect((await sourceOf(`${RBAC}/namespaces/payments/roles/secret-editor`)).text).toBe(role.text);
+    expect((await sourceOf(`${RBAC}/namespaces/payments/roles/secret-editor`)).text).toBe(
+      role.text,
+    );
     const again = await sourceOf(path);
     const reaching = again.text.replace(/^---\n/, '');
     expect((await put(path, { ...again, text: reaching })).code).toBe(409);

@@ -14,7 +14,12 @@ export interface TextEdit {
 /** Throws 409 if the document changed, or the text would change others. */
 export function replaceDocument(
   file: string,
-  { key, index, edit, manifest }: {
+  {
+    key,
+    index,
+    edit,
+    manifest,
+  }: {
     readonly key: ObjectKey;
     readonly index: number;
     readonly edit: TextEdit;
@@ -28,10 +33,15 @@ export function replaceDocument(
   }
   const edited = file.slice(0, slice.start) + edit.text + file.slice(slice.end);
   const rest = (text: string): readonly string[] =>
-    splitStream(text).flatMap(({ start, end }, at) => (at === index ? [] : [text.slice(start, end)]));
+    splitStream(text).flatMap(({ start, end }, at) =>
+      at === index ? [] : [text.slice(start, end)],
+    );
   const isAlone = JSON.stringify(rest(edited)) === JSON.stringify(rest(file));
   if (!isAlone) {
-    throw conflictWithRepository(key, 'the text would change the next document of its file; end it with a line break, and begin it with "---" as before');
+    throw conflictWithRepository(
+      key,
+      'the text would change the next document of its file; end it with a line break, and begin it with "---" as before',
+    );
   }
   return edit.isVerbatim ? edited : editDocument(edited, index, manifest);
 }

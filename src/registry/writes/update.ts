@@ -42,8 +42,8 @@ import {
 import { applyGuards, refuseAnother } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart, patchManifest } from './patch-manifest.ts';
-import type { TextEdit } from './text-edit.ts';
 import { isStateObject, updatedInState } from './state-objects.ts';
+import type { TextEdit } from './text-edit.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 import {

@@ -179,7 +179,11 @@ function sourceSchema(meta: JsonObject): JsonObject {
     properties: {
       ...HEAD,
       metadata: meta,
-      revision: { type: 'string', description: 'Commit that the manifest is read from. A write is refused if the document changed since.' },
+      revision: {
+        type: 'string',
+        description:
+          'Commit that the manifest is read from. A write is refused if the document changed since.',
+      },
       path: { type: 'string', description: 'Path of the file.' },
       line: { type: 'integer', description: 'First line of the document in its file.' },
       text: {
@@ -187,7 +191,10 @@ function sourceSchema(meta: JsonObject): JsonObject {
         description:
           'The document with its comments. Absent without the right to clone. A write takes the text that is to stand in its place.',
       },
-      reason: { type: 'string', description: 'Of a write: becomes the body of the commit message.' },
+      reason: {
+        type: 'string',
+        description: 'Of a write: becomes the body of the commit message.',
+      },
       withheld: {
         type: 'object',
         description: 'The right that shows the text, where it is absent.',

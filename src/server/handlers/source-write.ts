@@ -37,7 +37,8 @@ export async function handleSourceWrite(
   const { revision, text, reason } = readWish(request);
   const { found } = await pastObject(deps, request, { revision });
   const { source, identity } = found.source;
-  if (source.partial === true) throw conflict(kind, name, 'its secrets are sealed with a key that is not here');
+  if (source.partial === true)
+    throw conflict(kind, name, 'its secrets are sealed with a key that is not here');
   const base = (await deps.history.manifestText(found)).text;
   const body = bodyOf(request, text, base);
   const asked = writeOptions(request, 'update');
@@ -72,9 +73,12 @@ function readWish(request: ResourceRequest): Wish {
   const { value } = decodeBody(request.body, format);
   const { revision, text, reason } = isRecord(value) ? value : {};
   if (typeof revision !== 'string' || typeof text !== 'string') {
-    throw badRequest('expected {"revision": "<commit that the text was read from>", "text": "<YAML>"}');
+    throw badRequest(
+      'expected {"revision": "<commit that the text was read from>", "text": "<YAML>"}',
+    );
   }
-  if (reason !== undefined && typeof reason !== 'string') throw badRequest('"reason" must be a text');
+  if (reason !== undefined && typeof reason !== 'string')
+    throw badRequest('"reason" must be a text');
   return { revision: checkRevision(revision), text, reason };
 }
 
@@ -84,12 +88,19 @@ function bodyOf({ kind, info }: ResourceRequest, text: string, base: string): Js
   const [next, before] = [text, base].map((one) => parseDocument(one, 0));
   const problems = next?.problems ?? [];
   if (problems.length > 0) {
-    throw badRequest(problems.map((problem) => formatProblem({ path: 'text', ...problem })).join('\n'));
+    throw badRequest(
+      problems.map((problem) => formatProblem({ path: 'text', ...problem })).join('\n'),
+    );
   }
   const value = next?.value;
   if (!isRecord(value)) throw badRequest('the text must be a map of YAML');
   if (kind.storedIn === 'file') {
-    return { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name: info.name }, spec: value };
+    return {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      metadata: { name: info.name },
+      spec: value,
+    };
   }
   return withoutWriteOnly(kind, value as JsonObject, before?.value);
 }
@@ -99,7 +110,9 @@ function withoutWriteOnly(kind: Kind, value: JsonObject, before: unknown): JsonO
   const body = structuredClone(value);
   for (const { path } of kind.writeOnly) {
     if (!jsonEqual(valueAt(value, path), valueAt(before, path))) {
-      throw badRequest(`${formatPath(path)} is changed with a write of the object, and not of its text`);
+      throw badRequest(
+        `${formatPath(path)} is changed with a write of the object, and not of its text`,
+      );
     }
     const parent = valueAt(body, path.slice(0, -1));
     const last = path.at(-1);

@@ -77,7 +77,10 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 
 /** `displayName` as `Display name`. */
 function labelOf(step: string | number | undefined): string {
-  const words = String(step ?? '').replace(/([a-z\d])([A-Z])/g, (_all, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+  const words = String(step ?? '').replace(
+    /([a-z\d])([A-Z])/g,
+    (_all, a: string, b: string) => `${a} ${b.toLowerCase()}`,
+  );
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -120,62 +123,83 @@ function Labelled(props: FieldProps): JSX.Element {
   );
 }
 
-function Input({ edits, path, schema, value, isRequired }: FieldProps): JSX.Element {
+interface InputProps extends FieldProps {
+  readonly attributes: { readonly id: string; readonly 'aria-describedby'?: string };
+}
+
+function Input(props: FieldProps): JSX.Element {
+  const { path, schema, value } = props;
   const { type, enum: values, description } = schema;
-  const set = (next: unknown): void => edits.onChange(path, next);
-  const common = {
-    id: idOf(path),
-    ...(description === undefined ? {} : { 'aria-describedby': `${idOf(path)}-note` }),
-  };
-  if (values !== undefined || type === 'boolean') {
-    const choices = values ?? [true, false];
+  const id = idOf(path);
+  const attributes = description === undefined ? { id } : { id, 'aria-describedby': `${id}-note` };
+  if (values !== undefined || type === 'boolean') return <Choice {...props} {...{ attributes }} />;
+  if (type === 'integer' || type === 'number')
+    return <NumberInput {...props} {...{ attributes }} />;
+  return type === 'string' ? (
+    <TextInput {...props} {...{ attributes }} />
+  ) : (
+    <AsYaml value={value} />
+  );
+}
+
+function Choice({ edits, path, schema, value, isRequired, attributes }: InputProps): JSX.Element {
+  const choices = schema.enum ?? [true, false];
+  return (
+    <select
+      {...attributes}
+      value={value === undefined ? '' : String(value)}
+      onChange={({ currentTarget }) =>
+        edits.onChange(
+          path,
+          choices.find((choice) => String(choice) === currentTarget.value),
+        )
+      }
+    >
+      {isRequired === true && value !== undefined ? undefined : <option value="">not set</option>}
+      {choices.map((choice) => (
+        <option key={String(choice)} value={String(choice)}>
+          {String(choice)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function NumberInput({ edits, path, schema, value, attributes }: InputProps): JSX.Element {
+  return (
+    <input
+      {...attributes}
+      type="number"
+      step={schema.type === 'integer' ? 1 : 'any'}
+      value={value === undefined ? '' : String(value)}
+      onInput={({ currentTarget }) =>
+        edits.onChange(path, currentTarget.value === '' ? undefined : currentTarget.valueAsNumber)
+      }
+    />
+  );
+}
+
+function TextInput({ edits, path, value, isRequired, attributes }: InputProps): JSX.Element {
+  const text = value === undefined || value === null ? '' : String(value);
+  const set = (next: string): void =>
+    edits.onChange(path, next === '' && isRequired !== true ? undefined : next);
+  if (text.includes('\n')) {
     return (
-      <select
-        {...common}
-        value={value === undefined ? '' : String(value)}
-        onChange={({ currentTarget }) =>
-          set(choices.find((choice) => String(choice) === currentTarget.value))
-        }
-      >
-        {isRequired === true && value !== undefined ? undefined : <option value="">not set</option>}
-        {choices.map((choice) => (
-          <option key={String(choice)} value={String(choice)}>
-            {String(choice)}
-          </option>
-        ))}
-      </select>
-    );
-  }
-  if (type === 'integer' || type === 'number') {
-    return (
-      <input
-        {...common}
-        type="number"
-        step={type === 'integer' ? 1 : 'any'}
-        value={value === undefined ? '' : String(value)}
-        onInput={({ currentTarget }) =>
-          set(currentTarget.value === '' ? undefined : currentTarget.valueAsNumber)
-        }
+      <textarea
+        {...attributes}
+        rows={Math.min(12, text.split('\n').length + 1)}
+        value={text}
+        onInput={({ currentTarget }) => set(currentTarget.value)}
       />
     );
   }
-  if (type !== 'string') return <AsYaml value={value} />;
-  const text = value === undefined || value === null ? '' : String(value);
-  const onInput = (next: string): void => set(next === '' && isRequired !== true ? undefined : next);
-  return text.includes('\n') ? (
-    <textarea
-      {...common}
-      rows={Math.min(12, text.split('\n').length + 1)}
-      value={text}
-      onInput={({ currentTarget }) => onInput(currentTarget.value)}
-    />
-  ) : (
+  return (
     <input
-      {...common}
+      {...attributes}
       value={text}
       autocomplete="off"
       spellcheck={false}
-      onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      onInput={({ currentTarget }) => set(currentTarget.value)}
     />
   );
 }
@@ -188,7 +212,9 @@ function AsYaml({ value }: { value: unknown }): JSX.Element {
 
 function SecretMark({ value }: { value: unknown }): JSX.Element {
   return (
-    <p class="muted">{value === undefined ? 'Not set.' : 'Its value is set under Secret values.'}</p>
+    <p class="muted">
+      {value === undefined ? 'Not set.' : 'Its value is set under Secret values.'}
+    </p>
   );
 }
 

@@ -60,8 +60,13 @@ function unknownFields(draft: Draft, message: string): readonly Mark[] {
   );
 }
 
-/** Previews by what they need: the right to clone, the right to get the object, none. */
-const PREVIEWS = ['file,effect', 'effect', undefined] as const;
+/** Requests by what they need: the right to push, to clone, to get the object, none of these. */
+const ATTEMPTS = [
+  { savesText: true, show: 'file,effect' },
+  { savesText: false, show: 'file,effect' },
+  { savesText: false, show: 'effect' },
+  { savesText: false, show: undefined },
+] as const;
 
 /** Writes the text where the person may push, else fields; and asks for as much as the person may see. */
 async function dryRun(
@@ -69,24 +74,20 @@ async function dryRun(
   sent: Sent,
   signal: AbortSignal,
 ): Promise<Pick<Check, 'preview' | 'savesText'>> {
-  const roads = sent.source === undefined ? [false] : [true, false];
-  for (const savesText of roads) {
-    for (const show of PREVIEWS) {
-      const isLast = !savesText && show === undefined;
-      try {
-        const { path, ...ask } = writeOf(target, { sent, savesText });
-        const query = { dryRun: 'All', show };
-        const response = await client.send(path, { ...ask, query, signal });
-        const preview = show === undefined ? undefined : ((await response.json()) as WritePreview);
-        return { preview, savesText };
-      } catch (error) {
-        const isWithheld = error instanceof ApiError && error.code === 403;
-        if (!isWithheld || isLast) throw error;
-        if (savesText) break;
-      }
+  const attempts = sent.source === undefined ? ATTEMPTS.slice(1) : ATTEMPTS;
+  let refusal: unknown;
+  for (const { savesText, show } of attempts) {
+    try {
+      const { path, ...ask } = writeOf(target, { sent, savesText });
+      const response = await client.send(path, { ...ask, query: { dryRun: 'All', show }, signal });
+      const preview = show === undefined ? undefined : ((await response.json()) as WritePreview);
+      return { preview, savesText };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 403) throw error;
+      refusal = error;
     }
   }
-  return { preview: undefined, savesText: false };
+  throw refusal;
 }
 
 export async function save(

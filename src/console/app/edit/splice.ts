@@ -163,8 +163,7 @@ function isLeaf(value: unknown): boolean {
 /** In the quotes of the value before; those of an empty text mean nothing. */
 function scalarLike(node: Scalar, value: unknown): string {
   const isQuoted =
-    node.value !== '' &&
-    (node.type === Scalar.QUOTE_DOUBLE || node.type === Scalar.QUOTE_SINGLE);
+    node.value !== '' && (node.type === Scalar.QUOTE_DOUBLE || node.type === Scalar.QUOTE_SINGLE);
   const style = isQuoted && node.type !== undefined ? { defaultStringType: node.type } : {};
   return stringify(value, { ...OPTIONS, ...(style as object) }).trimEnd();
 }

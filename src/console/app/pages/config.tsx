@@ -179,7 +179,9 @@ function useRawEditor(of: {
     return () => made.destroy();
   }, []);
   useEffect(() => {
-    editor.current?.setMarks(checked?.error === undefined ? [] : marksOf(checked.error, checked.raw));
+    editor.current?.setMarks(
+      checked?.error === undefined ? [] : marksOf(checked.error, checked.raw),
+    );
   }, [checked]);
   return place;
 }

@@ -24,8 +24,13 @@ export function ObjectForm(props: {
       </Notice>
     );
   }
-  const { metadata, apiVersion: _version, kind: _kind, status: _status, ...rest } =
-    schema.properties;
+  const {
+    metadata,
+    apiVersion: _version,
+    kind: _kind,
+    status: _status,
+    ...rest
+  } = schema.properties;
   const identity = isNew ? ['name', ...(isNamespaced ? ['namespace'] : [])] : [];
   const { spec, ...others } = rest;
   return (

@@ -1,21 +1,23 @@
 /** The editor of an object: problems while typing, the bytes of the change, the reason, the commit. */
-import type { JSX } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, writing } from '../../api/client.ts';
 import type { KubeObject, ObjectSource } from '../../api/objects.ts';
 import { createEditor, type Editor } from '../components/editor.ts';
 import { ErrorNotice, Loading, Panel } from '../components/parts.tsx';
+import type { FormEdits } from '../components/schema-form.tsx';
 import { type Check, check, type Sent, save, type Target } from '../edit/checks.ts';
 import { desired, NEW_VALUE, readDraft, secretPaths, template, textOf } from '../edit/draft.ts';
 import { type Merged, mergeFields } from '../edit/merge.ts';
 import { type Path, withValue } from '../edit/splice.ts';
 import { errorOf, useLoad } from '../load.ts';
-import { go, href, segments } from '../location.ts';
+import { go } from '../location.ts';
 import { editView } from '../memory.ts';
 import { objectHref } from '../resources.ts';
 import { type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
 import { ChangePreview, Verdict } from './edit-change.tsx';
+import { Commit } from './edit-commit.tsx';
 import { Conflict } from './edit-conflict.tsx';
 import { DeleteObject } from './edit-delete.tsx';
 import { ObjectForm } from './edit-form.tsx';
@@ -119,10 +121,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       setMerged(found);
       setObject(theirs);
       if (source !== undefined) setSource(await client.source(target.resource, target.ref));
-      const next = found.taken.reduce(
-        (merging, { path, value }) => withValue(merging, path, value),
-        text,
-      );
+      const next = withTaken(text, found);
       if (next !== text) replaceText(next);
     }
   };
@@ -142,33 +141,16 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
             onTake={(path, value) => replaceText(withValue(text, path, value))}
           />
         )}
-        <Panel
-          title="Manifest"
-          flush
-          aside={
-            <>
-              <Verdict result={result} />
-              <EditViews />
-            </>
-          }
-        >
-          <div class="edit-both">
-            {editView.value === 'yaml' ? undefined : (
-              <ObjectForm
-                object={draft.shown}
-                schema={basis.schema}
-                isNew={target.ref === undefined}
-                isNamespaced={target.resource.namespaced}
-                edits={{
-                  onChange: (path, value) => replaceText(withValue(text, path, value)),
-                  onNewSecret: (path) =>
-                    setSecret(path, base64(generated()), withValue(text, path, NEW_VALUE)),
-                }}
-              />
-            )}
-            <div class="editor" ref={place} hidden={editView.value === 'form'} />
-          </div>
-        </Panel>
+        <Manifest
+          {...{ target, result, place }}
+          schema={basis.schema}
+          object={draft.shown}
+          edits={{
+            onChange: (path, value) => replaceText(withValue(text, path, value)),
+            onNewSecret: (path) =>
+              setSecret(path, base64(generated()), withValue(text, path, NEW_VALUE)),
+          }}
+        />
         <SecretValues
           paths={secretPaths(draft.object, basis.schema)}
           text={text}
@@ -178,43 +160,55 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
         />
       </div>
       <div class="column">
-        <Panel title="Commit">
-          <form
-            class="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void submit();
-            }}
-          >
-            <label class="field">
-              Reason
-              <textarea
-                rows={3}
-                maxLength={1024}
-                value={reason}
-                placeholder="Goes into the commit message"
-                onInput={(event) => setReason(event.currentTarget.value)}
-              />
-            </label>
-            {result !== undefined && !result.savesText && source !== undefined ? (
-              <p class="muted">
-                Saving writes fields. Comments that you change are saved with the right to push.
-              </p>
-            ) : undefined}
-            {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
-            <div class="actions">
-              <button type="submit" class="button primary" disabled={state.isBusy || isUnchanged}>
-                {target.ref === undefined ? 'Create' : 'Save'}
-              </button>
-              <a class="button" href={href(segments.value)}>
-                Cancel
-              </a>
-            </div>
-          </form>
-        </Panel>
+        <Commit
+          isNew={target.ref === undefined}
+          isDisabled={state.isBusy || isUnchanged}
+          error={state.error}
+          losesComments={result !== undefined && !result.savesText && source !== undefined}
+          {...{ reason, setReason }}
+          onSubmit={() => void submit()}
+        />
         <ChangePreview result={result} isUnchanged={isUnchanged} />
       </div>
     </div>
+  );
+}
+
+/** The text with the changes of others that it lacks. */
+function withTaken(text: string, { taken }: Merged): string {
+  return taken.reduce((merging, { path, value }) => withValue(merging, path, value), text);
+}
+
+/** The form and the YAML, both or one of them. */
+function Manifest(props: {
+  readonly target: Target;
+  readonly result: Check | undefined;
+  readonly schema: Schema | undefined;
+  readonly object: Readonly<Record<string, unknown>> | undefined;
+  readonly edits: FormEdits;
+  /** The element of the YAML editor. */
+  readonly place: RefObject<HTMLDivElement | null>;
+}): JSX.Element {
+  const { target, result, schema, object, edits, place } = props;
+  const aside = (
+    <>
+      <Verdict result={result} />
+      <EditViews />
+    </>
+  );
+  return (
+    <Panel title="Manifest" flush aside={aside}>
+      <div class="edit-both">
+        {editView.value === 'yaml' ? undefined : (
+          <ObjectForm
+            {...{ object, schema, edits }}
+            isNew={target.ref === undefined}
+            isNamespaced={target.resource.namespaced}
+          />
+        )}
+        <div class="editor" ref={place} hidden={editView.value === 'form'} />
+      </div>
+    </Panel>
   );
 }
 

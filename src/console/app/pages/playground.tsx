@@ -1,8 +1,8 @@
 /** Playground: endpoint patches on an object, forward and back, with the report of each patch. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { KubeObject, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
 import { writing } from '../../api/client.ts';
+import type { KubeObject, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
 import { textOf } from '../components/difference.tsx';
 import { Badge, ErrorNotice, Notice, Panel, type Tone } from '../components/parts.tsx';
 import { SideBySide } from '../components/plan-change.tsx';
@@ -309,8 +309,8 @@ function Outcome(props: {
           <ul>
             {roundTrip.map((one) => (
               <li key={`${one.patch}:${one.path}`}>
-                <code>{one.path}</code>: {textOf(one.before)} becomes {textOf(one.there ?? null)}, and
-                comes back as {textOf(one.back ?? null)}
+                <code>{one.path}</code>: {textOf(one.before)} becomes {textOf(one.there ?? null)},
+                and comes back as {textOf(one.back ?? null)}
               </li>
             ))}
           </ul>
