@@ -1,18 +1,20 @@
 /** One of two servers of the same API that take the same requests in turns, and the figures found. */
 import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_GROUP } from './corpus.ts';
 import { diskBelow } from './disk.ts';
 import { type Endpoint, HttpConnection, requestBytes } from './http-connection.ts';
+import { openHttp2Streams } from './http2-streams.ts';
 import { assertStatus, throughput } from './load.ts';
 import { nextEvent, openStreams } from './rows/watch.ts';
 import { summarize } from './statistics.ts';
 
 export const WRITERS = 64;
 export const READERS = 50;
-export const LISTERS = 4;
 export const PAGE = 1000;
+/** Of the whole collection: kube-apiserver answers with seconds of work. */
+export const LISTERS = 10;
 /** Made and deleted before anything is measured: until then compilers of both work. */
 const WARM_UP = 3000;
 const READ_MS = 2000;
@@ -35,6 +37,9 @@ export interface Found {
   memory: number | undefined;
   watchMemory: number | undefined;
 }
+
+/** HTTP/1.1 has a connection for each watch, HTTP/2 one for a hundred. */
+export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 
 export interface Server {
   readonly endpoint: Endpoint;
@@ -102,17 +107,16 @@ export class ComparedServer {
   async read(size: number): Promise<void> {
     const { found } = this;
     found.get.push(await this.#rate(READERS, `/${teamName(Math.floor(size / 2))}`));
-    found.listPage.push(await this.#rate(LISTERS, `?limit=${PAGE}`));
+    found.listPage.push(await this.#rate(READERS, `?limit=${PAGE}`));
     if (size > PAGE) found.listAll.push(await this.#rate(LISTERS, ''));
   }
 
   /** The memory of `count` watches, and how fast each change reaches them. */
-  async watch(of: { count: number; changes: number }): Promise<void> {
+  async watch(of: { count: number; changes: number; protocol?: Protocol }): Promise<void> {
     const since = await this.#newestVersion();
     const path = `${this.#teams}?watch=true&resourceVersion=${since}`;
-    const request = requestBytes({ method: 'GET', path, token: this.#server.token });
     const before = this.#server.memory();
-    const streams = await openStreams(this.endpoint, request, of.count);
+    const { streams, close } = await this.#open({ path, ...of });
     const connection = await HttpConnection.open(this.endpoint);
     try {
       await sleep(REST_MS);
@@ -125,8 +129,24 @@ export class ComparedServer {
       }
     } finally {
       connection.close();
-      for (const socket of streams) socket.destroy();
+      close();
     }
+  }
+
+  async #open(of: {
+    path: string;
+    count: number;
+    protocol?: Protocol;
+  }): Promise<{ streams: readonly Readable[]; close(): void }> {
+    const { path, count, protocol } = of;
+    const { token } = this.#server;
+    if (protocol === 'HTTP/2') return await openHttp2Streams(this.endpoint, { path, token }, count);
+    const request = requestBytes({ method: 'GET', path, token });
+    const sockets = await openStreams(this.endpoint, request, count);
+    const close = (): void => {
+      for (const socket of sockets) socket.destroy();
+    };
+    return { streams: sockets, close };
   }
 
   nextCreate(): Buffer {
@@ -138,7 +158,7 @@ export class ComparedServer {
   }
 
   /** Milliseconds from the request, until 99% of the watches have the change. */
-  async #spread(streams: readonly Socket[], connection: HttpConnection): Promise<number> {
+  async #spread(streams: readonly Readable[], connection: HttpConnection): Promise<number> {
     const arrivals = streams.map((socket) => nextEvent(socket));
     const request = requestBytes({
       method: 'PATCH',

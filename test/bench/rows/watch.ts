@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { startBareServer } from '../bare-server.ts';
 import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess, residentBytes } from '../daemon-process.ts';
@@ -127,16 +128,16 @@ async function fanOut(
 }
 
 /** When a whole line has come. */
-export async function nextEvent(socket: Socket): Promise<number> {
+export async function nextEvent(stream: Readable): Promise<number> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('A watch heard nothing')), PATIENCE_MS);
     const take = (chunk: Buffer): void => {
       if (!chunk.includes('}\n')) return;
       clearTimeout(timer);
-      socket.off('data', take);
+      stream.off('data', take);
       resolve(performance.now());
     };
-    socket.on('data', take);
+    stream.on('data', take);
   });
 }
 
