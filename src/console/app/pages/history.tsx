@@ -130,7 +130,7 @@ function TeamFilter({ team }: { team: string }): JSX.Element {
         <span class="visually-hidden">Team</span>
         <input
           type="search"
-          placeholder="Team: and all that it owns"
+          placeholder="Team"
           value={team}
           onChange={(event) => setQuery({ team: event.currentTarget.value.trim() })}
         />
