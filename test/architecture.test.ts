@@ -29,6 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   state: ['concurrency', 'files', 'apimachinery', 'etcd'],
   outbox: ['concurrency', 'apimachinery', 'state'],
   forges: ['outbound', 'apimachinery', 'outbox'],
+  notifications: ['outbound', 'apimachinery', 'outbox', 'state'],
   telemetry: ['concurrency'],
   'kubernetes-client': ['concurrency', 'outbound', 'apimachinery'],
   'tenant-sync': ['concurrency', 'apimachinery', 'endpoint-patches', 'kubernetes-client'],

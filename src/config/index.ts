@@ -5,6 +5,7 @@ export {
   type PlatformConfigSource,
 } from './config-feed.ts';
 export { ConfigFileError, readConfigFile } from './config-file.ts';
+export { credentialFileProblem } from './credential-files.ts';
 export type { PlatformConfig } from './platform-config.ts';
 export type { MissingVariable } from './references.ts';
 export { type SecretStoreBlock, secretStoreAt, secretStoreBlocks } from './secret-stores.ts';

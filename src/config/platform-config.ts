@@ -7,6 +7,7 @@ import type { AuthConfig } from './sections/auth.ts';
 import type { CloudConfig } from './sections/cloud.ts';
 import type { ComputeResourcesConfig } from './sections/compute-resources.ts';
 import type { CostControlConfig } from './sections/cost-control.ts';
+import type { NotificationConfig } from './sections/notification.ts';
 import type { SecretStoreConfig } from './sections/secret-store.ts';
 import type { UISettingsConfig } from './sections/ui-settings.ts';
 
@@ -81,6 +82,8 @@ export interface PlatformConfig {
   readonly secretStore?: SecretStoreConfig;
   /** Further secret stores by name, each with the fields of `secretStore`. A secret names its store with the annotation `gitplane.dev/secret-store`. */
   readonly secretStores?: readonly SecretStoreConfig[];
+  /** Receivers of notifications about the platform. */
+  readonly notifications?: readonly NotificationConfig[];
   /** If true the configuration cannot be changed through the user interface and the config endpoint. */
   readonly disableConfigEndpoint?: boolean;
   /** If true `/version` needs authentication. Tenant clusters need version 0.27 or later. */

@@ -44,6 +44,7 @@ const BLOCKS: readonly (readonly string[])[] = [
   ['apps', 'repositories', '*'],
   ['secretStore'],
   ['secretStores', '*'],
+  ['notifications', '*'],
   ['database'],
 ];
 

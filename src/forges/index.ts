@@ -5,6 +5,7 @@ export {
   FORGE_TYPES,
   type Forge,
   type ForgeTarget,
+  type Pull,
   type StatusState,
 } from './forge.ts';
 export { forgeTarget } from './forge-target.ts';

@@ -3,7 +3,7 @@ export { recordActivity } from './activity.ts';
 export { Branch } from './branch.ts';
 export type { BranchObserver, BranchOptions } from './branch-options.ts';
 export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';
-export { PendingWrites } from './pending-writes.ts';
+export { PendingWrites, type Shadow } from './pending-writes.ts';
 export { isAccessRole, roleChanges } from './projection/derived-roles.ts';
 export type { DerivedSecretChange } from './projection/derived-secrets.ts';
 export { shownBytes, shownObject, shownYielding } from './projection/object-with-managed-fields.ts';

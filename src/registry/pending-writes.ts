@@ -28,6 +28,8 @@ import type { DeleteResult, Target, WriteResult } from './writes/write-context.t
 export interface Shadow {
   readonly registry: Registry;
   readonly store: Store;
+  /** Tip of the branch for writes. */
+  readonly tip: string | undefined;
   close(): Promise<void>;
 }
 
@@ -60,9 +62,20 @@ export class PendingWrites implements ObjectRegistry {
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closed = false;
+  #review: () => Promise<string | undefined> = () => Promise.resolve(undefined);
 
   constructor(options: PendingWritesOptions) {
     this.#options = options;
+  }
+
+  /** Tip of the branch for writes; undefined: it is not open. */
+  get tip(): string | undefined {
+    return this.#opened?.shadow.tip;
+  }
+
+  /** Sets the function that finds the address of the review, which each write waits for. */
+  reviewedAt(find: () => Promise<string | undefined>): void {
+    this.#review = find;
   }
 
   get(target: Target): StoredObject {
@@ -117,8 +130,18 @@ export class PendingWrites implements ObjectRegistry {
     await this.#options.onClose();
   }
 
-  /** Writes, and decides again if another process moved the branch. */
+  /** The answer names the review, where one is known. */
   async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
+    const result = await this.#decide(work);
+    if (result.commit === undefined) return result;
+    const url = await this.#review();
+    return url === undefined
+      ? result
+      : { ...result, warnings: [...result.warnings, `review: ${url}`] };
+  }
+
+  /** Writes, and decides again if another process moved the branch. */
+  async #decide<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
     this.#options.served.branch.assertTakesWrites();
     for (let races = 0; races < MAX_RACES; races++) {
       try {

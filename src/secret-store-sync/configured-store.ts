@@ -4,9 +4,8 @@
  */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { resolve, sep } from 'node:path';
 import type { ObjectKey } from '../apimachinery/index.ts';
-import type { SecretStoreConfig } from '../config/index.ts';
+import { credentialFileProblem, type SecretStoreConfig } from '../config/index.ts';
 import type { WatchTimes } from '../files/index.ts';
 import { type KindTable, rootsProblem, secretDataOf } from '../kinds/index.ts';
 import type { TransportTls } from '../secret-store-client/index.ts';
@@ -171,11 +170,8 @@ export class ConfiguredStore {
     // Environment variables are set by the operator.
     const isCredential = field === `${home}.clientKeyFile` || field.startsWith(`${home}.auth.`);
     if (!isCredential) return;
-    const folders = [...CREDENTIAL_FOLDERS, ...(this.#options.credentialFolders ?? [])];
-    const file = resolve(path);
-    if (folders.some((folder) => file.startsWith(resolve(folder) + sep))) return;
-    const message = `${field}: ${path} is in none of the folders for credentials (${folders.join(', ')}); move it there, or start gitplane with --credentials-dir`;
-    throw new SettingsError('FileUnreadable', message);
+    const refused = credentialFileProblem(path, this.#options.credentialFolders ?? []);
+    if (refused !== undefined) throw new SettingsError('FileUnreadable', `${field}: ${refused}`);
   }
 
   #tokenProblem({ tokenRef }: StoreSettings): StoreProblem | undefined {
@@ -220,9 +216,6 @@ function connectionOf(settings: StoreSettings): string {
   const { address, skipTLSVerify, tls, namespace, login } = settings;
   return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);
 }
-
-/** Folders where container platforms mount secrets. */
-const CREDENTIAL_FOLDERS = ['/run/secrets', '/var/run/secrets'];
 
 function refused(reason: StoreProblem['reason'], why: string): Followed {
   return { connection: undefined, problem: { reason, message: why } };

@@ -1,8 +1,15 @@
 /** The daemon and a real forge: statuses of commits, also over a crash of the daemon and an outage of the forge. */
-import { cpSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
-import { type Daemon, EXAMPLE_PLATFORM, run, scratchDir, startDaemon } from '../support/daemon.ts';
+import {
+  API,
+  type Daemon,
+  EXAMPLE_PLATFORM,
+  run,
+  scratchDir,
+  startDaemon,
+} from '../support/daemon.ts';
 import { GITEA_MISSING, Gitea } from '../support/gitea.ts';
 
 const test = anyTest.skipIf(GITEA_MISSING !== undefined);
@@ -120,4 +127,48 @@ test('a status waits for a forge that refuses the token, over a crash', async ()
   writeFileSync(apiToken, gitea.token);
   await expect.poll(() => statusOf(commit), patient).toBe('success: Applied');
   expect(daemon.output()).not.toContain(gitea.token);
+});
+
+test('writes for review open one pull request, and their answers say where it is', async () => {
+  const dataDir = join(scratchDir(), 'review');
+  mkdirSync(dataDir, { mode: 0o700 });
+  copyFileSync(join(daemon.dataDir, 'admin.token'), join(dataDir, 'admin.token'));
+  const reviewed = await start(dataDir, '--write-branch', 'gitplane/writes');
+  const pulls = async () => await gitea.must('GET', '/repos/bot/platform/pulls?state=all');
+  const create = async (name: string): Promise<string> => {
+    const body = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team', metadata: { name } };
+    const answer = await reviewed.call('POST', `${API}/teams`, { body });
+    expect(answer.code).toBe(201);
+    return String(answer.headers['warning']);
+  };
+  try {
+    expect(await pulls()).toEqual([]);
+    await create('reviewed');
+    // A busy machine may take longer than the answer waits.
+    await expect.poll(async () => (await pulls()).length, patient).toBe(1);
+    const [pull] = await pulls();
+    expect(pull).toMatchObject({ head: { ref: 'gitplane/writes' }, base: { ref: 'main' } });
+    await expect
+      .poll(() => create(`a${Date.now()}`), patient)
+      .toContain(`review: ${pull.html_url}`);
+    await create('another');
+    expect(await pulls()).toHaveLength(1);
+    // Gitea finds out in the background whether it can be merged.
+    const merge = `/repos/bot/platform/pulls/${pull.number}/merge`;
+    await expect
+      .poll(async () => (await gitea.call('POST', merge, { Do: 'merge' })).status, patient)
+      .toBe(200);
+    await expect
+      .poll(async () => (await reviewed.call('GET', `${API}/teams/another`)).code, patient)
+      .toBe(200);
+    // The next series has a pull request of its own.
+    await expect
+      .poll(async () => await create(`t${Date.now()}`), patient)
+      .not.toContain(pull.html_url);
+    await expect.poll(async () => (await pulls()).length, patient).toBe(2);
+  } catch (error) {
+    throw new Error(reviewed.output(), { cause: error });
+  } finally {
+    await reviewed.stop();
+  }
 });

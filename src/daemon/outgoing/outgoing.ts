@@ -1,17 +1,21 @@
 /** Deliveries to systems outside: the queue, what fills it, and the receivers. */
-import { isRecord } from '../../apimachinery/index.ts';
-import { type Forge, openForge } from '../../forges/index.ts';
-import { type Delivery, DeliveryError, Outbox } from '../../outbox/index.ts';
+import { NOTIFICATION } from '../../notifications/index.ts';
+import { DeliveryError, Outbox } from '../../outbox/index.ts';
 import type { SyncReport } from '../../registry/index.ts';
 import { assertHeld } from '../../replication/index.ts';
 import { createDeliveryMetrics } from '../../telemetry/index.ts';
 import type { Platform } from '../platform.ts';
 import type { PlatformContext } from '../platform-context.ts';
-import { CommitStatuses, FORGE } from './commit-statuses.ts';
-import { readStatus } from './status-payload.ts';
+import { openForgeReports } from './forge-reports.ts';
+import { Notifications } from './notifications.ts';
 
 export interface OutgoingParts extends Pick<PlatformContext, 'options' | 'clock' | 'logger'> {
-  readonly platform: Pick<Platform, 'store' | 'repository' | 'observation'>;
+  readonly platform: Pick<
+    Platform,
+    'store' | 'kinds' | 'repository' | 'branch' | 'observation' | 'config' | 'access' | 'pending'
+  >;
+  /** URL of the platform. */
+  readonly base: () => string;
   readonly report: SyncReport;
   readonly replicated?: PlatformContext['replicated'];
 }
@@ -23,51 +27,54 @@ export interface Outgoing {
 /** A replica opens it while it leads. */
 export function openOutgoing(parts: OutgoingParts): Outgoing {
   const { options, clock, logger, platform, report, replicated } = parts;
-  const { store, repository, observation } = platform;
-  const forge = options.forge && openForge({ ...options.forge, clock });
+  const { store, kinds, observation, config } = platform;
   const metrics = createDeliveryMetrics(observation.metrics.registry);
   const outbox = new Outbox({
     store,
     clock,
     logger,
     observer: metrics,
-    deliver: (delivery) => deliver(forge, delivery),
+    deliver: async (delivery, signal) => {
+      if (delivery.destination.startsWith(NOTIFICATION)) {
+        await notifications.deliver(delivery, signal);
+      } else if (forge !== undefined) await forge.deliver(delivery);
+      else throw new DeliveryError('it is not configured any more', { problem: 'obsolete' });
+    },
     assertMayAct: replicated && (() => assertHeld(replicated.term)),
   });
   metrics.follow(outbox);
-  const onError = (err: unknown): void =>
-    logger.warn({ err }, 'The statuses of commits cannot be found out');
-  const statuses =
-    options.forge &&
-    new CommitStatuses({
-      outbox,
-      store,
-      repository,
-      report,
-      context: options.forge.context,
-      place: JSON.stringify([options.forge.target, options.forge.context]),
-      onError,
-    });
+  const forge = options.forge && openForgeReports({ ...parts, forge: options.forge, outbox });
+  const notifications = new Notifications({
+    outbox,
+    store,
+    kinds,
+    report,
+    config,
+    expiredKeys: () => expiredKeys(parts),
+    source: () => options.publicUrl ?? parts.base(),
+    credentialFolders: options.credentialFolders,
+    clock,
+    onError: (err) => logger.warn({ err }, 'Notifications cannot be enqueued'),
+  });
+  notifications.start();
   outbox.start();
-  statuses?.start();
+  forge?.start();
   return {
     close: async () => {
-      await statuses?.close();
+      await forge?.stop();
       await outbox.close();
+      await notifications.close();
       await forge?.close();
     },
   };
 }
 
-async function deliver(
-  forge: Forge | undefined,
-  { destination, payload }: Delivery,
-): Promise<void> {
-  if (destination !== FORGE || forge === undefined) {
-    throw new DeliveryError('it is not configured any more', { problem: 'obsolete' });
-  }
-  const status = isRecord(payload) ? readStatus(payload['status']) : undefined;
-  if (status === undefined)
-    throw new DeliveryError('another version wrote it', { problem: 'obsolete' });
-  await forge.setStatus(status);
+/** Keys of logins end every day, and nobody has to do anything about it. */
+function expiredKeys({ platform: { access, kinds, store } }: OutgoingParts): readonly string[] {
+  const kind = kinds.kinds.find(({ isKey }) => isKey);
+  if (kind === undefined) return [];
+  return access.overdueKeys(0).filter((name) => {
+    const key = store.get({ group: kind.group, kind: kind.kind, namespace: '', name });
+    return key !== undefined && key.object.spec?.['type'] !== 'Login';
+  });
 }

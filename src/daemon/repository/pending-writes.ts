@@ -7,6 +7,7 @@ import {
   PendingWrites,
   Registry,
   type Sealer,
+  type Shadow,
   type WriteParts,
 } from '../../registry/index.ts';
 import type { Term } from '../../replication/index.ts';
@@ -67,7 +68,7 @@ const UNSEEN = { published: () => undefined, applied: () => undefined, replayed:
 async function openShadow(
   parts: PendingWritesParts,
   repository: Awaited<ReturnType<typeof openRepository>>,
-): Promise<{ registry: Registry; store: WriteParts['store']; close(): Promise<void> }> {
+): Promise<Shadow> {
   const onError = (error: unknown): void =>
     parts.logger.error({ err: error }, 'Background work failed');
   // The store is never persisted, so a random key is enough.
@@ -101,5 +102,12 @@ async function openShadow(
     await branch.close();
     await store.close();
   };
-  return { registry, store, close };
+  return {
+    registry,
+    store,
+    get tip() {
+      return branch.state.revision;
+    },
+    close,
+  };
 }

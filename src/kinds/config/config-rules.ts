@@ -18,6 +18,7 @@ import { MASK } from '../secrets/masking.ts';
 import { type AuthConfig, authProblems, authWarnings } from './auth-rules.ts';
 import { readDataStoreEndpoint } from './data-store-endpoint.ts';
 import { namedVariable, referenceTexts } from './environment-references.ts';
+import { type NotificationShape, notificationProblems } from './notification-rules.ts';
 import {
   type OidcServerConfig,
   oidcServerProblems,
@@ -57,11 +58,12 @@ interface ConfigShape {
   readonly projectNamespacePrefix?: string;
   readonly secretStore?: SecretStoreShape;
   readonly secretStores?: readonly SecretStoreShape[];
+  readonly notifications?: readonly NotificationShape[];
 }
 
 /** Problems with paths inside the configuration. The schema has checked its shape. */
 export function configProblems(config: JsonObject): FieldError[] {
-  const { auth, audit, oidc, secretStore, secretStores, projectNamespacePrefix } =
+  const { auth, audit, oidc, secretStore, secretStores, notifications, projectNamespacePrefix } =
     mapAt<ConfigShape>(config, []);
   return [
     ...(auth ? authProblems(auth, ['auth']) : []),
@@ -69,6 +71,7 @@ export function configProblems(config: JsonObject): FieldError[] {
     ...(oidc ? oidcServerProblems(oidc, ['oidc']) : []),
     ...(secretStore ? secretStoreProblems(secretStore, ['secretStore']) : []),
     ...secretStoresProblems(secretStores ?? [], ['secretStores']),
+    ...notificationProblems(notifications ?? [], ['notifications']),
     ...valueProblems(config),
     ...prefixProblems(projectNamespacePrefix ?? '', ['projectNamespacePrefix']),
     ...referenceProblems(config),

@@ -1,0 +1,97 @@
+/** Mail over SMTP. The address of the server is checked as that of every other connection. */
+import { isIP } from 'node:net';
+import { createTransport } from 'nodemailer';
+import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
+import { type Delivery, DeliveryError } from '../outbox/index.ts';
+import { linesOf, type NotificationEvent, titleOf } from './event.ts';
+
+export interface MailServer {
+  readonly host: string;
+  readonly port?: number | undefined;
+  readonly tls?: 'StartTLS' | 'Implicit' | 'None' | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+const PORTS = { StartTLS: 587, Implicit: 465, None: 25 } as const;
+const STEP_MS = 10_000;
+
+/** Rejects with DeliveryError. */
+export async function sendMail(
+  {
+    delivery,
+    event,
+    source,
+  }: { delivery: Pick<Delivery, 'id'>; event: NotificationEvent; source: string },
+  server: MailServer,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host, tls = 'StartTLS', username: user, password: pass, from, to } = server;
+  const transport = createTransport({
+    host: await addressOf(host),
+    port: server.port ?? PORTS[tls],
+    secure: tls === 'Implicit',
+    requireTLS: tls === 'StartTLS',
+    ignoreTLS: tls === 'None',
+    tls: { servername: host },
+    ...(user === undefined || pass === undefined ? {} : { auth: { user, pass } }),
+    connectionTimeout: STEP_MS,
+    greetingTimeout: STEP_MS,
+    socketTimeout: STEP_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const abort = (): void => transport.close();
+  signal.addEventListener('abort', abort);
+  try {
+    await transport.sendMail({
+      from,
+      to: [...to],
+      subject: `[gitplane] ${titleOf(event)}`,
+      // Mail servers and readers recognise a repetition by it.
+      messageId: `<${delivery.id}@gitplane>`,
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      text: `${titleOf(event)} (${source})\n\n${linesOf(event).join('\n')}\n`,
+    });
+  } catch (cause) {
+    throw asDeliveryError(host, cause);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    transport.close();
+  }
+}
+
+/** Resolved here, because the library connects to any address. */
+async function addressOf(host: string): Promise<string> {
+  try {
+    refuseAddress(host);
+    if (isIP(host) !== 0) return host;
+    return await new Promise((resolve, reject) => {
+      guardedLookup(host, { all: false }, (error, address) => {
+        if (error === null && typeof address === 'string') resolve(address);
+        else reject(error ?? new Error('no address'));
+      });
+    });
+  } catch (cause) {
+    const why = cause instanceof AddressRefusedError ? cause.message : 'its name has no address';
+    throw new DeliveryError(`Cannot reach ${host}: ${why}`, { problem: 'unavailable', cause });
+  }
+}
+
+/** A server that refuses a sender, a recipient or the text says so with 5xx; 4xx is for a while. */
+function asDeliveryError(host: string, cause: unknown): DeliveryError {
+  const { responseCode, code = 'no reason' } = cause as {
+    readonly responseCode?: number;
+    readonly code?: string;
+  };
+  const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  const isRefused = isOfMail && responseCode !== undefined && responseCode >= 500;
+  const answered = responseCode === undefined ? code : `${code} ${responseCode}`;
+  const problem = isRefused ? 'refused' : 'unavailable';
+  return new DeliveryError(`The mail server ${host} does not take it: ${answered}`, {
+    problem,
+    cause,
+  });
+}
