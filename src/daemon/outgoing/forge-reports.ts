@@ -39,7 +39,15 @@ export function openForgeReports(parts: ForgeReportsParts): ForgeReports {
   const review =
     pending === undefined || head === undefined
       ? undefined
-      : new ReviewPull({ ...given, forge, pending, head, served });
+      : new ReviewPull({
+          ...given,
+          forge,
+          pending,
+          head,
+          served,
+          // The fetches of the branch log what is wrong with the remote.
+          onError: (err) => logger.debug({ err }, 'The branch for writes cannot be read'),
+        });
   return {
     start: () => {
       statuses.start();

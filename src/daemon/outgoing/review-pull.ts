@@ -97,7 +97,9 @@ export class ReviewPull {
     const open = async () =>
       (await forge.openPulls()).find((pull) => pull.head === head && !pull.isFork);
     const found = (await open()) ?? (await this.#open());
-    store.apply([], { [RECORD]: { place, url: found.url } });
+    // It goes into a header of answers.
+    const url = URL.canParse(found.url) ? new URL(found.url).href : '';
+    store.apply([], { [RECORD]: { place, url } });
   }
 
   /** A forge may know the branch only a moment after the push that made it. */
