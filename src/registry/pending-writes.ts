@@ -62,6 +62,7 @@ export class PendingWrites implements ObjectRegistry {
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closed = false;
+  #series = 0;
   #review: () => Promise<string | undefined> = () => Promise.resolve(undefined);
 
   constructor(options: PendingWritesOptions) {
@@ -71,6 +72,11 @@ export class PendingWrites implements ObjectRegistry {
   /** Tip of the branch for writes; undefined: it is not open. */
   get tip(): string | undefined {
     return this.#opened?.shadow.tip;
+  }
+
+  /** Another number each time that everything pending was merged or discarded. */
+  get series(): number {
+    return this.#series;
   }
 
   /** Sets the function that finds the address of the review, which each write waits for. */
@@ -201,6 +207,7 @@ export class PendingWrites implements ObjectRegistry {
     await this.#opened?.shadow.close();
     this.#opened = undefined;
     this.#opened = { base, ...(await open(base)) };
+    if (this.tip === base) this.#series++;
   }
 
   /** While nothing is pending for an object, its served resourceVersion is valid here. */

@@ -13,7 +13,7 @@ export interface ReviewPullParts {
   readonly outbox: Pick<Outbox, 'enqueue' | 'problems'>;
   readonly store: Pick<Store, 'document' | 'apply'>;
   readonly forge: Pick<Forge, 'openPulls' | 'openPull'>;
-  readonly pending: Pick<PendingWrites, 'tip' | 'sync' | 'reviewedAt'>;
+  readonly pending: Pick<PendingWrites, 'tip' | 'series' | 'sync' | 'reviewedAt'>;
   /** Name of the branch for writes. */
   readonly head: string;
   /** The revision that readers see. */
@@ -41,6 +41,7 @@ export class ReviewPull {
   /** A series of pending commits has been enqueued. */
   #isAsked = false;
   #isSynced = false;
+  #series = 0;
   /** A write of this series has waited in vain. */
   #isLate = false;
 
@@ -72,16 +73,13 @@ export class ReviewPull {
 
   /** Asks for a pull request while commits are pending, and forgets it when none is. */
   async check(): Promise<void> {
-    const { pending, served, outbox, store, head } = this.#parts;
+    const { pending, served, outbox, head } = this.#parts;
     if (!this.#isSynced) await pending.sync();
     this.#isSynced = true;
+    this.#forgetEnded();
     const { tip } = pending;
-    if (tip === undefined) return;
-    if (tip === served()) {
-      this.#isAsked = false;
-      this.#isLate = false;
-      if (store.document(RECORD) !== undefined) store.apply([], { [RECORD]: undefined });
-    } else if (!this.#isAsked && this.url === undefined) {
+    if (tip === undefined || tip === served()) return;
+    if (!this.#isAsked && this.url === undefined) {
       const topic = 'review';
       await outbox.enqueue([{ destination: FORGE, topic, payload: { review: { head } } }]);
       this.#isAsked = true;
@@ -121,9 +119,20 @@ export class ReviewPull {
     await this.#queue.stop();
   }
 
+  /** The pull request of an earlier series is not that of the present one. */
+  #forgetEnded(): void {
+    const { pending, store } = this.#parts;
+    if (pending.series === this.#series) return;
+    this.#series = pending.series;
+    this.#isAsked = false;
+    this.#isLate = false;
+    if (store.document(RECORD) !== undefined) store.apply([], { [RECORD]: undefined });
+  }
+
   /** The write is durable already, so that one answer of a series waits, and for a short time alone. */
   async #addressSoon(): Promise<string | undefined> {
     const { problems } = this.#parts.outbox;
+    this.#forgetEnded();
     this.#queue.add(RECORD);
     const end = Date.now() + WAIT_MS;
     while (this.url === undefined && !this.#isLate && !problems.has(FORGE)) {
