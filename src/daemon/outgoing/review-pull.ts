@@ -68,10 +68,10 @@ export class ReviewPull {
   get url(): string | undefined {
     const record = this.#parts.store.document(RECORD);
     const url = record?.['place'] === this.#parts.place ? record['url'] : undefined;
-    return typeof url === 'string' ? url : undefined;
+    return typeof url === 'string' && url !== '' ? url : undefined;
   }
 
-  /** Asks for a pull request while commits are pending, and forgets it when none is. */
+  /** Asks for a pull request while commits are pending. */
   async check(): Promise<void> {
     const { pending, served, outbox, head } = this.#parts;
     if (!this.#isSynced) await pending.sync();
