@@ -4,7 +4,7 @@ import { type Alert, Alerts, type Receiver } from '../../src/notifications/alert
 import { readEvent } from '../../src/notifications/event.ts';
 import type { NewDelivery } from '../../src/outbox/delivery.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { stateCodec as codec } from '../support/platform.ts';
 
