@@ -1,6 +1,6 @@
 /**
  * The pull request of the branch for writes. It is opened once while commits are pending, and found again
- * when one is open, whoever opened it.
+ * when one is open, even if a person opened it.
  */
 import { pause, WorkQueue } from '../../concurrency/index.ts';
 import type { Forge, Pull } from '../../forges/index.ts';
