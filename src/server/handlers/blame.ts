@@ -1,13 +1,13 @@
 /** GET of `…/<name>/blame`: the commit that set each field of an object. */
-import { badRequest, notFound, rfc3339 } from '../../apimachinery/index.ts';
+import { badRequest, notFound } from '../../apimachinery/index.ts';
 import { mapLimit } from '../../concurrency/index.ts';
 import { apiVersionOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Answer } from '../output/answer.ts';
+import { commitTime, subjectOf } from '../output/commit-fields.ts';
 import { encodeDocument } from '../output/representation.ts';
 import { pastFilter } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';
-import { LAST_SECOND, subjectOf } from './history.ts';
 import { answerForm, targetOf } from './shared.ts';
 
 const USUAL_COMMITS = 500;
@@ -32,7 +32,7 @@ export async function handleBlame(
     throw notFound({ ...kind, plural: `${kind.plural}/blame` }, name);
   const commits = await mapLimit([...blame.times], READ_AT_ONCE, async ([revision, time]) => {
     const { author, message } = await deps.history.describeCommit(revision);
-    const when = rfc3339(Math.min(time, LAST_SECOND) * 1000);
+    const when = commitTime(time);
     return [revision, { time: when, author, message: subjectOf(message) }] as const;
   });
   const { uid, fields, unread, truncated } = blame;

@@ -1,11 +1,12 @@
 /** GET of `…/<name>/history`: the commits that changed an object, newest first. */
-import { badRequest, expired, notFound, rfc3339 } from '../../apimachinery/index.ts';
+import { badRequest, expired, notFound } from '../../apimachinery/index.ts';
 import type { HistoryEntry } from '../../history/index.ts';
 import { apiVersionOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { formatPosition, parsePosition } from '../input/continue-token.ts';
 import { parseLimit } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
+import { commitTime, subjectOf } from '../output/commit-fields.ts';
 import { encodeDocument } from '../output/representation.ts';
 import { pastFilter } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';
@@ -13,9 +14,6 @@ import { answerForm } from './shared.ts';
 
 /** Each entry costs the read of a commit. */
 const LARGEST_PAGE = 500;
-const LONGEST_SUBJECT = 256;
-/** Git accepts times beyond the range of Date. */
-export const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
 export async function handleHistory(
   deps: ServerDependencies,
@@ -67,11 +65,6 @@ function startOf(entries: readonly HistoryEntry[], token: string): number {
 async function describe(deps: ServerDependencies, entry: HistoryEntry): Promise<object> {
   const { revision, time, verb, ...rest } = entry;
   const { author, message } = await deps.history.describeCommit(revision);
-  const when = rfc3339(Math.min(time, LAST_SECOND) * 1000);
+  const when = commitTime(time);
   return { revision, time: when, author, message: subjectOf(message), verb, ...rest };
-}
-
-/** First line of a commit message. */
-export function subjectOf(message: string): string {
-  return message.split('\n', 1)[0]?.slice(0, LONGEST_SUBJECT) ?? '';
 }

@@ -8,7 +8,7 @@ import { rfc3339, type User, Yielding } from '../../apimachinery/index.ts';
 import type { Past, PastObject } from '../../history/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { LAST_SECOND, subjectOf } from '../handlers/history.ts';
+import { commitTime, subjectOf } from '../output/commit-fields.ts';
 import { GIT_PATH } from '../paths.ts';
 import { aboutKind, MOST_LISTED, namesOf, type Summary, shortened } from './summary.ts';
 import { Visibility } from './visibility.ts';
@@ -22,7 +22,7 @@ export async function pastSummaryFor(
 ): Promise<Summary> {
   const point = await deps.history.find(past);
   const { revision, ordinal, among } = point;
-  const time = rfc3339(Math.min(among.index.time(ordinal), LAST_SECOND) * 1000);
+  const time = commitTime(among.index.time(ordinal));
   const seen = new Visibility(deps, user);
   const maySync = seen.mayRequest('get', '/sync');
   // The message names objects, and those of the past are for readers who may clone.

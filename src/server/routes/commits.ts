@@ -2,15 +2,15 @@
  * GET `/commits`: the commits of the branch, newest first; with `team`, those that changed the team or what it
  * owns. It takes the right to clone, which shows the same.
  */
-import { badRequest, expired, noSuchRoute, rfc3339 } from '../../apimachinery/index.ts';
+import { badRequest, expired, noSuchRoute } from '../../apimachinery/index.ts';
 import { mapLimit } from '../../concurrency/index.ts';
 import type { BranchCommit } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { LAST_SECOND, subjectOf } from '../handlers/history.ts';
 import { formatPosition, parsePosition } from '../input/continue-token.ts';
 import { parseLimit } from '../input/list-options.ts';
 import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';
+import { commitTime, subjectOf } from '../output/commit-fields.ts';
 import { negotiate } from '../output/negotiation.ts';
 import { encodeDocument } from '../output/representation.ts';
 import { COMMITS_PATH } from '../paths.ts';
@@ -78,7 +78,7 @@ async function describe(deps: ServerDependencies, commit: BranchCommit): Promise
   return {
     revision,
     parents,
-    time: rfc3339(Math.min(time, LAST_SECOND) * 1000),
+    time: commitTime(time),
     author,
     subject: subjectOf(message),
     message: message.slice(0, LONGEST_MESSAGE),

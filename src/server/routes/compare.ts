@@ -2,11 +2,11 @@
  * GET `/compare`: objects that differ between two moments of the platform. It takes the right to clone, which
  * shows the same; secret values are masked.
  */
-import { badRequest, noSuchRoute, rfc3339 } from '../../apimachinery/index.ts';
+import { badRequest, noSuchRoute } from '../../apimachinery/index.ts';
 import { checkRevision, checkTime, type Past } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { LAST_SECOND } from '../handlers/history.ts';
 import type { Answer } from '../output/answer.ts';
+import { commitTime } from '../output/commit-fields.ts';
 import { documentAnswer } from '../overview/document-answer.ts';
 import { UserSlots } from '../overview/user-slots.ts';
 import { COMPARE_PATH } from '../paths.ts';
@@ -48,7 +48,7 @@ async function answer(deps: ServerDependencies, request: ApiRequest): Promise<An
     readonly time: number;
   }): object => ({
     revision,
-    time: rfc3339(Math.min(time, LAST_SECOND) * 1000),
+    time: commitTime(time),
   });
   return documentAnswer(request, {
     kind: 'Comparison',
