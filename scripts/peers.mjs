@@ -126,6 +126,12 @@ const PEERS = [
     remedy: 'GOBIN=~/.cache/gitplane/bin go install helm.sh/helm/v3/cmd/helm@v3.19.0',
   },
   {
+    name: 'systemd-analyze',
+    isThere: () => has('systemd-analyze'),
+    marker: /findProgram\('systemd-analyze'\)/,
+    packages: ['systemd'],
+  },
+  {
     name: 'promtool',
     isThere: () => has('promtool'),
     marker: /hasPromtool/,

@@ -21,6 +21,8 @@ export const RUNNERS: Readonly<Record<CommandName, Run>> = {
   serve: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
   status: async (options) =>
     (await import('./cli/status.ts')).status(options, { out: process.stdout, now: Date.now() }),
+  suspend: async (options) => (await import('./cli/suspend.ts')).suspend(options, process.stdout),
+  resume: async (options) => (await import('./cli/suspend.ts')).resume(options, process.stdout),
   doctor: async (options) => (await import('./daemon/doctor.ts')).doctor(options, process.stdout),
   backup: async (options) =>
     (await import('./daemon/backup/backup.ts')).backup(options, process.stdout),

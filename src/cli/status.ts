@@ -36,6 +36,7 @@ function textOf(summary: Section, server: string, now: number): string {
     block('health', healthLines(section(summary['health']))),
     block('branch', branchLines(summary['branch'], now)),
     block('held', heldLines(summary['held'])),
+    block('suspended', list(summary['suspensions']).map(suspensionLine)),
     block('pushes', pushLines(section(summary['pushes']), now)),
     block('objects', objectLines(summary['kinds'])),
     block('degraded', counted(summary['degraded'], placeLine)),
@@ -80,6 +81,10 @@ function heldLines(held: unknown): string[] {
   if (!isRecord(held)) return [];
   const { reason, message, remedy, pruneCount } = held;
   return [`${text(reason)}: ${text(message)}`, `removals: ${text(pruneCount)}`, text(remedy)];
+}
+
+function suspensionLine({ target, user, reason, until }: Section): string {
+  return `${text(target)} until ${text(until)} by ${text(user)}: ${text(reason)}`;
 }
 
 function pushLines({ items }: Section, now: number): string[] {

@@ -48,6 +48,8 @@ export interface DaemonOptions {
   readonly pgpKeys: string | undefined;
   /** Accept plaintext secrets in a repository that encrypts secrets. */
   readonly allowPlaintextSecrets: boolean;
+  /** Make the first administrator where the repository has manifests in other places alone. */
+  readonly allowEmpty: boolean;
   /** Refs on which a repository that encrypts secrets refuses pushed plaintext. */
   readonly refusePlaintext: 'all' | 'branch';
   /** Absent: the repository is hosted here. */
@@ -107,6 +109,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     ageKeyFiles: options.all('age-key-file'),
     pgpKeys: options.text('pgp-keys'),
     refusePlaintext: readChoice(options, 'refuse-plaintext', ['all', 'branch']),
+    allowEmpty: options.isOn('allow-empty'),
     allowPlaintextSecrets: options.isOn('allow-plaintext-secrets'),
     remote: readRemote(options),
     forge: readForge(options, options.required('branch')),

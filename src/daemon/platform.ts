@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../apimachinery/index.ts';
-import type { KeyExpiry } from '../controllers/index.ts';
+import { type KeyExpiry, Suspensions } from '../controllers/index.ts';
 import type { BareRepository, Following } from '../git/index.ts';
 import { History, Planner } from '../history/index.ts';
 import { buildKindTable, type KindTable, schemaDocument, schemaNames } from '../kinds/index.ts';
@@ -33,6 +33,7 @@ import { writeGuards } from './guards/guards.ts';
 import { storeLinkAdvice } from './guards/store-link-guard.ts';
 import { uniqueNameAdvice } from './guards/unique-name-advice.ts';
 import { type Observation, observeBranch } from './observability/branch-observation.ts';
+import { observeSuspensions } from './observability/suspension-observation.ts';
 import type { DaemonOptions } from './options.ts';
 import type { PlatformContext } from './platform-context.ts';
 import { explainDamage } from './repository/explain-damage.ts';
@@ -68,6 +69,7 @@ export interface Platform {
   readonly observation: Observation;
   readonly core: CoreObjects;
   readonly secretStore: SecretStore;
+  readonly suspensions: Suspensions;
   readonly keyExpiry: KeyExpiry;
   /** Undefined: a single daemon, or a followed repository. */
   readonly led: LedRepository | undefined;
@@ -82,10 +84,11 @@ const PARTS = StartOrder.with<PlatformContext>()
   .make('remote', (given) => given.options.remote && observeRemote(given))
   .open('signatures', openSignatures)
   .open('secrets', openSecrets)
-  .open('source', openSource)
-  .make('firstCommit', makeFirstCommit)
   .open('state', openState)
   .make('store', ({ state }) => state.store)
+  .open('suspensions', (given) => new Suspensions(given))
+  .open('source', openSource)
+  .make('firstCommit', makeFirstCommit)
   .make('observation', (given) => observeBranch({ ...given, loss: given.state.loss }))
   .make('rules', ({ options, secrets }) => rulesFingerprint(options, secrets.fingerprint))
   .open('branch', openBranch)
@@ -103,6 +106,7 @@ const PARTS = StartOrder.with<PlatformContext>()
   .open('history', ({ source: { repository }, branch, kinds, secrets: { reader }, options }) => {
     return new History({ repository, branch, kinds, reader, under: options.under });
   })
+  .open('suspensionsObserved', (given) => observeSuspensions({ ...given, store: given.readable }))
   .open('controllers', (given) =>
     startControllers({
       ...given,
@@ -137,6 +141,7 @@ export async function openPlatform(context: PlatformContext): Promise<Platform> 
     observation: parts.observation,
     core: parts.core,
     secretStore: controllers.secretStore,
+    suspensions: parts.suspensions,
     keyExpiry: controllers.keyExpiry,
     led: context.replicated?.repository,
     close,

@@ -7,6 +7,7 @@ import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
+import { notifyReady } from './runtime/service-manager.ts';
 import { pinNextTickShape } from './runtime/v8-nexttick-workaround.ts';
 
 /** Time limit for a start to complete after a signal. */
@@ -28,6 +29,7 @@ export async function serve(
   const begun = await Promise.race([starting, ended]);
   if (begun !== undefined) {
     out.write(banner(begun, read));
+    notifyReady(read.environment, begun.url);
     await ended;
   }
   const limit = setTimeout(() => process.exit(1), STOP_WITHIN_MS);

@@ -5,8 +5,14 @@
 import { StatusError } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
 import { FailedLogins } from '../auth/index.ts';
-import { administratorToken, hookSecret, OtherAdministratorError } from '../bootstrap/index.ts';
 import {
+  administratorToken,
+  hookSecret,
+  OtherAdministratorError,
+  StartError,
+} from '../bootstrap/index.ts';
+import {
+  describeSuspension,
   followRepository,
   type RepositoryFollower,
   startFetching,
@@ -91,7 +97,7 @@ const PARTS = StartOrder.with<ServiceContext>()
   )
   .open('loops', openTenantLoops)
   .open('roles', openTenantRoles)
-  .make('tenantsFollowed', followTenants)
+  .open('tenantsFollowed', followTenants)
   .open('outgoing', (given) => openOutgoing({ ...given, report: given.dependencies.sync.report }))
   .make('objectsRead', ({ objects }) => objects.begun);
 
@@ -124,7 +130,7 @@ export async function openService(
   };
 }
 
-const NO_TENANTS = { states: () => undefined, preview: () => undefined };
+const NO_TENANTS = { has: () => false, states: () => undefined, preview: () => undefined };
 
 interface PlatformPart extends ServiceContext {
   readonly platform: Platform;
@@ -137,8 +143,22 @@ async function warnOfEmptiness({
   logger,
 }: PlatformPart): Promise<string | undefined> {
   const reason = await emptyPlatform(platform, options);
-  if (reason !== undefined) logger.warn({ reason }, 'The platform is empty');
+  if (reason === undefined) return undefined;
+  if (!options.allowEmpty && !hasAdministrator(platform)) {
+    throw new StartError(
+      `The platform is empty, and its first administrator would be committed there: ${reason}. Where a new platform is meant, start with --allow-empty`,
+    );
+  }
+  logger.warn({ reason }, 'The platform is empty');
   return reason;
+}
+
+/** An earlier start made it here, so that the place is meant. */
+function hasAdministrator({ branch, kinds }: Platform): boolean {
+  for (const { key } of branch.state.catalog.objects()) {
+    if (key.group === kinds.groups[0]) return true;
+  }
+  return false;
 }
 
 /** Opens the audit log, unless the replica has opened it. */
@@ -260,6 +280,7 @@ function openTenantLoops(parts: TenantParts): TenantLoops {
   return new TenantLoops({
     ...platform,
     replicated,
+    suspended: suspendedTenant(platform),
     tenants: clusters.tenants,
     targets: () => clusters.syncTargets(),
     runner: parts.patchEngine,
@@ -278,6 +299,7 @@ function openTenantRoles({ platform, clusters, data, ...given }: TenantParts): T
   return new TenantRoles({
     ...platform,
     replicated,
+    suspended: suspendedTenant(platform),
     tenants: clusters.tenants,
     targets: async () => new SyncTargets(await clusters.scopedStore('cluster-roles')),
     assignments: platform.access.assignments,
@@ -287,21 +309,50 @@ function openTenantRoles({ platform, clusters, data, ...given }: TenantParts): T
   });
 }
 
+function suspendedTenant({ suspensions }: Platform): (tenant: string) => string | undefined {
+  return (tenant) => {
+    const found = suspensions.find('tenants', tenant);
+    return found && describeSuspension(found);
+  };
+}
+
 interface TenantFollowers extends TenantParts {
   readonly loops: TenantLoops;
   readonly roles: TenantRoles;
 }
 
-/** Follows the tenants, and cleans up after those that were removed while no daemon ran. */
-function followTenants({ clusters, loops, roles, options, logger }: TenantFollowers): void {
-  clusters.follow((name) => {
+/** Follows the tenants, and cleans up after those that were removed while no daemon ran or their sync was suspended. */
+function followTenants({ platform, clusters, loops, roles, options, logger }: TenantFollowers): {
+  close(): void;
+} {
+  const follow = (name: string): void => {
     loops.follow(name);
     roles.follow(name);
+  };
+  // Changed or removed while their sync is suspended.
+  const waiting = new Set<string>();
+  clusters.follow((name) => {
+    if (platform.suspensions.find('tenants', name) !== undefined) waiting.add(name);
+    follow(name);
   });
-  if (!clusters.wasUsed) return;
   const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
-  loops.resume(options.pruneBudget).catch(failed);
-  roles.resume(options.pruneBudget).catch(failed);
+  const cleanUp = (): void => {
+    loops.resume(options.pruneBudget).catch(failed);
+    roles.resume(options.pruneBudget).catch(failed);
+  };
+  if (clusters.wasUsed) cleanUp();
+  const close = platform.suspensions.subscribe(({ suspension, is }) => {
+    if (suspension.part !== 'tenants') return;
+    const { name } = suspension;
+    const affected = name === undefined ? [...clusters.tenants.names(), ...waiting] : [name];
+    for (const one of new Set(affected)) {
+      if (is !== 'suspended') waiting.delete(one);
+      follow(one);
+    }
+    // Removed before this process started.
+    if (is !== 'suspended') cleanUp();
+  });
+  return { close };
 }
 
 interface RemoteFetching {
@@ -327,13 +378,19 @@ async function followRemote(
       .catch((err: unknown) => logger.warn({ err }, 'The review branch cannot be updated'));
   };
   const fetching = startFetching({ source, follower: { catchUp }, intervalMs, logger });
+  const forget = platform.suspensions.subscribe(({ suspension, is }) => {
+    if (suspension.part === 'remote' && is !== 'suspended') fetching.trigger();
+  });
   return {
     hooks: { secret, notice: () => fetching.trigger() },
     news: {
       refresh: () => fetching.refresh().catch(unlessUntrusted),
       look: () => fetching.trigger(),
     },
-    close: () => fetching.close(),
+    close: async () => {
+      forget();
+      await fetching.close();
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 /** Field differences of two versions of an object, with their values unless those are secret. */
-import jsonPatch from 'fast-json-patch';
+// Not the package itself: it has TypeScript beside its main file, which tsx would take in `npm run dev`.
+import duplex from 'fast-json-patch/commonjs/duplex.js';
+import helpers from 'fast-json-patch/commonjs/helpers.js';
 import {
   type FieldPath,
   formatPath,
@@ -48,12 +50,12 @@ export function patchOf(
   after: KubeObject,
 ): PatchStep[] | undefined {
   const secrets = secretsOf(kind);
-  const steps = jsonPatch.compare(before, after);
+  const steps = duplex.compare(before, after);
   if (steps.length > MAX_FIELDS) return undefined;
   return steps.flatMap((step): PatchStep[] => {
     if (step.op === 'remove') return [{ op: step.op, path: step.path }];
     if (step.op !== 'add' && step.op !== 'replace') return [];
-    const path = step.path.split('/').slice(1).map(jsonPatch.unescapePathComponent);
+    const path = step.path.split('/').slice(1).map(helpers.unescapePathComponent);
     return [{ op: step.op, path: step.path, value: masked(step.value, path, secrets) }];
   });
 }

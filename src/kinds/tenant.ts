@@ -112,7 +112,7 @@ export function tenant(group: string): Kind {
       {
         name: 'Sync',
         type: 'string',
-        description: 'Synced, Stale, Failed or Disabled.',
+        description: 'Synced, Stale, Failed, Suspended or Disabled.',
         ...textFrom(['status', 'sync', 'state']),
       },
       AGE,

@@ -48,6 +48,17 @@ const RESTORE_OPTIONS: readonly OptionSpec[] = [
 /** Options of the daemon whose data directory is checked. */
 const DOCTOR_OPTIONS: readonly OptionSpec[] = [...SERVE_OPTIONS, OUTPUT];
 
+const SUSPEND_OPTIONS: readonly OptionSpec[] = [
+  { name: 'reason', value: 'TEXT', help: 'reason, which status and the console show; required' },
+  {
+    name: 'for',
+    value: 'DURATION',
+    default: '24h',
+    help: 'time after which the part runs again by itself, up to 2160h',
+  },
+  ...CONNECTION_OPTIONS,
+];
+
 export const DAEMON_COMMANDS = {
   serve: {
     group: 'Daemon',
@@ -77,6 +88,43 @@ export const DAEMON_COMMANDS = {
       {
         purpose: 'Print objects that are served from their last good version.',
         command: "gitplane status -o json | jq '.degraded.items'",
+      },
+    ],
+  },
+  suspend: {
+    group: 'Daemon',
+    summary: 'stop following the remote, or a sync, until a time',
+    actions: {
+      remote: { summary: 'stop following the remote repository' },
+      'secret-store': { summary: 'stop the sync of secrets with the stores', operands: '[NAME]' },
+      tenants: { summary: 'stop the sync of tenants', operands: '[NAME]' },
+    },
+    options: SUSPEND_OPTIONS,
+    examples: [
+      {
+        purpose: 'Stay at the present commit while a release is examined.',
+        command: 'gitplane suspend remote --reason "release 4 is examined" --for 2h',
+      },
+      {
+        purpose: 'Stop the sync of one tenant for a day.',
+        command: 'gitplane suspend tenants blue --reason "its cluster is upgraded"',
+      },
+    ],
+  },
+  resume: {
+    group: 'Daemon',
+    summary: 'end a suspension before its time',
+    actions: {
+      remote: { summary: 'follow the remote repository' },
+      'secret-store': { summary: 'resume the sync of secrets with the stores', operands: '[NAME]' },
+      tenants: { summary: 'resume the sync of tenants', operands: '[NAME]' },
+    },
+    options: CONNECTION_OPTIONS,
+    examples: [
+      { purpose: 'Follow the remote again.', command: 'gitplane resume remote' },
+      {
+        purpose: 'Sync the secret store "vault" again.',
+        command: 'gitplane resume secret-store vault',
       },
     ],
   },

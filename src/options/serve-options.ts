@@ -64,6 +64,11 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'folder of the repository with the manifests',
   },
   {
+    name: 'allow-empty',
+    group: 'Repository',
+    help: 'start a new platform in a place without manifests, while the repository has some elsewhere',
+  },
+  {
     name: 'repo',
     group: 'Following a remote',
     value: 'URL',

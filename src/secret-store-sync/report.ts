@@ -14,7 +14,7 @@ export interface CycleSummary {
 
 /** State of the store. */
 export interface StoreReport {
-  readonly state: 'disabled' | 'available' | 'unavailable';
+  readonly state: 'disabled' | 'available' | 'unavailable' | 'suspended';
   /** Reason why the configuration is not in use, or the store not available. */
   readonly problem: string | undefined;
   readonly warnings: readonly string[];

@@ -32,6 +32,8 @@ export interface StoreLoopOptions extends ConnectedStoreOptions {
   readonly secret: Uint8Array;
   readonly metrics: SecretSyncMetrics;
   readonly events: EventRing;
+  /** Reason why a user has stopped the sync of a store, by its name; undefined: it runs. */
+  readonly suspended?: ((store: string) => string | undefined) | undefined;
   /**
    * Reports the reason why pulls left secrets out, for the status of the Config; undefined: none.
    */
@@ -81,7 +83,7 @@ export class StoreLoop {
     this.#pulls = new PathPulls({
       ...options,
       cycles: this.#cycles,
-      isStopping: () => this.#isClosed,
+      isStopping: () => this.#isClosed || this.#suspended !== undefined,
     });
     this.#connected = new ConnectedStore(options, () => this.configurationChanged());
   }
@@ -144,6 +146,9 @@ export class StoreLoop {
     return {
       name: this.#options.name,
       ...this.#connected.report(),
+      ...(this.#suspended === undefined || this.#isOff
+        ? {}
+        : { state: 'suspended', problem: this.#suspended }),
       counts: this.#publisher.counts(),
       attention: this.#publisher.attention(this.#linked.all()),
       lastCycle: this.#lastCycle,
@@ -186,6 +191,7 @@ export class StoreLoop {
 
   #untilNext(): number {
     if (this.#waiters.length > 0) return 0;
+    if (this.#suspended !== undefined) return Number.POSITIVE_INFINITY;
     const next = Math.min(this.#due, this.#nextEarlyVisit);
     const due = Math.max(0, next - this.#options.clock.now());
     return this.#changed.size > 0 ? Math.min(SOON_MS, due) : due;
@@ -211,6 +217,7 @@ export class StoreLoop {
     const { connection } = this.#connected;
     try {
       if (connection === undefined) await this.#stayOff();
+      else if (this.#suspended !== undefined) await this.#pause(this.#suspended);
       else if (isFull) {
         pulled = this.#pull(connection, asked.length > 0);
         await this.#fullCycle(connection, asked);
@@ -244,6 +251,23 @@ export class StoreLoop {
 
   get #isOff(): boolean {
     return this.#connected.connection === undefined && this.#connected.problem === undefined;
+  }
+
+  /** The sync records stay, so that the cycle after the suspension goes on from them. */
+  async #pause(why: string): Promise<void> {
+    this.#changed.clear();
+    const paused: Finding = {
+      is: 'unavailable',
+      reason: 'Suspended',
+      message: `The sync is ${why}`,
+    };
+    const secrets = this.#linked.all();
+    const findings = new Map(secrets.map(({ id }) => [id, paused]));
+    await this.#publishRest(secrets, findings);
+  }
+
+  get #suspended(): string | undefined {
+    return this.#options.suspended?.(this.#options.name);
   }
 
   /** Replaces the conditions of a sync that does not run. */
@@ -365,7 +389,7 @@ export class StoreLoop {
       connection,
       tracked: () => this.#linked.all().length,
       knownOutage: this.#connected.outage,
-      isStopping: () => this.#isClosed,
+      isStopping: () => this.#isClosed || this.#suspended !== undefined,
       onStoreOlder: this.#connected.onStoreOlder,
     };
   }

@@ -4,6 +4,7 @@ import type { Authorizer, Clock, User } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
 import type { FailedLogins, ScopedAuthorizer } from '../auth/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
+import type { Suspensions } from '../controllers/index.ts';
 import type { OfferedTips } from '../git/index.ts';
 import type { History, Planner } from '../history/index.ts';
 import type { KindTable } from '../kinds/index.ts';
@@ -175,6 +176,8 @@ export interface ServerDependencies {
   readonly clusters: ClusterRoots;
   readonly tenants: TenantService;
   readonly secretStore: SecretStoreService;
+  /** Parts that a user has stopped for a time. */
+  readonly suspensions: Pick<Suspensions, 'list' | 'suspend' | 'resume'>;
   /** Namespaces, and events of controllers. */
   readonly core: Pick<ClusterRoot, 'kinds' | 'store' | 'registry'>;
   readonly clientState: ClientStateRoot;
@@ -188,6 +191,8 @@ export interface ClientStateRoot extends Pick<ClusterRoot, 'kinds'> {
 
 /** The endpoint sync of tenants. */
 export interface TenantService {
+  /** True if there is a tenant of the name. */
+  has(tenant: string): boolean;
   /** State of each object of the tenant; undefined: the tenant syncs nothing. */
   states(tenant: string): readonly ObjectState[] | undefined;
   /** Applies the patches of a tenant to given objects; undefined: the tenant does not exist. */

@@ -102,12 +102,17 @@ function isUnknown(error: unknown): boolean {
 }
 
 const REMOTE_RETRY_SECONDS = 5;
+const SUSPENDED_RETRY_SECONDS = 60;
+const SUSPENDED = 'Nothing was written; gitplane resume remote ends the suspension';
 const REVIEW = 'Where a branch is protected, --write-branch sends writes to one for review.';
 
 /** The text of the remote is shown only where it helps the caller. */
 function remoteStatus({ problem, sentence, message }: RemoteError): StatusError {
   if (problem === 'refused') {
     return forbiddenError(`${message}. Nothing was written. ${REVIEW}`);
+  }
+  if (problem === 'suspended') {
+    return unavailable(`${message}. ${SUSPENDED}`, SUSPENDED_RETRY_SECONDS);
   }
   const outcome = problem === 'unknown-outcome' ? UNKNOWN_OUTCOME : NOTHING_WRITTEN;
   return unavailable(`${sentence}: ${outcome}; reads go on`, REMOTE_RETRY_SECONDS);

@@ -6,6 +6,7 @@ export const PLAN_PATH = '/plan';
 export const COMMITS_PATH = '/commits';
 export const COMPARE_PATH = '/compare';
 export const SUMMARY_PATH = '/summary';
+export const SUSPENSIONS_PATH = '/suspensions';
 export const SEARCH_PATH = '/search';
 export const EXPLAIN_PATH = '/access/explain';
 export const WHO_PATH = '/access/who';

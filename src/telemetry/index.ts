@@ -24,4 +24,5 @@ export {
   type SecretSyncMetrics,
 } from './secret-sync-metrics.ts';
 export { SlowSteps } from './slow-steps.ts';
+export { createSuspensionMetrics } from './suspension-metrics.ts';
 export { createTenantMetrics, type TenantMetrics } from './tenant-metrics.ts';

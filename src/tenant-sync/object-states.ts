@@ -22,7 +22,7 @@ export interface ObjectState {
 }
 
 export interface SyncSummary {
-  readonly state: 'Synced' | 'Stale' | 'Failed' | 'Disabled';
+  readonly state: 'Synced' | 'Stale' | 'Failed' | 'Disabled' | 'Suspended';
   readonly reason?: string;
   readonly message?: string;
   readonly objects: number;
@@ -117,7 +117,13 @@ export class ObjectStates {
   }
 }
 
-const SEVERITY: readonly SyncSummary['state'][] = ['Disabled', 'Synced', 'Stale', 'Failed'];
+const SEVERITY: readonly SyncSummary['state'][] = [
+  'Disabled',
+  'Suspended',
+  'Synced',
+  'Stale',
+  'Failed',
+];
 
 /** The counts of the first summary, with the worse state of both. */
 export function worstOf(first: SyncSummary, second: SyncSummary): SyncSummary {

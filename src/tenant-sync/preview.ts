@@ -1,5 +1,7 @@
 /** Dry run of the patches on given objects, without a cluster. */
-import jsonPatch, { type Operation } from 'fast-json-patch';
+// Not the package itself: it has TypeScript beside its main file, which tsx would take in `npm run dev`.
+import type { Operation } from 'fast-json-patch';
+import duplex from 'fast-json-patch/commonjs/duplex.js';
 import { asKubeObject, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
 import {
   compilePatches,
@@ -70,7 +72,7 @@ function previewed(
   report: PatchReport,
 ): Previewed {
   if (after === undefined) return { before, report };
-  const patch = jsonPatch.compare(before, after);
+  const patch = duplex.compare(before, after);
   return { before, after, ...(patch.length > MOST_STEPS ? {} : { patch }), report };
 }
 

@@ -134,12 +134,60 @@ describe.skipIf(!helm)(`the chart${helm ? '' : ' (SKIPPED: helm is missing)'}`, 
       [...ETCD, '--set', 'etcd.tlsSecret=e,serviceMonitor.enabled=true'],
     ],
     ['alone', ['--set', 'replicas=1']],
+    [
+      'that follows a forge, with files and an ingress',
+      [
+        ...ETCD,
+        ...['--set', 'tls.secret=t,repo.url=ssh://git@forge.example.com/platform.git'],
+        ...['--set', 'repo.sshSecret=s,repo.tokenSecret=k,repo.caSecret=c,repo.hookSecret=h'],
+        ...['--set', 'signers.configMap=g,ageKeys.secret=a,credentials.secret=x'],
+        ...['--set', 'ingress.enabled=true,ingress.host=p.example.com,ingress.tlsSecret=i'],
+        ...['--set', 'ingress.className=nginx,service.type=LoadBalancer,repo.path=platform'],
+        ...['--set', 'tolerations[0].key=k,tolerations[0].operator=Exists,nodeSelector.disk=ssd'],
+        ...['--set', 'extraVolumes[0].name=v,extraVolumes[0].emptyDir.medium=Memory'],
+        ...['--set', 'extraVolumeMounts[0].name=v,extraVolumeMounts[0].mountPath=/v'],
+        ...['--set', 'image.pullSecrets[0].name=r,podLabels.a=b,podAnnotations.c=d'],
+        ...['--set', 'networkPolicy.extraEgress[0].ports[0].port=5432'],
+      ],
+    ],
     ['with little', [...ETCD, '--set', 'networkPolicy.enabled=false,env.GITPLANE_LOG_LEVEL=debug']],
   ])('%s renders to what an API server takes', async (_name, args) => {
     const { code, stdout, stderr } = await render(args);
     expect(code, stderr).toBe(0);
     expect(manifestsIn(stdout).flatMap(schemaProblems)).toEqual([]);
     expect(unknownVariables(stdout)).toEqual([]);
+  });
+
+  test('lints without a warning', async () => {
+    const { code, stdout, stderr } = await run(helm ?? '', ['lint', CHART, '--set', 'replicas=1']);
+    expect([code, stdout + stderr]).toEqual([0, expect.not.stringMatching(/WARNING|ERROR/)]);
+  });
+
+  test('the network policy lets forge, providers, stores and tenants through, and no metadata service', async () => {
+    const { stdout } = await render(['--set', 'replicas=1']);
+    const policy = manifestsIn(stdout).find(({ kind }) => kind === 'NetworkPolicy');
+    const outside = policy.spec.egress.find(({ to = [] }: Manifest) => to[0]?.ipBlock);
+    expect(outside.to[0].ipBlock).toEqual({ cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] });
+    expect(outside.ports.map(({ port }: Manifest) => port)).toEqual([443, 22, 6443, 8200]);
+    const closed = await render(['--set', 'replicas=1,networkPolicy.outbound.ports=null']);
+    const rules = manifestsIn(closed.stdout).find(({ kind }) => kind === 'NetworkPolicy').spec
+      .egress;
+    expect(rules.some(({ to = [] }: Manifest) => to[0]?.ipBlock)).toBe(false);
+  });
+
+  test('every file that a variable names is mounted', async () => {
+    const { stdout } = await render([
+      ...ETCD,
+      ...['--set', 'tls.secret=t,repo.sshSecret=s,repo.tokenSecret=k,signers.configMap=g'],
+    ]);
+    const set = manifestsIn(stdout).find(({ kind }) => kind === 'StatefulSet');
+    const [container] = set.spec.template.spec.containers;
+    const mounts: string[] = container.volumeMounts.map(({ mountPath }: Manifest) => mountPath);
+    const files: string[] = container.env
+      .map(({ value }: Manifest) => String(value))
+      .filter((value: string) => value.startsWith('/etc/'));
+    expect(files).toHaveLength(7);
+    for (const file of files) expect(mounts.some((path) => file.startsWith(`${path}/`))).toBe(true);
   });
 
   test('replicas without etcd are refused', async () => {
@@ -177,6 +225,26 @@ test('the image asks whether the daemon lives, which it answers from its first s
   const [, url = ''] = /HEALTHCHECK[^\0]*?(https:[^"]+)/.exec(read('Dockerfile')) ?? [];
   expect(new URL(url).pathname).toBe('/livez');
 });
+
+const analyze = findProgram('systemd-analyze');
+
+describe.skipIf(!analyze)(
+  `the unit${analyze ? '' : ' (SKIPPED: systemd-analyze is missing)'}`,
+  () => {
+    const unit = join(ROOT, 'examples/systemd/gitplane.service');
+
+    test('has settings that systemd knows', async () => {
+      const { code, stdout, stderr } = await run(analyze ?? '', ['verify', unit]);
+      expect([code, stdout, stderr]).toEqual([0, '', '']);
+    });
+
+    test('is exposed little', async () => {
+      const args = ['security', '--offline=true', '--threshold=20', '--no-pager', unit];
+      const { code, stdout, stderr } = await run(analyze ?? '', args);
+      expect(code, stdout + stderr).toBe(0);
+    });
+  },
+);
 
 describe('variables and flags', () => {
   const pages = readdirSync(join(ROOT, 'docs'))

@@ -144,3 +144,12 @@ describe('comparing outputs', () => {
     expect(matchesOutput(shown, actual)).toBe(same);
   });
 });
+
+test('every decision has one topic', () => {
+  const folder = 'docs/adr';
+  const [, topics = ''] =
+    /## By topic\n([\s\S]*?)\n## /.exec(pageText(`${folder}/README.md`)) ?? [];
+  const named = [...topics.matchAll(/\]\((\d{4}-[^)]+\.md)\)/g)].map(([, file]) => file);
+  const there = readdirSync(join(ROOT, folder)).filter((name) => /^\d{4}-/.test(name));
+  expect(named.sort()).toEqual(there.sort());
+});

@@ -22,6 +22,7 @@ const KINDS: Readonly<Record<string, string>> = {
   'apps/v1 StatefulSet': 'V1StatefulSet',
   'policy/v1 PodDisruptionBudget': 'V1PodDisruptionBudget',
   'networking.k8s.io/v1 NetworkPolicy': 'V1NetworkPolicy',
+  'networking.k8s.io/v1 Ingress': 'V1Ingress',
 };
 
 /** Of the operator for Prometheus: not known here. */

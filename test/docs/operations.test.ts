@@ -60,6 +60,10 @@ describe('statements of operations.md', () => {
     await follow(daemon, 'health');
   });
 
+  test('a suspension is shown, and ends with resume', async () => {
+    await follow(daemon, 'suspend', 'resume');
+  });
+
   test('a backup is sound, and restores every object with its identity', async () => {
     const { token } = daemon;
     const before = await identities(daemon);
@@ -137,7 +141,14 @@ describe('statements of operations.md', () => {
 
   test('every block of the page is run by one of these tests', () => {
     const names = ['health', 'backup', 'check', 'restore', 'restore-from-clone', 'backup-stopped'];
-    const known = [...names, 'restore-stopped', 'remove-state', 'remove-token'];
+    const known = [
+      ...names,
+      'restore-stopped',
+      'remove-state',
+      'remove-token',
+      'suspend',
+      'resume',
+    ];
 
     expect(steps.filter(({ words }) => !words.some((word) => known.includes(word)))).toEqual([]);
   });

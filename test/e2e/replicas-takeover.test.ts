@@ -41,7 +41,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     const replica = set.replicas.find(({ isRunning }) => isRunning);
     const answer = await replica?.daemon.call(method, path, { token: set.token, ...options });
     if (answer === undefined || (answer.code >= 300 && answer.code !== 409)) {
-      throw new Error(`${method} ${path}: ${answer?.code} ${answer?.text}`);
+      throw new Error(`${method} ${path}: ${answer?.code} ${answer?.text}\n${set.output()}`);
     }
     return answer;
   }
@@ -118,7 +118,14 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await ok('POST', LEASES, { body: { metadata: { name: 'lead' }, spec } });
     const lease = (await ok('GET', `${LEASES}/lead`)).json();
 
-    await (await set.elected()).stop('SIGKILL');
+    const leader = await set.elected();
+    const other = set.replicas.find((replica) => replica !== leader);
+    const suspension = { body: { reason: 'its cluster is upgraded' }, token: set.token };
+    // Any replica takes it, and the next leader knows it.
+    const asked = await other?.daemon.call('POST', '/suspensions/tenants/blue', suspension);
+    expect(asked?.code, asked?.text).toBe(201);
+
+    await leader.stop('SIGKILL');
     store.store.mounts.get('')?.get('secret/')?.put('app/mail', { password: 'two' });
     // Until a replica leads, clients are told to try again.
     await expect.poll(() => given('after'), LONG).toBe(true);
@@ -133,6 +140,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
       return (await running?.daemon.call('PUT', `${LEASES}/lead`, asked))?.code ?? 0;
     };
     expect(await late()).toBe(409);
+    expect((await ok('GET', '/suspensions')).json().items).toMatchObject([
+      { target: 'tenants/blue', reason: 'its cluster is upgraded' },
+    ]);
+    expect(await isSynced('after')).toBe(false);
+    await ok('DELETE', '/suspensions/tenants/blue');
     await expect.poll(() => isSynced('after'), LONG).toBe(true);
     expect(await isSynced('before')).toBe(true);
     await expect.poll(password, LONG).toBe(btoa('two'));

@@ -1,7 +1,7 @@
 /** A daemon answers from the beginning of its start, before it has read any history. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { connect } from 'node:http2';
 import { request } from 'node:https';
@@ -159,5 +159,33 @@ describe('a daemon that reads the history', () => {
     await vi.waitFor(() => expect(existsSync(join(dataDir, 'repo.git'))).toBe(true));
     proxy.heal();
     expect((await asked).stdout).toBe('ok');
+  });
+});
+
+describe('a replica that cannot reach etcd', () => {
+  test('answers, says what it waits for, and stops', async () => {
+    const [port = 0, etcd = 0] = await freePorts(2);
+    const folder = scratchDir();
+    const stateKey = join(folder, 'state.key');
+    writeFileSync(stateKey, '5a'.repeat(32), { mode: 0o600 });
+    const args = ['serve', '--data-dir', join(folder, 'data'), '--listen', `127.0.0.1:${port}`];
+    const replica = ['--state', `etcd://127.0.0.1:${etcd}`, '--state-key', stateKey];
+    const peers = ['--listen-peer', '127.0.0.1:0', '--advertise-peer', '127.0.0.1:1'];
+    const child = spawn(process.execPath, [MAIN, ...args, ...replica, ...peers], {
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    // Nobody trusts its certificate before it has joined.
+    const get = (path: string): Promise<Reply> =>
+      reply(
+        request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }).end(),
+      );
+    await expect.poll(async () => (await get('/livez').catch(() => undefined))?.code).toBe(200);
+    const ready = await get('/readyz');
+    expect([ready.code, ready.text]).toEqual([503, expect.stringContaining('through etcd')]);
+    expect((await get(`${ROOT}/api`)).code).toBe(503);
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
   });
 });

@@ -110,12 +110,31 @@ describe('a start that leaves the platform empty', () => {
       ['--api-group', 'wrong.example.com'],
       /no manifest has an object of the group wrong\.example\.com: check --api-group/,
     ],
-  ])('reports it for %s', async (_name, args, warning) => {
-    const started = await startDaemon({ dataDir: copy(), seed: undefined, args });
-    await started.stop();
+  ])('ends with the remedy for %s, and commits nothing there', async (_name, args, reason) => {
+    const dataDir = copy();
+    const refs = (): Promise<RunResult> =>
+      run('git', ['--git-dir', join(dataDir, 'repo.git'), 'for-each-ref', 'refs/heads/']);
+    const before = await refs();
+    const started = startDaemon({ dataDir, seed: undefined, args });
 
-    expect(started.output()).toMatch(/WARNING: the platform is empty: /);
-    expect(started.output()).toMatch(warning);
+    await expect(started).rejects.toThrow(reason);
+    await expect(started).rejects.toThrow(/ended with 1:[\s\S]*start with --allow-empty/);
+    expect((await refs()).stdout).toBe(before.stdout);
+  });
+
+  test('is meant with --allow-empty, and later starts go on without it', async () => {
+    const dataDir = copy();
+    const place = ['--path', 'new/platform'];
+    const started = await startDaemon({
+      dataDir,
+      seed: undefined,
+      args: [...place, '--allow-empty'],
+    });
+    expect(await started.stop()).toBe(0);
+    expect(started.output()).toMatch(/WARNING: the platform is empty: the folder new\/platform/);
+
+    const again = await startDaemon({ dataDir, seed: undefined, args: place });
+    expect(await again.stop()).toBe(0);
   });
 
   test('says nothing for a new repository', async () => {

@@ -15,6 +15,7 @@ export interface Summary {
   readonly degraded: { readonly count: number; readonly items: readonly DegradedObject[] };
   readonly problems?: { readonly count: number; readonly items: readonly FileProblem[] };
   readonly secretStore?: SecretStoreSummary;
+  readonly suspensions?: readonly SuspensionSummary[];
   /** Objects with conditions of severity `Error` or `Warning`. */
   readonly conditions?: { readonly count: number; readonly items: readonly BadConditions[] };
   readonly replicas?: {
@@ -99,6 +100,14 @@ export interface FileProblem {
   readonly line?: number;
   readonly col?: number;
   readonly message: string;
+}
+
+export interface SuspensionSummary {
+  /** `remote`, `secret-store`, `tenants` or `tenants/<name>`. */
+  readonly target: string;
+  readonly user: string;
+  readonly reason: string;
+  readonly until: string;
 }
 
 export interface SecretStoreSummary {

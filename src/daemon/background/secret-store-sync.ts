@@ -3,6 +3,7 @@ import { hkdfSync } from 'node:crypto';
 import type { EventRing } from '../../apimachinery/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
 import type { PlatformConfig } from '../../config/index.ts';
+import { describeSuspension, type Suspensions } from '../../controllers/index.ts';
 import { assertHeld } from '../../replication/index.ts';
 import { SecretSync, type SecretSyncOptions } from '../../secret-store-sync/index.ts';
 import { loadStateKey } from '../../state/index.ts';
@@ -31,6 +32,7 @@ export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
   >;
   readonly observation: Pick<Observation, 'metrics'>;
   readonly events: EventRing;
+  readonly suspensions: Suspensions;
   readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
 }
 
@@ -40,7 +42,7 @@ export interface SecretStore {
 }
 
 export function openSecretStoreSync(parts: SecretStoreParts): SecretStore {
-  const { options, data, config, observation } = parts;
+  const { options, data, config, observation, suspensions } = parts;
   const sync = new SecretSync({
     ...parts,
     secret: fingerprintSecret(loadStateKey(data.stateKey)),
@@ -49,6 +51,10 @@ export function openSecretStoreSync(parts: SecretStoreParts): SecretStore {
     pullsIncomplete: (why) => config.reportPulls(why),
     environment: options.environment,
     credentialFolders: options.credentialFolders,
+    suspended: (store) => {
+      const found = suspensions.find('secret-store', store);
+      return found && describeSuspension(found);
+    },
     assertMayAct: parts.replicated && (() => assertHeld(parts.replicated?.term)),
     metrics: createSecretSyncMetrics(observation.metrics.registry),
   });
@@ -57,12 +63,16 @@ export function openSecretStoreSync(parts: SecretStoreParts): SecretStore {
   const unsubscribe = config.subscribe((now, before) => {
     if (ofStores(now) !== ofStores(before)) sync.configurationChanged();
   });
+  const forget = suspensions.subscribe(({ suspension }) => {
+    if (suspension.part === 'secret-store') sync.configurationChanged();
+  });
   config.onMissingVariables(() => sync.configurationChanged());
   sync.start();
   return {
     sync,
     close: async () => {
       unsubscribe();
+      forget();
       await sync.close();
     },
   };

@@ -2,8 +2,10 @@
 import { X509Certificate } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../apimachinery/index.ts';
@@ -44,6 +46,25 @@ export async function openTls(of: TlsSource): Promise<Tls> {
   const made = await ensureServerCertificate({ directory: data.tls, hostnames, clock });
   const caFile = `${data.tls}/ca.crt`;
   return { cert: made.certificatePem, key: made.keyPem, ca: made.caPem, caFile };
+}
+
+/**
+ * Certificate for the time in which a replica does not have the authority of its platform yet: that of
+ * its former start, else one that nobody trusts. Probes do not verify certificates.
+ */
+export async function openEarlyTls(of: TlsSource): Promise<Tls> {
+  const { options, data } = of;
+  if (options.tls !== undefined) return await openTls(of);
+  const former = { certFile: join(data.tls, 'server.crt'), keyFile: join(data.tls, 'server.key') };
+  try {
+    const pair = await readPair(former);
+    createSecureContext(pair);
+    return { ...pair, ca: undefined, caFile: undefined };
+  } catch {
+    const directory = await mkdtemp(join(tmpdir(), 'gitplane-tls-'));
+    const made = openTls({ ...of, data: { tls: directory } });
+    return await made.finally(() => rm(directory, { recursive: true, force: true }));
+  }
 }
 
 async function readPair(files: { certFile: string; keyFile: string }): Promise<Pair> {
@@ -111,6 +132,8 @@ const LISTEN_REASONS: Readonly<Record<string, string>> = {
 /** A listener that answers from now on, and takes a server when there is one. */
 export interface OpenListener {
   readonly port: number;
+  /** New connections get this certificate. */
+  present(pair: Pair): void;
   /** Answers requests with this server. The function closes both, requests in flight first. */
   serve(app: (listener: Listener) => FastifyInstance): Promise<() => Promise<void>>;
   close(): Promise<void>;
@@ -144,6 +167,9 @@ export async function openListener(
   };
   return {
     port: portOf(server),
+    present: ({ cert, key }) => {
+      if (server instanceof TlsServer) server.setSecureContext(tlsOptions({ cert, key }));
+    },
     serve: async (build) => {
       const app = build(listener);
       await app.ready();

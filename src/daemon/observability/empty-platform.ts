@@ -35,7 +35,8 @@ export async function emptyPlatform(
   return `the folder ${under} of ${name} has no manifest: check --path. Folders with manifests: ${names}`;
 }
 
-async function otherBranches(gitDir: string, name: string): Promise<string | undefined> {
+/** Undefined: the repository has no other branch. */
+export async function otherBranches(gitDir: string, name: string): Promise<string | undefined> {
   const count = `--count=${MOST_NAMES}`;
   const args = ['for-each-ref', '--format=%(refname:lstrip=2)', count, 'refs/heads/'];
   const lines = (await runGit({ gitDir }, args)).toString().split('\n');

@@ -208,6 +208,7 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
     tokens: onlyOnLeader('tokens'),
     tenants: onlyOnLeader('tenants'),
     secretStore: onlyOnLeader('secret store'),
+    suspensions: onlyOnLeader('suspensions'),
   };
 }
 

@@ -26,7 +26,14 @@ import { createRoleMetrics, type LogStream, openLogger } from '../../telemetry/i
 import { formatKubeconfig } from '../../tls/index.ts';
 import { VERSION } from '../../version.ts';
 import { runDiskJobs } from '../background/scheduled-jobs.ts';
-import { openListener, openTls, type Tls, urlHost, warnOfLocalUrls } from '../network/listener.ts';
+import {
+  openEarlyTls,
+  openListener,
+  openTls,
+  type Tls,
+  urlHost,
+  warnOfLocalUrls,
+} from '../network/listener.ts';
 import { openPushReception } from '../network/push-reception.ts';
 import { openAudit } from '../observability/open-audit.ts';
 import type { DaemonOptions } from '../options.ts';
@@ -71,24 +78,31 @@ export async function startReplica(start: ReplicaStart): Promise<RunningReplica>
     logger.fatal(reason);
     process.exit(1);
   };
-  const etcd = await openEtcd({ ...etcdOptions(replica), onReplaced });
-  undo.push(() => etcd.close());
-  const stop = followEtcdFiles({ etcd, replica, logger });
-  undo.push(async () => stop());
   const keys = keysBelow(replica.prefix);
   const self = `${hostname()}-${randomBytes(4).toString('hex')}`;
+  const progress = new Progress();
+  progress.begin('joining the other replicas through etcd');
   try {
+    const early = { options, data, clock, logger, undo };
+    const listeners = await openListeners(early, { tls: await openEarlyTls(early), progress });
+    const etcd = await openEtcd({ ...etcdOptions(replica), onReplaced });
+    undo.push(() => etcd.close());
+    const stop = followEtcdFiles({ etcd, replica, logger });
+    undo.push(async () => stop());
     const ground = { options, replica, clock, logger, data, etcd, keys, codec, self, undo };
-    return await startAll(ground);
+    return await startAll(ground, { listeners, progress });
   } catch (error) {
     for (const step of undo.reverse()) await step().catch(() => undefined);
     throw error;
   }
 }
 
-async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
+async function startAll(
+  ground: ReplicaContext,
+  { listeners, progress }: { readonly listeners: ReplicaListeners; readonly progress: Progress },
+): Promise<RunningReplica> {
   const { options, data, logger, undo, clock, self } = ground;
-  let base = `https://${urlHost(options.listen)}:${options.listen.port}`;
+  const base = listeners.url;
   const pushes = await openPushReception(data.root, logger);
   undo.push(() => pushes.close());
   pushes.refuse('This replica does not lead: push over HTTP, to any replica');
@@ -97,10 +111,7 @@ async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   const membership = await joinPlatform(ground, { repository, url: options.publicUrl ?? base });
   const { peer } = membership;
   const tls = await openTls({ options, data, clock });
-  const progress = new Progress();
-  progress.begin('joining the other replicas');
-  const listeners = await openListeners(ground, { tls, progress });
-  base = listeners.url;
+  listeners.present(tls);
   const { host } = addressOf(peer);
   const identity = await openPeerIdentity({ root: data.root, host, clock });
   const drain = { isDraining: false };
@@ -219,13 +230,15 @@ async function openPeers(
 interface ReplicaListeners {
   /** Base URL. */
   readonly url: string;
+  /** New connections get the certificate of the platform. */
+  present(tls: Tls): void;
   /** Answers requests with the leader proxy from now on. */
   serve(front: ReplicaProxy, audit: Auditor): Promise<void>;
 }
 
 /** Until the leader proxy is there, requests are answered with the progress of the start. */
 async function openListeners(
-  ground: ReplicaContext,
+  ground: Pick<ReplicaContext, 'options' | 'data' | 'clock' | 'logger' | 'undo'>,
   of: { readonly tls: Tls; readonly progress: Progress },
 ): Promise<ReplicaListeners> {
   const { options, undo } = ground;
@@ -239,6 +252,9 @@ async function openListeners(
   }
   return {
     url: `https://${urlHost(options.listen)}:${https.port}`,
+    present: (tls) => {
+      for (const one of listeners) one.present(tls);
+    },
     serve: async (front, audit) => {
       for (const one of listeners) {
         undo.push(await one.serve((listener) => front.server(audit, { listener })));

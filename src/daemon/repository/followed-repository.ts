@@ -36,8 +36,11 @@ export async function openFollowed(of: {
   maxPaths: number;
   /** Counts the objects of the first fetch. */
   counter: Counter;
+  /** Reason why an operator has stopped following; undefined: none did. */
+  suspended: () => string | undefined;
 }): Promise<FollowedRepository> {
   const { source, gitDir, branch, observation, signatures, logger, term, maxPaths, counter } = of;
+  const { suspended } = of;
   const { address, access, writeBranch } = source;
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
@@ -51,6 +54,7 @@ export async function openFollowed(of: {
     ref,
     logger,
     counter,
+    suspended,
     observer: observation.observer,
     ...(judge === undefined
       ? {}

@@ -1,6 +1,7 @@
 /** The repository with the manifests: hosted here, or the mirror of a remote one. */
-import { seedRepository } from '../../bootstrap/index.ts';
+import { StartError, seedRepository } from '../../bootstrap/index.ts';
 import { Counter } from '../../concurrency/index.ts';
+import { describeSuspension, type Suspensions } from '../../controllers/index.ts';
 import {
   type BareRepository,
   type Following,
@@ -9,6 +10,7 @@ import {
   stopFollowing,
 } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
+import { otherBranches } from '../observability/empty-platform.ts';
 import type { PlatformContext } from '../platform-context.ts';
 import { openFollowed } from './followed-repository.ts';
 import type { RemoteObservation } from './remote-observation.ts';
@@ -25,10 +27,11 @@ export interface Source {
 interface SourceContext extends PlatformContext {
   readonly remote: RemoteObservation | undefined;
   readonly signatures: Signatures;
+  readonly suspensions: Suspensions;
 }
 
 export async function openSource(context: SourceContext): Promise<Source> {
-  const { options, data, logger, remote, signatures, steps } = context;
+  const { options, data, logger, remote, signatures, steps, suspensions } = context;
   if (options.remote === undefined || remote === undefined) {
     steps.begin('opening the repository');
     stopFollowing(data.repository);
@@ -47,6 +50,10 @@ export async function openSource(context: SourceContext): Promise<Source> {
     term: context.replicated?.term,
     maxPaths: options.maxPaths,
     counter,
+    suspended: () => {
+      const found = suspensions.find('remote');
+      return found && describeSuspension(found);
+    },
   });
   const close = async (): Promise<void> => {
     await following.close().finally(() => repository.close());
@@ -76,11 +83,19 @@ interface FirstCommitContext extends PlatformContext {
   readonly source: Pick<Source, 'repository' | 'following'>;
 }
 
+const NO_BRANCH = 'The platform is empty, and its first commit would make another branch';
+
 /** Fills an empty hosted repository, from `--seed` if it is given. */
 export async function makeFirstCommit(context: FirstCommitContext): Promise<void> {
   const { options, clock, kinds, secrets, source, steps } = context;
   const { repository, following } = source;
   if (following !== undefined || (await repository.head()) !== undefined) return;
+  const others = await otherBranches(repository.gitDir, options.branch);
+  if (others !== undefined && !options.allowEmpty) {
+    throw new StartError(
+      `${NO_BRANCH}: ${others}. Where a new branch is meant, start with --allow-empty`,
+    );
+  }
   const { reader, sealer } = secrets;
   steps.begin('making the first commit');
   await seedRepository({

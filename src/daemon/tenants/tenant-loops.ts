@@ -52,6 +52,8 @@ export interface TenantLoopsOptions {
   /** Folder of kubeconfigs that tenants name by file. */
   readonly kubeconfigs: string;
   readonly metrics: TenantMetrics;
+  /** Reason why a user has stopped the sync of a tenant; undefined: it runs. */
+  suspended(tenant: string): string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
@@ -127,6 +129,10 @@ export class TenantLoops {
     for (const name of gone) this.follow(name);
   }
 
+  has(name: string): boolean {
+    return this.#options.tenants.get(name) !== undefined;
+  }
+
   /** Undefined: there is no such tenant, or its sync does not run. */
   states(name: string): readonly ObjectState[] | undefined {
     return this.#loops.get(name)?.syncs.flatMap(({ sync }) => sync.states);
@@ -163,6 +169,14 @@ export class TenantLoops {
     const tenant = this.#options.tenants.get(name);
     const settings = tenant && settingsOf(tenant);
     this.#broken.delete(name);
+    const suspended = this.#options.suspended(name);
+    if (suspended !== undefined) {
+      await this.#stop(name);
+      const message = `The sync is ${suspended}`;
+      this.#broken.set(name, { ...NOTHING, state: 'Suspended', reason: 'Suspended', message });
+      this.#publishSoon(name);
+      return;
+    }
     if (settings === undefined) {
       await this.#stop(name);
       await (await this.#options.targets()).retire(name);

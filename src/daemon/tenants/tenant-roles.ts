@@ -39,6 +39,8 @@ export interface TenantRolesOptions {
   readonly branch: Pick<Branch, 'submit'>;
   /** Folder of kubeconfigs that tenants name by file. */
   readonly kubeconfigs: string;
+  /** Reason why a user has stopped the sync of a tenant; undefined: it runs. */
+  suspended(tenant: string): string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
@@ -139,6 +141,7 @@ export class TenantRoles {
 
   async #bring(name: string): Promise<void> {
     if (this.#closed) return;
+    if (this.#options.suspended(name) !== undefined) return await this.#stop(name);
     const tenant = this.#options.tenants.get(name);
     const settings = tenant && settingsOf(tenant);
     const targets = await this.#options.targets();

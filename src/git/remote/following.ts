@@ -39,6 +39,8 @@ export interface FollowingOptions {
   }) => Promise<readonly string[]>;
   /** Counts the objects of the first fetch. */
   readonly counter?: Counter;
+  /** Reason why an operator has stopped exchanges; undefined: they run. */
+  readonly suspended?: () => string | undefined;
   /** Time until the outcome of a push counts as unknown. Default: 20 s. */
   readonly outcomeTimeoutMs?: number;
   /** Time for which writes fail at once after the remote did not answer. Default: 5 s. */
@@ -100,6 +102,8 @@ export class Following {
       await this.#mutex.run(() => this.#begin());
       return undefined;
     }
+    // An operator's suspension outlives a restart.
+    if (this.#options.suspended?.() !== undefined) return undefined;
     try {
       // The query has a short deadline, while a fetch takes long to fail on an unreachable remote.
       if ((await remote.tip()) !== (await readRef(gitDir, ref))) await this.refresh();
@@ -118,12 +122,16 @@ export class Following {
    * RemoteError, with the local branch unmoved.
    */
   refresh(): Promise<string> {
-    return this.#mutex.run(async () => await this.#adopt(await this.#fetch({ asksFirst: true })));
+    return this.#mutex.run(async () => {
+      this.#assertRuns();
+      return await this.#adopt(await this.#fetch({ asksFirst: true }));
+    });
   }
 
   /** The gate: resolves when the remote has the commits. See `Gate`. */
   async admit(publication: Publication, objects: string): Promise<void> {
     await this.#mutex.run(async () => {
+      this.#assertRuns();
       const { tip, parent } = publication;
       const started = performance.now();
       try {
@@ -146,6 +154,11 @@ export class Following {
     this.#closing.abort();
     this.#options.remote.close();
     await this.#mutex.idle();
+  }
+
+  #assertRuns(): void {
+    const why = this.#options.suspended?.();
+    if (why !== undefined) throw new RemoteError('suspended', why);
   }
 
   async #begin(): Promise<void> {

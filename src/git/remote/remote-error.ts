@@ -25,6 +25,8 @@ export type RemoteProblem =
   | 'untrusted'
   /** The local git met one of its limits. */
   | 'limit'
+  /** An operator has stopped exchanges with the remote for a time. */
+  | 'suspended'
   /** Any other error of git. */
   | 'failed';
 
@@ -42,6 +44,7 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
   moved: 'Another process moved the branch for pending writes',
   untrusted: 'The remote branch has commits without a trusted signature',
   limit: 'The remote repository cannot be read or written within the limits of git',
+  suspended: 'Following the remote repository is suspended',
   failed: 'The remote repository cannot be used',
 };
 

@@ -16,6 +16,7 @@ import { commitsRoute } from '../routes/commits.ts';
 import { compareRoute } from '../routes/compare.ts';
 import { planRoute } from '../routes/plan.ts';
 import { secretStoreRoutes } from '../routes/secret-store.ts';
+import { suspensionRoutes } from '../routes/suspensions.ts';
 import { syncRoutes } from '../routes/sync.ts';
 import { type ApiGroupVersion, buildDiscovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
@@ -50,6 +51,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     tokenDocuments(deps.tokens),
     syncRoutes(deps),
     secretStoreRoutes(deps),
+    suspensionRoutes(deps),
     planRoute(deps),
     commitsRoute(deps),
     compareRoute(deps),

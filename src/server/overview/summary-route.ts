@@ -110,9 +110,17 @@ async function changedSummary(
 }
 
 /** Changes with most changes of the document. */
-function changeToken({ store, sync, health, rights }: ServerDependencies): string {
+function changeToken({ store, sync, health, rights, suspensions }: ServerDependencies): string {
   const checks = { ...health.live, ...health.ready, ...health.degraded };
   const problems = Object.values(checks).map((check) => check() ?? '');
   const { token } = sync.report;
-  return [store.resourceVersion, rights.revision, token, sync.problem(), ...problems].join('\n');
+  const suspended = suspensions.list().map(({ since }) => since);
+  return [
+    store.resourceVersion,
+    rights.revision,
+    token,
+    sync.problem(),
+    ...suspended,
+    ...problems,
+  ].join('\n');
 }

@@ -8,6 +8,8 @@ import { rfc3339, type User, Yielding } from '../../apimachinery/index.ts';
 import { apiVersionOf, type Kind } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { HealthCheck } from '../documents/health.ts';
+import { SUSPENSIONS_PATH } from '../paths.ts';
+import { suspensionDocument } from '../routes/suspensions.ts';
 import { holdDocument, syncState } from '../routes/sync.ts';
 import type { badConditionIndex } from './bad-conditions.ts';
 import { Visibility } from './visibility.ts';
@@ -24,6 +26,7 @@ const SECTIONS = [
   { section: 'problems', path: '/sync' },
   { section: 'replicas', path: '/sync' },
   { section: 'secretStore', path: '/secret-store' },
+  { section: 'suspensions', path: SUSPENSIONS_PATH },
 ] as const;
 
 export interface SummaryContext {
@@ -41,7 +44,12 @@ export interface Summary {
 export async function summaryFor(context: SummaryContext, user: User): Promise<Summary> {
   const { deps, started } = context;
   const seen = new Visibility(deps, user);
-  const may = { sync: seen.mayRequest('get', '/sync'), store: seen.mayRequest('get', STORE) };
+  const rights = new Map(SECTIONS.map(({ path }) => [path, seen.mayRequest('get', path)]));
+  const may = {
+    sync: rights.get('/sync'),
+    store: rights.get(STORE),
+    suspensions: rights.get(SUSPENSIONS_PATH),
+  };
   const { report } = deps.sync;
   const document = {
     kind: 'Summary',
@@ -53,13 +61,12 @@ export async function summaryFor(context: SummaryContext, user: User): Promise<S
     ...(may.sync ? { problems: problemsDocument(deps) } : {}),
     ...(may.sync && deps.replicas !== undefined ? { replicas: deps.replicas() } : {}),
     ...(may.store ? { secretStore: storeDocument(deps) } : {}),
+    ...(may.suspensions ? { suspensions: deps.suspensions.list().map(suspensionDocument) } : {}),
     ...(await objectSections(context, seen)),
-    withheld: SECTIONS.filter(({ path }) => !(path === STORE ? may.store : may.sync)).map(
-      (one) => ({
-        ...one,
-        verb: 'get',
-      }),
-    ),
+    withheld: SECTIONS.filter(({ path }) => rights.get(path) !== true).map((one) => ({
+      ...one,
+      verb: 'get',
+    })),
   };
   const digest = createHash('sha256').update(JSON.stringify(document)).digest('hex');
   return { ...document, metadata: { version: digest, time: rfc3339(deps.clock.now()) } };

@@ -11,6 +11,7 @@ import { EventRing } from '../../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
 import { Counter } from '../../../src/concurrency/progress.ts';
 import { secretStoreBlocks } from '../../../src/config/secret-stores.ts';
+import { Suspensions } from '../../../src/controllers/suspensions.ts';
 import { openSecretStoreSync } from '../../../src/daemon/background/secret-store-sync.ts';
 import { openFollowed } from '../../../src/daemon/repository/followed-repository.ts';
 import type { Etcd, TxnRequest } from '../../../src/etcd/etcd.ts';
@@ -86,6 +87,7 @@ describe('a secret store', () => {
     const { sync, close } = openSecretStoreSync({
       ...{ kinds, store, branch, registry, history, isReviewed: false, logger, clock: Date },
       options: { environment: {}, credentialFolders: [] },
+      suspensions: new Suspensions({ store, clock: Date }),
       data: { stateKey: `${temporaryFolder()}/state.key` },
       config: {
         secretStores: secretStoreBlocks({ secretStore }),
@@ -196,6 +198,7 @@ test('a followed remote gets no push of an old leader, also of one that waited f
     term,
     maxPaths: 1000,
     counter: new Counter(),
+    suspended: () => undefined,
   });
   onTestFinished(() => repository.close());
   onTestFinished(() => following.close());

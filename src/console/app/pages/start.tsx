@@ -107,6 +107,10 @@ function troublesOf(summary: Summary): readonly string[] {
     ...(degraded.count === 0 && problems !== undefined && problems.count > 0
       ? [`${count(problems.count, 'problem')} in files of the branch`]
       : []),
+    ...(summary.suspensions ?? []).map(
+      ({ target, user, reason, until }) =>
+        `${target} is suspended by ${user} until ${new Date(until).toLocaleString()}: ${reason}`,
+    ),
     ...(secretStore?.message === undefined ? [] : [`Secret store: ${secretStore.message}`]),
     ...(conditions !== undefined && conditions.count > 0
       ? [`${count(conditions.count, 'object has', 'objects have')} conditions with a problem`]
