@@ -7,15 +7,3 @@ export { type KeyExpiry, openKeyExpiry } from './key-expiry.ts';
 export { startKeyOwners } from './key-owners.ts';
 export { type RepositoryPart, watchObjects } from './object-integrity.ts';
 export { followRepository, type RepositoryFollower } from './repository.ts';
-export {
-  describeSuspension,
-  isSuspendable,
-  MOST_SUSPENSIONS,
-  SUSPENDABLE,
-  type Suspendable,
-  type Suspension,
-  type SuspensionChange,
-  Suspensions,
-  type SuspensionTarget,
-  suspensionId,
-} from './suspensions.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../apimachinery/index.ts';
-import { type KeyExpiry, Suspensions } from '../controllers/index.ts';
+import type { KeyExpiry } from '../controllers/index.ts';
 import type { BareRepository, Following } from '../git/index.ts';
 import { History, Planner } from '../history/index.ts';
 import { buildKindTable, type KindTable, schemaDocument, schemaNames } from '../kinds/index.ts';
@@ -16,6 +16,7 @@ import {
   PushJudge,
   ReadableStore,
   Registry,
+  Suspensions,
   type WriteParts,
 } from '../registry/index.ts';
 import type { LedRepository } from '../replication/index.ts';

@@ -12,7 +12,6 @@ import {
   StartError,
 } from '../bootstrap/index.ts';
 import {
-  describeSuspension,
   followRepository,
   type RepositoryFollower,
   startFetching,
@@ -21,6 +20,7 @@ import {
 import { PatchEngine } from '../endpoint-patches/index.ts';
 import { RemoteError } from '../git/index.ts';
 import { concealAccessKey } from '../kinds/index.ts';
+import { describeSuspension } from '../registry/index.ts';
 import type { JobObserver } from '../scheduler/index.ts';
 import type { HookService, ServerDependencies } from '../server/index.ts';
 import { loadStateKey } from '../state/index.ts';

@@ -26,6 +26,17 @@ export type { PushAdmission, PushSource } from './pushes/push-source.ts';
 export type { Verdict } from './pushes/verdict.ts';
 export { readOnlyRegistry } from './read-only-registry.ts';
 export { type Issuer, type ObjectRegistry, Registry } from './registry.ts';
+export {
+  describeSuspension,
+  isSuspendable,
+  MOST_SUSPENSIONS,
+  SUSPENDABLE,
+  type Suspension,
+  type SuspensionChange,
+  Suspensions,
+  type SuspensionTarget,
+  suspensionId,
+} from './suspensions.ts';
 export { type CommitVerdict, SyncReport } from './sync-report.ts';
 export { isAnew } from './writes/change-verbs.ts';
 export { COMMITTER } from './writes/commit-message.ts';

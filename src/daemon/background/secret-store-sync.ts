@@ -3,7 +3,7 @@ import { hkdfSync } from 'node:crypto';
 import type { EventRing } from '../../apimachinery/index.ts';
 import type { DataDirectory } from '../../bootstrap/index.ts';
 import type { PlatformConfig } from '../../config/index.ts';
-import { describeSuspension, type Suspensions } from '../../controllers/index.ts';
+import { describeSuspension, type Suspensions } from '../../registry/index.ts';
 import { assertHeld } from '../../replication/index.ts';
 import { SecretSync, type SecretSyncOptions } from '../../secret-store-sync/index.ts';
 import { loadStateKey } from '../../state/index.ts';

@@ -1,13 +1,13 @@
 /** Log lines, events and a metric of suspensions. */
 import type { Clock, EventSink, ObjectKey } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
 import {
   describeSuspension,
   SUSPENDABLE,
   type SuspensionChange,
   type Suspensions,
   suspensionId,
-} from '../../controllers/index.ts';
-import type { KindTable } from '../../kinds/index.ts';
+} from '../../registry/index.ts';
 import type { Store } from '../../state/index.ts';
 import { createSuspensionMetrics, type Logger, type Metrics } from '../../telemetry/index.ts';
 

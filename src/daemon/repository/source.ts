@@ -1,7 +1,6 @@
 /** The repository with the manifests: hosted here, or the mirror of a remote one. */
 import { StartError, seedRepository } from '../../bootstrap/index.ts';
 import { Counter } from '../../concurrency/index.ts';
-import { describeSuspension, type Suspensions } from '../../controllers/index.ts';
 import {
   type BareRepository,
   type Following,
@@ -10,6 +9,7 @@ import {
   stopFollowing,
 } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
+import { describeSuspension, type Suspensions } from '../../registry/index.ts';
 import { otherBranches } from '../observability/empty-platform.ts';
 import type { PlatformContext } from '../platform-context.ts';
 import { openFollowed } from './followed-repository.ts';

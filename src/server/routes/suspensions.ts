@@ -17,7 +17,7 @@ import {
   type Suspension,
   type SuspensionTarget,
   suspensionId,
-} from '../../controllers/index.ts';
+} from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
