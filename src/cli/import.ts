@@ -127,9 +127,10 @@ function isSealed(kind: Kind): boolean {
 /** Of every kind that a platform and the other cluster can have. */
 async function objectsOfContext(kinds: KindTable, context: string): Promise<JsonObject[]> {
   const resources = [
-    ...kinds.kinds.flatMap(({ plural, group }) =>
-      [group, ...FOREIGN_GROUPS].map((one) => `${plural}.${one}`),
+    ...kinds.kinds.flatMap(({ plural, group, verbs }) =>
+      (verbs.includes('list') ? [group, ...FOREIGN_GROUPS] : []).map((one) => `${plural}.${one}`),
     ),
+    'secrets',
   ];
   const objects: JsonObject[] = [];
   for (const resource of new Set(resources)) {

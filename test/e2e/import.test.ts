@@ -2,9 +2,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type RunResult, run, scratchDir } from '../support/daemon.ts';
+import { formatKubeconfig } from '../../src/tls/kubeconfig.ts';
+import { type Daemon, type RunResult, run, scratchDir, startDaemon } from '../support/daemon.ts';
+import { hasApiServer, startApiServer } from '../support/kube-apiserver/api-server.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 const value = (text: string): string => Buffer.from(text).toString('base64');
@@ -176,4 +178,82 @@ describe('gitplane import', () => {
 
     expect(result).toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
   });
+});
+
+describe('gitplane import --from-context', () => {
+  let daemon: Daemon;
+
+  beforeAll(async () => {
+    daemon = await startDaemon();
+  });
+  afterAll(async () => {
+    await daemon?.stop();
+  });
+
+  const importFrom = (kubeconfig: string): Promise<RunResult> => {
+    const args = ['import', '--from-context', 'gitplane', '--to', '.', '-o', 'json'];
+    const env = { ...process.env, KUBECONFIG: kubeconfig };
+    return run(process.execPath, [MAIN, ...args], { cwd: folder, env });
+  };
+
+  test('takes over the objects of a daemon, and no key', async () => {
+    await gitplane('seal', '--init', '--recipient', recipient, '.');
+    const { code, stdout, stderr } = await importFrom(join(daemon.dataDir, 'kubeconfig'));
+    expect([code, stderr]).toEqual([0, '']);
+    const { imported, leftOut } = JSON.parse(stdout);
+    const paths = imported.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining(['teams/payments.yaml', 'users/ada.yaml', 'config/platform.yaml']),
+    );
+    expect(paths.filter((path: string) => path.startsWith('ownedaccesskeys/'))).toEqual([]);
+    expect(leftOut.map(({ object }: { object: string }) => object).join()).toMatch(
+      /OwnedAccessKey/,
+    );
+    expect(await gitplane('validate', '.')).toMatchObject({ code: 0 });
+    const team = readFileSync(join(folder, 'teams/payments.yaml'), 'utf8');
+    expect(team).not.toMatch(/uid|resourceVersion|managedFields|status/);
+  });
+
+  test.skipIf(!hasApiServer)(
+    'takes over roles and Secrets of an API server of Kubernetes',
+    async () => {
+      const server = await startApiServer([`--token-auth-file=${tokens()}`]);
+      onTestFinished(() => server.stop());
+      const kubeconfig = join(folder, 'kubeconfig');
+      const config = { server: server.url, caPem: server.ca, token: 'token-of-root' };
+      writeFileSync(kubeconfig, formatKubeconfig(config));
+      const secret = { ...OBJECTS[2], metadata: { name: 'flour', namespace: 'default' } };
+      writeFileSync(
+        join(folder, 'there.json'),
+        JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [secret, OBJECTS[3]] }),
+      );
+      const applied = await run('kubectl', [
+        '--kubeconfig',
+        kubeconfig,
+        'create',
+        '-f',
+        join(folder, 'there.json'),
+      ]);
+      expect(applied.code, applied.stderr).toBe(0);
+      await gitplane('seal', '--init', '--recipient', recipient, '.');
+      const { code, stdout, stderr } = await importFrom(kubeconfig);
+      expect([code, stderr]).toEqual([0, '']);
+      const paths = JSON.parse(stdout).imported.map(({ path }: { path: string }) => path);
+      expect(paths).toEqual(
+        expect.arrayContaining([
+          'clusterroles/readers.yaml',
+          'namespaces/default/sharedsecrets/flour.yaml',
+        ]),
+      );
+      expect(
+        readFileSync(join(folder, 'namespaces/default/sharedsecrets/flour.yaml'), 'utf8'),
+      ).toContain('ENC[');
+    },
+  );
+
+  function tokens(): string {
+    const file = join(folder, 'tokens.csv');
+    writeFileSync(file, 'token-of-root,root,1,system:masters\n');
+    return file;
+  }
 });
