@@ -156,7 +156,7 @@ describe('suspend remote', () => {
   });
 });
 
-describe('suspend of syncs', () => {
+describe('suspend syncs', () => {
   let store: KvServer;
   let daemon: Daemon;
 
@@ -220,7 +220,7 @@ describe('suspend of syncs', () => {
   const stateOf = async (): Promise<object> =>
     (await daemon.call('GET', `${API}/tenants/blue`)).json().status?.sync;
 
-  test('of the secret store: nothing is read or written until resume', async () => {
+  test('the secret store: nothing is read or written until resume', async () => {
     const args = ['suspend', 'secret-store', '--reason', 'the store is moved'];
     expect((await gitplane(daemon, ...args)).code).toBe(0);
     store.store.mounts.get('')?.get('secret/')?.put('platform/mail', { password: 'two' });
@@ -237,7 +237,7 @@ describe('suspend of syncs', () => {
     await expect.poll(password).toBe('two');
   });
 
-  test('of one tenant: its objects stay as they are until resume', async () => {
+  test('one tenant: its objects stay as they are until resume', async () => {
     await give('first');
     await expect.poll(synced).toHaveLength(1);
     const args = ['suspend', 'tenants', 'blue', '--reason', 'its cluster is upgraded'];
@@ -252,7 +252,7 @@ describe('suspend of syncs', () => {
     await expect.poll(stateOf).toMatchObject({ state: 'Synced' });
   });
 
-  test('of a removed tenant: its objects go after resume', async () => {
+  test('a removed tenant: its objects go after resume', async () => {
     const args = ['suspend', 'tenants', '--reason', 'all of them'];
     expect((await gitplane(daemon, ...args)).code).toBe(0);
     const clone = await daemon.clone();

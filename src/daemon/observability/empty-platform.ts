@@ -1,16 +1,23 @@
 /** Reason why a platform has no object of its own: mostly an option that names another place. */
-import { runGit } from '../../git/index.ts';
+import { type BareRepository, runGit } from '../../git/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Branch } from '../../registry/index.ts';
 import type { DaemonOptions } from '../options.ts';
-import type { Platform } from '../platform.ts';
 
 const MANIFEST = /\.ya?ml$/;
 const MOST_NAMES = 5;
 /** A former start made it in the same place. */
 const ADMINISTRATOR = 'admin';
 
+interface Place {
+  readonly branch: Branch;
+  readonly repository: BareRepository;
+  readonly kinds: KindTable;
+}
+
 /** Undefined: the platform has objects of its group, or the repository is new. */
 export async function emptyPlatform(
-  { branch, repository, kinds }: Pick<Platform, 'branch' | 'repository' | 'kinds'>,
+  { branch, repository, kinds }: Place,
   { under, branch: name, apiGroup }: Pick<DaemonOptions, 'under' | 'branch' | 'apiGroup'>,
 ): Promise<string | undefined> {
   const { revision, catalog } = branch.state;
