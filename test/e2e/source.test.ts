@@ -285,6 +285,16 @@ describe('a write of the text', () => {
     expect((await sourceOf()).text).toContain('# theirs');
   });
 
+  test('the unchanged text of an old commit is a conflict, and undoes nothing', async () => {
+    const source = await sourceOf();
+    const body = { spec: { description: 'A newer one' } };
+    const type = 'application/merge-patch+json';
+    expect((await daemon.call('PATCH', TEAM, { body, type })).code).toBe(200);
+    const answer = await put(TEAM, source);
+    expect(answer.code, answer.text).toBe(409);
+    expect((await get(TEAM)).json().spec.description).toBe('A newer one');
+  });
+
   test.each<[string, (text: string) => string, number, RegExp]>([
     ['YAML that does not parse', (text) => `${text}x: [`, 400, /text:\d+:\d+/],
     ['a second document', (text) => `${text}---\nkind: Team\n`, 400, /one document/],

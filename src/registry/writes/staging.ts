@@ -57,6 +57,10 @@ export async function stage(
   const readFolder = batch.readFolder.bind(batch);
   const context = { ...options, catalog, view, readFolder };
   const edited = await editFile(context, prepared.edit);
+  // Checked only here: a text that was read from an old commit is a conflict, although its person changed nothing.
+  const isSameText =
+    prepared.edit.text !== undefined && edited.entry?.blob === catalog.file(edited.path)?.blob;
+  if (isSameText) return { write, changes: [], state: [], paths: [] };
   const committerTime = Math.floor(clock.now() / 1000);
   const commit = {
     changes: [{ path: edited.path, content: edited.content }],

@@ -55,7 +55,7 @@ export async function handleSourceWrite(
       duplicates: [],
       // A field that is ignored would stay in the text.
       options: { ...asked, fieldValidation: 'Strict', reason: reason ?? asked.reason },
-      ...(text === base ? {} : { text: { base, text, isVerbatim } }),
+      text: { base, text, isVerbatim },
     }),
   );
   return await objectAnswer(deps, request, result, 200);
