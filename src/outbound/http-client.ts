@@ -3,7 +3,7 @@
  * refused addresses. Errors name the origin alone, since the path of a URL may be a secret.
  */
 import { rootCertificates } from 'node:tls';
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import { guardedLookup, refuseAddress } from './address-guard.ts';
 
 export interface HttpRequest {
@@ -42,21 +42,15 @@ export class UnreachableError extends Error {
 }
 
 export class HttpClient {
-  readonly #agent: Agent;
+  readonly #ca: string | undefined;
   readonly #deadlineMs: number;
   readonly #maxBytes: number;
+  #agent: Agent | undefined;
 
   constructor({ ca, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES }: HttpClientOptions = {}) {
+    this.#ca = ca;
     this.#deadlineMs = deadlineMs;
     this.#maxBytes = maxBytes;
-    this.#agent = new Agent({
-      connections: CONNECTIONS,
-      connect: {
-        timeout: deadlineMs,
-        lookup: guardedLookup,
-        ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
-      },
-    });
   }
 
   /** Resolves with an answer of any status. Throws UnreachableError. */
@@ -65,7 +59,10 @@ export class HttpClient {
     const limit = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     try {
       refuseAddress(new URL(url).hostname);
-      const answer = await request(url, {
+      // Loaded at the first request: most daemons send none.
+      const undici = await import('undici');
+      this.#agent ??= this.#newAgent(undici.Agent);
+      const answer = await undici.request(url, {
         dispatcher: this.#agent,
         method,
         headers,
@@ -82,7 +79,19 @@ export class HttpClient {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#agent?.destroy();
+  }
+
+  #newAgent(Constructor: typeof Agent): Agent {
+    const ca = this.#ca;
+    return new Constructor({
+      connections: CONNECTIONS,
+      connect: {
+        timeout: this.#deadlineMs,
+        lookup: guardedLookup,
+        ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
+      },
+    });
   }
 
   async #read(body: AsyncIterable<Buffer> & { destroy(): unknown; on: OnError }): Promise<string> {
