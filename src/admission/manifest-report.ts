@@ -6,6 +6,8 @@ import {
   formatPath,
   type KubeObject,
   type ObjectKey,
+  valueAt,
+  withoutValue,
 } from '../apimachinery/index.ts';
 import { type Kind, secretPlaces } from '../kinds/index.ts';
 import type { ManifestDocument, Problem } from '../manifests/index.ts';
@@ -121,8 +123,16 @@ export class Report {
     return { key, manifest, json, problems, warnings, clear, partial };
   }
 
-  fields(errors: readonly FieldError[]): void {
-    for (const error of errors.slice(0, MAX_PROBLEMS)) this.#field(error);
+  /** Encrypted values of `object` are not repeated: readers of a problem are not those of the value. */
+  fields(
+    errors: readonly FieldError[],
+    { object, sealed }: { readonly object: unknown; readonly sealed: SealedParts | undefined },
+  ): void {
+    for (const error of errors.slice(0, MAX_PROBLEMS)) {
+      const value = valueAt(object, error.path);
+      const isHidden = sealed !== undefined && holdsSealed(sealed, error.path, value);
+      this.#field(isHidden ? withoutValue(error, value) : error);
+    }
     const left = errors.length - MAX_PROBLEMS;
     if (left > 0) this.at([], `… and ${left} more problems in this document`);
   }
@@ -143,4 +153,13 @@ export class Report {
   #problem(field: FieldPath, message: string): Problem {
     return { path: this.#path, ...this.#document.locate(field), message };
   }
+}
+
+/** True if the value, or one below it, is encrypted in the file. */
+function holdsSealed(sealed: SealedParts, path: FieldPath, value: unknown): boolean {
+  if (sealed.isSealed(path)) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, below]) =>
+    holdsSealed(sealed, [...path, Array.isArray(value) ? Number(key) : key], below),
+  );
 }

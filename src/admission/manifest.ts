@@ -66,7 +66,7 @@ export function admitManifest(
   report.sealed(sealed);
   if (report.failed) return report.refuse(key);
   const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
-  report.fields([...secretInClear(kind, manifest), ...errors]);
+  report.fields([...secretInClear(kind, manifest), ...errors], { object: manifest, sealed });
   if (report.failed) return report.refuse(key);
   // Runs last: deprecation checks need an object of valid shape.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
@@ -203,7 +203,8 @@ function admitClaimed(
   };
   const schema = kinds.schemaOf(kind);
   schema.dropNulls(manifest);
-  report.fields(objectProblems(kind, schema, { object: manifest }).map(inFile));
+  const errors = objectProblems(kind, schema, { object: manifest }).map(inFile);
+  report.fields(errors, { object: value, sealed });
   if (report.failed) return report.refuse(key);
   for (const warning of kind.warnings(manifest)) report.warn([], warning);
   return report.admit(key, manifest);

@@ -49,6 +49,17 @@ function shown(value: unknown): string {
   return text.length > SHOWN_VALUE_LIMIT ? `${text.slice(0, SHOWN_VALUE_LIMIT)}…` : text;
 }
 
+/** The error without the value that it repeats, for values that its reader may not see. */
+export function withoutValue(error: FieldError, value: unknown): FieldError {
+  const forms = [shown(value), ...(typeof value === 'string' ? [value] : [])];
+  // A shorter text is part of other words, and the quoted form is enough for it.
+  const hidden = forms.filter((form) => form.length >= SHORTEST_HIDDEN);
+  const message = hidden.reduce((text, form) => text.replaceAll(form, '***'), error.message);
+  return { ...error, message };
+}
+
+const SHORTEST_HIDDEN = 3;
+
 export function required(path: FieldPath, detail = ''): FieldError {
   return { type: 'FieldValueRequired', path, message: withDetail('Required value', detail) };
 }

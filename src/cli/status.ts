@@ -167,7 +167,10 @@ function list(value: unknown): Section[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** On one line: messages may have several. */
+/** On one line: messages may have several, and control characters for the terminal. */
 function text(value: unknown): string {
-  return value === undefined || value === null ? '' : String(value).replace(/\s+/g, ' ').trim();
+  if (value === undefined || value === null) return '';
+  return String(value)
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
 }

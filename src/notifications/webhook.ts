@@ -71,7 +71,14 @@ async function post(of: {
   }
 }
 
-/** Slack reads these three characters as markup, such as a mention of everyone. */
+/**
+ * Slack reads these three characters as markup, such as a mention of everyone. Mattermost reads a plain
+ * `@channel` too, which an invisible space breaks up.
+ */
 function escaped(text: string): string {
-  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+  return text
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/(?<!\w)@(?=\w)/g, '@\u200b');
 }

@@ -79,3 +79,10 @@ test.each(['requestId', 'fieldManager', 'idempotencyKey', 'idempotencyDigest', '
     expect(trailers).not.toMatch(/^Rollback-To:/m);
   },
 );
+
+test('no control character of a reason reaches a terminal', () => {
+  const key = { group: 'g', kind: 'Team', namespace: '', name: 'a' };
+  const reason = 'first\r\n\tsecond\u001b[2J\u0007\u009b1m\u0000';
+  const message = commitMessage('update', key, { user: { name: 'a', groups: [] }, reason });
+  expect(message).toBe('update Team "a"\n\nfirst\n\tsecond[2J1m');
+});

@@ -88,6 +88,17 @@ test('a chat message mentions nobody', async () => {
   );
 });
 
+test.each([
+  ['@channel, look', '@\u200bchannel, look'],
+  ['"@ada"', '"@\u200bada"'],
+  ['ada@example.com', 'ada@example.com'],
+])('%s stays a text in a chat', async (message, shown) => {
+  const { url, received } = await receive();
+  const loud = eventOf('Degraded', 'Raised', [{ subject: 'Team "a"', message }]);
+  await sendToChat({ ...sending(), event: loud }, { url });
+  expect(JSON.parse(received[0]?.body ?? '').text).toContain(`• Team "a": ${shown}`);
+});
+
 const HOSTILE: Record<string, [RequestListener, string]> = {
   'redirects to a metadata service': [
     (_request, response) =>

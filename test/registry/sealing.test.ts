@@ -396,6 +396,20 @@ describe('a repository that seals', () => {
     expect(await keyOf(inGit())).not.toEqual(key.dataKey);
   });
 
+  test.each<[string, string, string]>([
+    ['a label', 'labels: {a: "hunter two"}', 'metadata.labels.a: Invalid value: ***: '],
+    ['an item', 'finalizers: ["hunter two"]', 'metadata.finalizers[0]: Invalid value: ***: '],
+  ])('a problem never repeats the encrypted value of %s', async (_, field, problem) => {
+    const key = await keyring.make([ours.recipient]);
+    const rule = ruleOfKeys(['labels', 'finalizers']);
+    const text = manifest({ password: CLEAR }, `  ${field}\n`);
+    await platform.commit({ [PATH]: sealText(text, { key, rule, now: 0 }) });
+
+    const [found] = platform.branch.state.catalog.problems();
+    expect(found?.message).toContain(problem);
+    expect(found?.message).not.toContain('hunter');
+  });
+
   test('several documents share a file', async () => {
     const team = `apiVersion: ${API}\nkind: Team\nmetadata:\n  name: ops\n`;
     const text = await sealed(`${team}---\n${manifest({ password: CLEAR })}`, ours.recipient);

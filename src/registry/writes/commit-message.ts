@@ -31,7 +31,7 @@ const SHORT_ID = 12;
 
 /** `update Team "ops"`, the reason, and trailers that `git interpret-trailers` reads. */
 export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin): string {
-  const reason = origin.reason?.replace(/\r\n?/g, '\n').trim().slice(0, REASON_LIMIT);
+  const reason = reasonOf(origin)?.trim().slice(0, REASON_LIMIT);
   const trailers = [
     trailer('Request-Id', origin.requestId),
     trailer('Field-Manager', origin.fieldManager),
@@ -49,6 +49,11 @@ export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin)
   return [subject, reason, trailers.join('\n')]
     .filter((part) => part !== undefined && part !== '')
     .join('\n\n');
+}
+
+/** Terminals that show the message obey control characters. */
+function reasonOf({ reason }: WriteOrigin): string | undefined {
+  return reason?.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
 }
 
 /** One line, so that no value can pose as another trailer. */
