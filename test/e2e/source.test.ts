@@ -232,6 +232,18 @@ describe('the effect of a write', () => {
     expect((await dryRun('PATCH', TEAM, team)).code).toBe(403);
   });
 
+  test('more than four of one user at a time are refused, so that writes go on', async () => {
+    const body = { spec: { description: 'x' } };
+    const asked = Array.from({ length: 40 }, () => dryRun('PATCH', SHARED, { body }));
+    const write = daemon.call('PATCH', TEAM, { body, type: MERGE });
+    const codes = (await Promise.all(asked)).map(({ code }) => code);
+
+    expect(codes).toContain(200);
+    expect(codes).toContain(429);
+    expect(codes.filter((code) => code !== 200 && code !== 429)).toEqual([]);
+    expect((await write).code).toBe(200);
+  });
+
   test('other words of show are refused', async () => {
     expect((await dryRun('PATCH', TEAM, { body: {}, show: 'files' })).code).toBe(400);
   });

@@ -26,6 +26,7 @@ import { handleHistory } from '../handlers/history.ts';
 import { handleList } from '../handlers/list.ts';
 import { handlePatch } from '../handlers/patch.ts';
 import { handlePatchesPreview } from '../handlers/patches-preview.ts';
+import { previewsOf } from '../handlers/preview.ts';
 import { handleRollback } from '../handlers/rollback.ts';
 import { handleSource } from '../handlers/source.ts';
 import { handleTenantSync } from '../handlers/tenant-sync.ts';
@@ -34,6 +35,7 @@ import { handleWatch } from '../handlers/watch.ts';
 import { refusePast } from '../input/past.ts';
 import type { ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
+import { UserSlots } from '../overview/user-slots.ts';
 import type { ApiRequest, ResourceRequest } from '../request.ts';
 
 type Answered = Answer | Promise<Answer | undefined>;
@@ -65,6 +67,10 @@ const SUBRESOURCES: Readonly<Record<string, Handler>> = {
 
 /** Subresources that `atTime` and `atRevision` apply to; the object itself first. */
 const READS_OF_THE_PAST = ['', 'source'];
+
+/** Writes wait for a dry run that tries its file on the catalog. */
+const MOST_PREVIEWS = 8;
+const MOST_PREVIEWS_OF_ONE = 4;
 
 /** Kinds of an API root that share their dependencies. */
 export interface KindSource {
@@ -152,6 +158,7 @@ function registerRoot(
   { sources, serve }: { readonly sources: readonly KindSource[]; readonly serve: Serve },
 ): void {
   const watch = watchWork(sources);
+  const previews = new UserSlots(MOST_PREVIEWS, MOST_PREVIEWS_OF_ONE);
   const route = (method: readonly HTTPMethods[], url: string, work: Work): void => {
     app.route({
       method: [...method],
@@ -161,7 +168,7 @@ function registerRoot(
   };
   for (const base of groupVersions(sources).map((path) => `${root}${path}`)) {
     for (const shape of [...SHAPES, STATUS_OF_NAMESPACE])
-      route(shape.methods, `${base}${shape.path}`, workOf(sources, shape));
+      route(shape.methods, `${base}${shape.path}`, workOf(sources, { shape, previews }));
     route(READ, `${base}/watch/*`, watch);
   }
 }
@@ -173,7 +180,10 @@ function groupVersions(sources: readonly KindSource[]): string[] {
   return groups.some((group) => group !== '') ? [...core, '/apis/:group/:version'] : core;
 }
 
-function workOf(sources: readonly KindSource[], shape: PathShape): Work {
+function workOf(
+  sources: readonly KindSource[],
+  { shape, previews }: { readonly shape: PathShape; readonly previews: UserSlots },
+): Work {
   return ({ root }, request) => {
     const { info } = request;
     if (!info.isResource) return root.other(request);
@@ -184,9 +194,21 @@ function workOf(sources: readonly KindSource[], shape: PathShape): Work {
     if (source === undefined || kind?.version !== version || handler === undefined)
       return root.other(request);
     if (!operationKeys(kind).has(operationKey(shape, info))) return root.other(request);
-    return answer(source, root.deps, { request, info, kind, handler });
+    return answer(source, root.deps, { request, info, kind, handler: limited(handler, previews) });
   };
 }
+
+/** Bounds the dry runs with `show`. */
+function limited(handler: Handler, previews: UserSlots): Handler {
+  return (deps, request) => {
+    const isWrite = !READ_VERBS.includes(request.info.verb);
+    if (!isWrite || previewsOf(request).length === 0) return handler(deps, request);
+    const { name } = request.user;
+    return previews.run(name, 'dry runs with "show" run', async () => await handler(deps, request));
+  };
+}
+
+const READ_VERBS = ['get', 'list', 'watch'];
 
 const keysOfKinds = new WeakMap<Kind, ReadonlySet<string>>();
 
