@@ -20,6 +20,10 @@ export async function sendWebhook(
   { delivery, event, source, clock, http, signal }: Sending,
   { url, secret }: { readonly url: string; readonly secret: string },
 ): Promise<void> {
+  // Anyone can make a signature with an empty key. A file is empty while it is being replaced.
+  if (secret === '') {
+    throw new DeliveryError('The secret of the receiver is empty', { problem: 'unavailable' });
+  }
   const body = JSON.stringify(cloudEvent(delivery, event, source));
   const timestamp = String(Math.floor(clock.now() / 1000));
   const headers = {

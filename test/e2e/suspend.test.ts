@@ -293,6 +293,7 @@ describe('suspend syncs', () => {
   });
 
   test.each<[string, string, object, number]>([
+    ['a reason with control characters', 'tenants', { reason: 'x\u001b[2J' }, 400],
     ['a remote of a hosted repository', 'remote', { reason: 'x' }, 400],
     ['an unknown part', 'everything', { reason: 'x' }, 404],
     ['a name for the remote', 'remote/x', { reason: 'x' }, 404],

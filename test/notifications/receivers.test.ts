@@ -70,6 +70,13 @@ test('a webhook is a CloudEvent, and its signature covers id, time and body', as
   expect(headers['webhook-timestamp']).toBe('1795514405');
 });
 
+test('nothing is signed with an empty secret', async () => {
+  const { url, received } = await receive();
+  const sent = sendWebhook(sending(), { url, secret: '' });
+  await expect(sent).rejects.toMatchObject({ problem: 'unavailable' });
+  expect(received).toEqual([]);
+});
+
 test('the signature of an example of Standard Webhooks', () => {
   const body = '{"event_type":"ping","data":{"success":true}}';
   const text = `msg_loFOjxBNrRLzqYUf.1731705121.${body}`;

@@ -71,8 +71,8 @@ async function suspend(
 ): Promise<Answer> {
   const { value } = decodeBody(request.body, bodyFormatOf(header(request, 'content-type')));
   const { reason, for: duration = DEFAULT_DURATION } = isRecord(value) ? value : {};
-  if (typeof reason !== 'string' || reason.trim() === '' || reason.length > LONGEST_REASON) {
-    throw badRequest(`"reason" must say why, in 1 to ${LONGEST_REASON} characters`);
+  if (typeof reason !== 'string' || !isReason(reason)) {
+    throw badRequest(`"reason" must say why, in one line of 1 to ${LONGEST_REASON} characters`);
   }
   const length = typeof duration === 'string' ? parseGoDuration(duration) : undefined;
   if (length === undefined || length <= 0 || length > LONGEST_MS) {
@@ -87,6 +87,12 @@ async function suspend(
   const suspension = { ...target, user, reason: reason.trim(), since, until: since + length };
   await deps.suspensions.suspend(suspension);
   return jsonAnswer(suspensionDocument(suspension), 201);
+}
+
+/** Events and terminals show it, so that it has no control characters. */
+function isReason(text: string): boolean {
+  const line = text.trim();
+  return line !== '' && text.length <= LONGEST_REASON && !/\p{Cc}/u.test(line);
 }
 
 /** Throws 400 where a suspension would stop nothing. */
