@@ -60,8 +60,9 @@ export class SyncReport {
 
   /** The revision that readers see; undefined before the first commit. */
   get revision(): string | undefined {
+    // The catalog may be ahead of it.
     const { state } = this.#parts.branch;
-    return state.revision ?? state.approvals.base;
+    return state.shown ?? state.approvals.base;
   }
 
   /** Committer time of the applied revision, in seconds since the epoch. */
@@ -123,7 +124,7 @@ export class SyncReport {
   /** Undefined: the commit is unknown, or does not lead to the branch. */
   async verdictOn(revision: string): Promise<CommitVerdict | undefined> {
     const { hold } = this;
-    const served = this.#parts.branch.state.revision;
+    const served = this.#parts.branch.state.shown;
     if (served !== undefined && (await this.#isIn(revision, served))) {
       return { revision, result: 'applied', files: await this.#files(revision) };
     }

@@ -17,7 +17,7 @@ export function syncService(
     const untrusted = following?.untrusted;
     if (untrusted === undefined) return undefined;
     const { to: head, reasons } = untrusted;
-    return unsignedHold({ head, served: branch.state.revision, reasons });
+    return unsignedHold({ head, served: branch.state.shown, reasons });
   };
   return {
     report: new SyncReport({ branch, repository, verdicts: judge.verdicts, outside }),

@@ -35,7 +35,7 @@ export function openForgeReports(parts: ForgeReportsParts): ForgeReports {
   const given = { outbox, store, place, onError };
   const statuses = new CommitStatuses({ ...given, repository, report, context: of.context });
   const head = options.remote?.writeBranch;
-  const served = (): string | undefined => branch.state.revision;
+  const served = (): string | undefined => branch.state.shown;
   const review =
     pending === undefined || head === undefined
       ? undefined

@@ -1,6 +1,8 @@
 /** Moves of the branch that nobody judged: what is held, who releases it, and what goes on. */
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { PruneApprovals } from '../../../src/registry/pushes/prune-approvals.ts';
+import { SyncReport } from '../../../src/registry/sync-report.ts';
 import { COMMITTER } from '../../../src/registry/writes/commit-message.ts';
 import { foreignCommit, git, openForTest } from '../../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
@@ -70,6 +72,27 @@ describe('a move that removes more than the budget', () => {
       'b.yaml',
       'c.yaml',
     ]);
+  });
+
+  test('is never reported as applied, not even while it is examined', async () => {
+    const { platform, first } = await sixTeams();
+    const { branch, repository, judge } = platform;
+    const report = new SyncReport({ branch, repository, verdicts: judge.verdicts });
+    const wipe = commits(platform, [{ files: without('a', 'b', 'c') }]);
+    const reported = new Set<string | undefined>();
+    let isOver = false;
+
+    const moved = move(platform, wipe).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      reported.add(report.revision);
+      await setImmediate();
+    }
+    await moved;
+
+    expect([...reported]).toEqual([first]);
+    expect((await report.verdictOn(wipe))?.result).toBe('held');
   });
 
   test('a move within the budget needs no approval', async () => {
