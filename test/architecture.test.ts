@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   options: [],
   files: [],
   concurrency: [],
-  outbound: [],
+  outbound: ['apimachinery'],
   scheduler: ['concurrency', 'apimachinery'],
   apimachinery: [],
   'endpoint-patches': ['concurrency', 'apimachinery'],

@@ -4,6 +4,7 @@
  */
 import { rootCertificates } from 'node:tls';
 import type { Agent } from 'undici';
+import { deadline } from '../apimachinery/index.ts';
 import { guardedLookup, refuseAddress } from './address-guard.ts';
 
 export interface HttpRequest {
@@ -55,8 +56,7 @@ export class HttpClient {
 
   /** Resolves with an answer of any status. Throws UnreachableError. */
   async send({ url, method, headers = {}, body, signal }: HttpRequest): Promise<HttpResponse> {
-    const timeout = AbortSignal.timeout(this.#deadlineMs);
-    const limit = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const limit = deadline(this.#deadlineMs, ...(signal === undefined ? [] : [signal]));
     try {
       refuseAddress(new URL(url).hostname);
       // Loaded at the first request: most daemons send none.
@@ -73,7 +73,7 @@ export class HttpClient {
       const fields = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
       return { status: answer.statusCode, headers: Object.fromEntries(fields), text };
     } catch (cause) {
-      const why = timeout.aborted ? `no answer within ${this.#deadlineMs} ms` : reasonOf(cause);
+      const why = isTimeout(limit) ? `no answer within ${this.#deadlineMs} ms` : reasonOf(cause);
       throw new UnreachableError(`Cannot reach ${originOf(url)}: ${why}`, { cause });
     }
   }
@@ -112,6 +112,10 @@ export class HttpClient {
 }
 
 type OnError = (event: 'error', listener: () => void) => unknown;
+
+function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
+}
 
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'an address that is not a URL';

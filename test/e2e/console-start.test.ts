@@ -61,7 +61,7 @@ describe.skipIf(!HAS_BROWSER)('the start page', () => {
     const { page } = await openConsole(browser, daemon, '/console/objects/users/-/ada');
     await page.getByRole('button', { name: 'Favourite' }).click();
     await page.goto(`${daemon.url}/console/objects/users/-/deploy-bot`);
-    await page.getByRole('heading', { level: 1, name: 'deploy-bot' }).waitFor();
+    await page.waitForFunction(`JSON.stringify(localStorage).includes('deploy-bot')`);
     await page.goto(`${daemon.url}/console`);
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.keyboard.press('/');

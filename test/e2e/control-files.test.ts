@@ -232,7 +232,7 @@ describe('a push that touches control files', () => {
     [
       'names what is not a recipient',
       (config) => config.replace(platform, 'age1nobody'),
-      '.sops.yaml:7:10: creation_rules[0].age: "age1nobody" is no age recipient',
+      '.sops.yaml:7:10: creation_rules[0].age: "age1nobody" is not an age recipient',
     ],
     [
       'names others alone',

@@ -1,5 +1,6 @@
 /** A server of the API, known by its address and a token of somebody who may do everything. */
 import { Agent, request } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Target {
   /** Where `/api` and `/apis` are: `https://127.0.0.1:6443`, perhaps with a path. */
@@ -46,6 +47,8 @@ export interface Stream {
 }
 
 const PATIENCE_MS = 20_000;
+/** Retries of an answer with Retry-After. */
+const RETRIES = 10;
 
 export function clientOf(target: Target): Client {
   const agent = new Agent({ keepAlive: true, ca: target.ca, maxSockets: 32 });
@@ -67,21 +70,30 @@ export function clientOf(target: Target): Client {
     sent.end(bytes);
     return sent;
   };
-  return {
-    call: (asked) =>
-      new Promise((resolve, reject) => {
-        const sent = send(asked);
-        sent.on('error', reject);
-        sent.on('response', (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const { statusCode: code = 0, headers } = response;
-            resolve({ code, headers, text: Buffer.concat(chunks).toString('utf8') });
-          });
+  const once = (asked: Asked): Promise<Answered> =>
+    new Promise((resolve, reject) => {
+      const sent = send(asked);
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const { statusCode: code = 0, headers } = response;
+          resolve({ code, headers, text: Buffer.concat(chunks).toString('utf8') });
         });
-      }),
+      });
+    });
+  return {
+    // As client-go: an answer that asks for a retry is not the verdict.
+    call: async (asked) => {
+      for (let left = RETRIES; ; left--) {
+        const answer = await once(asked);
+        const { 'retry-after': seconds } = answer.headers;
+        if (answer.code !== 503 || seconds === undefined || left === 0) return answer;
+        await sleep(Number(seconds) * 1000);
+      }
+    },
     stream: (asked) =>
       new Promise((resolve, reject) => {
         const sent = send(asked);
