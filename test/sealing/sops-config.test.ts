@@ -48,10 +48,7 @@ describe('rules for new files', () => {
   test.each([
     ['stores: {}', /1:1: creation_rules must be a list/],
     ['creation_rules:\n  - 1', /2:5: creation_rules\[0\]: must be a map/],
-    [
-      `creation_rules:\n  - pgp: ${FINGERPRINT}`,
-      /2:5: creation_rules\[0\]: names PGP keys alone/,
-    ],
+    [`creation_rules:\n  - pgp: ${FINGERPRINT}`, /2:5: creation_rules\[0\]: names PGP keys alone/],
     ['creation_rules:\n  - {age: age1x, pgp: ABC}', /2:5: .*"ABC" must be a whole fingerprint/],
     ...OTHERS.map((name): [string, RegExp] => [
       `creation_rules:\n  - age: age1x\n    ${name}: x`,
