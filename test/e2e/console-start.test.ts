@@ -61,7 +61,10 @@ describe.skipIf(!HAS_BROWSER)('the start page', () => {
     const { page } = await openConsole(browser, daemon, '/console/objects/users/-/ada');
     await page.getByRole('button', { name: 'Favourite' }).click();
     await page.goto(`${daemon.url}/console/objects/users/-/deploy-bot`);
-    await page.waitForFunction(`JSON.stringify(localStorage).includes('deploy-bot')`);
+    // Its page is among the recent ones when the object was loaded.
+    const stored = async (): Promise<string> =>
+      JSON.stringify((await page.context().storageState()).origins);
+    await expect.poll(stored, { timeout: 20_000 }).toContain('deploy-bot');
     await page.goto(`${daemon.url}/console`);
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.keyboard.press('/');
