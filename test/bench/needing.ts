@@ -4,7 +4,7 @@ import type { Line } from './report.ts';
 
 export type Measure = (fixture: Fixture) => Promise<Line[]>;
 
-/** Where `missing` returns a reason, the row reports it and has no lines. */
+/** A row that needs a peer. If `missing` returns a reason, the row reports it and has no lines. */
 export function needing(
   missing: () => string | undefined,
   row: string,

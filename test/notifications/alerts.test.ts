@@ -1,4 +1,4 @@
-/** What is announced, over restarts. */
+/** Announcements of alerts, over restarts. */
 import { expect, onTestFinished, test } from 'vitest';
 import { type Alert, Alerts, type Receiver } from '../../src/notifications/alerts.ts';
 import { readEvent } from '../../src/notifications/event.ts';

@@ -1,4 +1,4 @@
-/** What receivers get: CloudEvents with a signature, chat messages, mail. */
+/** Deliveries to receivers: CloudEvents with a signature, chat messages, mail. */
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -32,7 +32,7 @@ const WRITES = 300;
 const WATCHES = 1000;
 const CHANGES = 30;
 const MANY_WATCHES = 10_000;
-/** Where a process may not have so many files open. */
+/** Number of watches if the limit of open files is too low for more. */
 const FEWER_WATCHES = 3000;
 const CHANGES_TO_MANY = 10;
 

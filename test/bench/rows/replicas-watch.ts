@@ -10,7 +10,7 @@ import { changer, nextEvent, openFiles, openStreams, watchRequest } from './watc
 
 const REPLICAS = 3;
 const WATCHES = 10_000;
-/** Where a process may not have that many files open. */
+/** Number of watches if the limit of open files is too low for more. */
 const FEWER = 3_000;
 const OTHER_FILES = 500;
 const CHANGES = 10;
