@@ -21,6 +21,7 @@ export const RUNNERS: Readonly<Record<CommandName, Run>> = {
   serve: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
   status: async (options) =>
     (await import('./cli/status.ts')).status(options, { out: process.stdout, now: Date.now() }),
+  approve: async (options) => (await import('./cli/approve.ts')).approve(options, process.stdout),
   suspend: async (options) => (await import('./cli/suspend.ts')).suspend(options, process.stdout),
   resume: async (options) => (await import('./cli/suspend.ts')).resume(options, process.stdout),
   doctor: async (options) => (await import('./daemon/doctor.ts')).doctor(options, process.stdout),

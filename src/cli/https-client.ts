@@ -42,7 +42,11 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
   }
   const message = isRecord(body) ? body['message'] : undefined;
   const why = typeof message === 'string' ? message : text.trim();
-  throw new AnswerError(code, `${url} answered ${code}: ${why}`, body);
+  // The message of the API comes first: it names the object and the reason.
+  const isOfApi = typeof message === 'string' && why !== '';
+  const { origin } = new URL(url);
+  const shown = isOfApi ? `${why} (${code}, ${origin})` : `${url} answered ${code}: ${why}`;
+  throw new AnswerError(code, shown, body);
 }
 
 function call(url: string, options: CallOptions): Promise<{ code: number; text: string }> {

@@ -108,7 +108,7 @@ async function create(
 ): Promise<KubeObject> {
   const [user, team] = [options.text('user'), options.text('team')];
   if ((user === undefined) === (team === undefined)) {
-    throw new UsageError('Say whom the key is for: either --user NAME or --team NAME');
+    throw new UsageError('Name the owner of the key: either --user NAME or --team NAME');
   }
   await refuseUnlessThere(connection, user === undefined ? 'team' : 'user', user ?? team ?? '');
   const displayName = options.text('display-name');
@@ -181,7 +181,14 @@ function ownerOf(key: KubeObject): string {
 
 function ttlOf(key: KubeObject): string {
   const ttl = valueAt(key, ['spec', 'ttl']);
-  return typeof ttl === 'number' && ttl > 0 ? `${ttl} s` : 'none';
+  return typeof ttl === 'number' && ttl > 0 ? durationText(ttl) : 'none';
+}
+
+/** As `--ttl` takes it: `30d`, `12h`, `90s`. */
+function durationText(seconds: number): string {
+  if (seconds % 86_400 === 0) return `${seconds / 86_400}d`;
+  if (seconds % 3600 === 0) return `${seconds / 3600}h`;
+  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`;
 }
 
 function textAt(object: KubeObject, path: readonly string[]): string {

@@ -170,10 +170,10 @@ async function chosenLogin(options: ParsedOptions, command: string): Promise<Cho
     name === undefined ? await currentLogin(store, files) : await store.find(checkedName(name));
   if (saved !== undefined) return { store, files, saved };
   const what =
-    name === undefined ? 'The current context is no login' : `There is no login "${name}"`;
-  throw new UsageError(
-    `${what} of gitplane; name one with --context, or run gitplane login SERVER`,
-  );
+    name === undefined
+      ? 'The current context was not made by gitplane login (for its user, run kubectl auth whoami)'
+      : `There is no login "${name}" of gitplane`;
+  throw new UsageError(`${what}; name a login with --context, or run gitplane login SERVER`);
 }
 
 /** The login that the current context of the kubeconfig belongs to. */

@@ -40,7 +40,7 @@ function textOf(summary: Section, server: string, now: number): string {
     block('pushes', pushLines(section(summary['pushes']), now)),
     block('objects', objectLines(summary['kinds'])),
     block('degraded', counted(summary['degraded'], placeLine)),
-    block('problems', counted(summary['problems'], placeLine)),
+    block('problems', counted(withoutDegraded(summary), placeLine)),
     block('conditions', counted(summary['conditions'], conditionLine)),
     block('stores', storeLines(section(summary['secretStore']))),
     block('replicas', replicaLines(summary['replicas'])),
@@ -64,11 +64,12 @@ function healthLines({ ok, checks }: Section): string[] {
 function branchLines(branch: unknown, now: number): string[] {
   if (!isRecord(branch)) return [];
   const { state, revision, head, message, commit } = branch;
-  const at = typeof revision === 'string' ? ` ${revision.slice(0, 12)}` : ' no commit';
-  const behind =
-    head === revision || typeof head !== 'string' ? [] : [`head is ${head.slice(0, 12)}`];
+  const shown = typeof revision === 'string' ? revision.slice(0, 12) : 'no commit';
+  const what = `${shown}${commitText(section(commit), now)}`;
   const why = message === undefined ? [] : [text(message)];
-  return [`${text(state)}${at}${commitText(section(commit), now)}`, ...why, ...behind];
+  if (state === 'applied' && head === revision) return [`applied ${what}`, ...why];
+  const at = typeof head === 'string' ? ` at ${head.slice(0, 12)}` : '';
+  return [`${text(state)}${at}`, `readers see ${what}`, ...why];
 }
 
 function commitText({ message, author, time }: Section, now: number): string {
@@ -91,10 +92,15 @@ function pushLines({ items }: Section, now: number): string[] {
   return list(items)
     .slice(0, MOST_LINES)
     .map(({ user, result, revision, time, lines }) => {
-      const [first = ''] = Array.isArray(lines) ? lines : [];
-      const why = result === 'refused' && first !== '' ? `: ${text(first)}` : '';
+      const why = result === 'refused' ? refusalText(Array.isArray(lines) ? lines : []) : '';
       return `${text(result)} ${text(revision).slice(0, 12)} of ${text(user)}${ageText(time, now)}${why}`;
     });
+}
+
+/** The first problem; of a push over the prune budget, the sentence after the removed objects. */
+function refusalText(lines: readonly unknown[]): string {
+  const line = lines.find((one) => !String(one).startsWith('removes ')) ?? lines[0];
+  return line === undefined ? '' : `: ${text(line)}`;
 }
 
 function objectLines(kinds: unknown): string[] {
@@ -152,6 +158,16 @@ function counted(value: unknown, line: (item: Section) => string): string[] {
   const shown = list(items).slice(0, MOST_LINES).map(line);
   const more = Number(count ?? 0) - shown.length;
   return more > 0 ? [...shown, `and ${more} more`] : shown;
+}
+
+/** Problems of files whose objects are not listed as degraded with the same place. */
+function withoutDegraded(summary: Section): Section {
+  const { count, items } = section(summary['problems']);
+  const placeOf = ({ path, line, col }: Section): string =>
+    `${text(path)}:${text(line)}:${text(col)}`;
+  const degraded = new Set(list(section(summary['degraded'])['items']).map(placeOf));
+  const others = list(items).filter((item) => !degraded.has(placeOf(item)));
+  return { count: Number(count ?? 0) - (list(items).length - others.length), items: others };
 }
 
 function ageText(time: unknown, now: number): string {

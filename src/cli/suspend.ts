@@ -11,7 +11,7 @@ export async function suspend(options: ParsedOptions, out: Output): Promise<numb
     throw new UsageError('--reason is missing: say why, as in --reason "the forge is migrated"');
   }
   const isDuration = (parseGoDuration(duration) ?? 0) > 0;
-  if (!isDuration) throw new UsageError(`--for: ${duration} is no duration, such as 30m or 24h`);
+  if (!isDuration) throw new UsageError(`--for: ${duration} is not a duration, such as 30m or 24h`);
   const body = { reason, for: duration };
   const connection = await openConnection(options);
   const answer = await connection.ask('POST', path, { body });

@@ -144,7 +144,10 @@ async function checkState({ root }: Examined): Promise<Finding | undefined> {
   return { problem: `${directory} cannot be read`, remedy };
 }
 
-async function checkKeys({ options, root, gitDir, ref }: Examined): Promise<Finding> {
+async function checkKeys(of: Examined): Promise<Finding | undefined> {
+  const { options, root, gitDir, ref } = of;
+  // The check of the repository reports it.
+  if (!existsSync(join(gitDir, 'objects'))) return undefined;
   const own = join(root, 'age.key');
   const files = [...(existsSync(own) ? [own] : []), ...options.ageKeyFiles];
   const identities = (await Promise.all(files.map(identitiesIn))).flat();

@@ -101,7 +101,7 @@ function banner(serving: Serving, { apiGroup }: DaemonOptions): string {
   return `gitplane ${VERSION}: ${objects} objects at ${url} from ${source}
 ${warning}${opened}
 Try next, in another shell:
-  kubectl --kubeconfig ${file(data.kubeconfig)} get teams,sharedsecrets -A
+  kubectl --kubeconfig ${file(data.kubeconfig)} get users,teams,sharedsecrets -A
   ${variable}git clone${setting} ${url.replace('://', `://admin:${token}@`)}/git/platform.git
   curl${trust} -H "Authorization: Bearer ${token}" ${url}${root}/apis/${apiGroup}/v1/teams
 `;

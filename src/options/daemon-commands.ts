@@ -59,6 +59,11 @@ const SUSPEND_OPTIONS: readonly OptionSpec[] = [
   ...CONNECTION_OPTIONS,
 ];
 
+const APPROVE_OPTIONS: readonly OptionSpec[] = [
+  { name: 'reason', value: 'TEXT', help: 'reason, which the log records; required' },
+  ...CONNECTION_OPTIONS,
+];
+
 export const DAEMON_COMMANDS = {
   serve: {
     group: 'Daemon',
@@ -88,6 +93,23 @@ export const DAEMON_COMMANDS = {
       {
         purpose: 'Print objects that are served from their last good version.',
         command: "gitplane status -o json | jq '.degraded.items'",
+      },
+    ],
+  },
+  approve: {
+    group: 'Daemon',
+    summary: 'approve a commit that is held, or refused because it removes too much',
+    operands: 'REVISION',
+    options: APPROVE_OPTIONS,
+    examples: [
+      {
+        purpose: 'Approve the commit that gitplane status shows as held.',
+        command:
+          'gitplane approve 8eae66e34c36a037843559e240b94c0e9af68427 --reason "the teams moved"',
+      },
+      {
+        purpose: 'Approve a commit before its push.',
+        command: 'gitplane approve "$REVISION" --reason "the teams moved" && git push',
       },
     ],
   },

@@ -102,7 +102,6 @@ function isUnknown(error: unknown): boolean {
 }
 
 const REMOTE_RETRY_SECONDS = 5;
-const SUSPENDED_RETRY_SECONDS = 60;
 const SUSPENDED = 'Nothing was written; gitplane resume remote ends the suspension';
 const REVIEW = 'Where a branch is protected, --write-branch sends writes to one for review.';
 
@@ -112,7 +111,8 @@ function remoteStatus({ problem, sentence, message }: RemoteError): StatusError 
     return forbiddenError(`${message}. Nothing was written. ${REVIEW}`);
   }
   if (problem === 'suspended') {
-    return unavailable(`${message}. ${SUSPENDED}`, SUSPENDED_RETRY_SECONDS);
+    // Without Retry-After: kubectl would repeat the request ten times, silently, before it shows the reason.
+    return new StatusError(503, 'ServiceUnavailable', `${message}. ${SUSPENDED}`);
   }
   const outcome = problem === 'unknown-outcome' ? UNKNOWN_OUTCOME : NOTHING_WRITTEN;
   return unavailable(`${sentence}: ${outcome}; reads go on`, REMOTE_RETRY_SECONDS);

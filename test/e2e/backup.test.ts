@@ -87,7 +87,7 @@ beforeAll(async () => {
   busy = false;
   await writing;
   expect(made).toMatchObject({ code: 0, stderr: '' });
-  expect(made.stdout).toMatch(/platform\.backup: \d+\.\d MiB, main at [0-9a-f]{40}\n/);
+  expect(made.stdout).toMatch(/platform\.backup: \d+ KiB, main at [0-9a-f]{40}\n/);
   expect(written).toBeGreaterThan(0);
   newest = (await listed(daemon)).version;
 });
@@ -106,7 +106,7 @@ describe('a backup', () => {
   });
 
   test.each<[string, () => string[], RegExp]>([
-    ['without a recipient', () => ['x.backup'], /Name who can open the backup: --recipient/],
+    ['without a recipient', () => ['x.backup'], /Name the recipient that can open the backup: --recipient/],
     [
       'for a wrong recipient',
       () => ['--recipient', 'bob', 'x.backup'],

@@ -147,7 +147,7 @@ describe('login with an access key', () => {
     [
       'a key that does not work',
       () => [daemon.url, ...trust(), '--access-key', 'wrong'],
-      /answered 401/,
+      /401, https:/,
     ],
     ['a server that nobody vouches for', () => [daemon.url, '--access-key', 'x'], /--ca-file/],
     [

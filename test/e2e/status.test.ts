@@ -56,10 +56,33 @@ describe('gitplane status', () => {
     const { code, stdout } = await status();
 
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^branch +held [0-9a-f]{12} /m);
+    expect(stdout).toMatch(/^branch +held at [0-9a-f]{12}\n +readers see [0-9a-f]{12} "/m);
     expect(stdout).toMatch(
       /^held +PruneBudgetExceeded: .*\n +removals: \d+\n +Put the objects back/m,
     );
+  });
+
+  test('a branch that gitplane approve releases is applied', async () => {
+    const revision = (await daemon.call('GET', '/sync')).json().head;
+    const kubeconfig = join(daemon.dataDir, 'kubeconfig');
+    const approve = (...args: string[]): Promise<RunResult> =>
+      run(process.execPath, [MAIN, 'approve', '--kubeconfig', kubeconfig, ...args]);
+
+    expect(await approve(revision)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--reason is missing'),
+    });
+    expect(await approve(revision.slice(0, 12), '--reason', 'moved')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give all 40 digits'),
+    });
+    expect((await status()).code).toBe(1);
+    expect(await approve(revision, '--reason', 'moved')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: `${revision} is approved: readers see it\n`,
+    });
+    expect(daemon.output()).toMatch(/"reason":"moved".*"Revision approved"/);
   });
 
   test('prints one sentence for a daemon that does not run', async () => {

@@ -103,6 +103,8 @@ describe('suspend remote', () => {
       503,
       expect.stringContaining('gitplane resume remote'),
     ]);
+    // kubectl repeats a request with this header ten times, and shows nothing meanwhile.
+    expect(write.headers).not.toHaveProperty('retry-after');
     expect(await displayName()).toBe(before);
   });
 

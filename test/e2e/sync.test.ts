@@ -96,7 +96,8 @@ describe('a push that removes more than the budget', () => {
       ),
       expect.stringContaining('the trailer "Gitplane-Allow-Prune: 4"'),
       'git commit --amend --no-edit --trailer "Gitplane-Allow-Prune: 4"',
-      expect.stringContaining(`POST /sync/approve {"revision": "${wiped}"`),
+      'or have this revision approved, and push again:',
+      `gitplane approve ${wiped} --reason "…"`,
     ]);
     expect(await teams()).toEqual(TEAMS);
     const waited = await wait(wiped);

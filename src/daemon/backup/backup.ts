@@ -35,7 +35,7 @@ export async function backup(
   const recipients = options.all('recipient');
   if (recipients.length === 0) {
     throw new UsageError(
-      'Name who can open the backup: --recipient age1…, whose identity is not in this data directory (age-keygen makes one)',
+      'Name the recipient that can open the backup: --recipient age1…, whose identity is not in this data directory (age-keygen makes one)',
     );
   }
   if (existsSync(file))
@@ -165,7 +165,9 @@ function textOf(result: {
   readonly leftOut: readonly string[];
 }): string {
   const { file, bytes, branch, commit, leftOut } = result;
-  const size = `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+  const kibibytes = bytes / 1024;
+  const size =
+    kibibytes < 1024 ? `${Math.ceil(kibibytes)} KiB` : `${(kibibytes / 1024).toFixed(1)} MiB`;
   const lines = [
     `${file}: ${size}, ${branch} at ${commit ?? 'no commit'}`,
     ...leftOut.map((line) => `left out: ${line}`),

@@ -94,6 +94,10 @@ export function trailerRemedy(prunes: number): string {
   return `the trailer "${TRAILER}: ${prunes}" on the last commit`;
 }
 
+function approveCommand(revision: string): string {
+  return `gitplane approve ${revision} --reason "…"`;
+}
+
 /** Last lines of a push that is refused because of its removals. */
 export function pushRefusal(of: {
   revision: string;
@@ -108,7 +112,8 @@ export function pushRefusal(of: {
     `This push ${describeExcess(count, budget)}${short}; nothing was changed`,
     `If that is meant, put ${trailerRemedy(prunes)} and push again:`,
     `  git commit --amend --no-edit --trailer "${TRAILER}: ${prunes}"`,
-    `or have this revision approved, POST /sync/approve {"revision": "${revision}", "reason": "…"}, and push again`,
+    'or have this revision approved, and push again:',
+    `  ${approveCommand(revision)}`,
   ];
 }
 
@@ -129,7 +134,7 @@ export function rewrittenHold(at: HeldMove): Hold {
     ...at,
     reason: 'HistoryRewritten',
     message: `The branch is at ${revision}, which does not follow from the applied revision ${served}: its history was rewritten, or it was moved back`,
-    remedy: `Move the branch back to ${served} or to a commit on top of it, or acknowledge the new history: POST /sync/approve with {"revision": "${revision}", "reason": "…"}`,
+    remedy: `Move the branch back to ${served} or to a commit on top of it, or approve the new history: ${approveCommand(revision)}`,
   };
 }
 
@@ -190,6 +195,6 @@ export function pruneHold({ excess, ...at }: HeldMove & { excess: string }): Hol
     ...at,
     reason: 'PruneBudgetExceeded',
     message: `The commit ${revision} ${excess}`,
-    remedy: `Put the objects back with a new commit, or agree to their removal: with ${trailerRemedy(prunes.length)} (git commit --allow-empty, if there is nothing else to commit), or with POST /sync/approve and {"revision": "${revision}", "reason": "…"}`,
+    remedy: `Put the objects back with a new commit, or approve their removal: with ${trailerRemedy(prunes.length)} (git commit --allow-empty, if there is nothing else to commit), or with ${approveCommand(revision)}`,
   };
 }
