@@ -106,7 +106,11 @@ describe('a backup', () => {
   });
 
   test.each<[string, () => string[], RegExp]>([
-    ['without a recipient', () => ['x.backup'], /Name the recipient that can open the backup: --recipient/],
+    [
+      'without a recipient',
+      () => ['x.backup'],
+      /Name the recipient that can open the backup: --recipient/,
+    ],
     [
       'for a wrong recipient',
       () => ['--recipient', 'bob', 'x.backup'],
