@@ -1,13 +1,13 @@
 /** A plan as people read it in a terminal and in the log of a pipeline. */
 import { valueAt } from '../apimachinery/index.ts';
-import type {
-  AccessChange,
-  FieldChange,
-  Plan,
-  PlanChange,
-  PlanEffect,
-  PlanEffects,
-  PlanVerb,
+import {
+  describeAccess,
+  type FieldChange,
+  type Plan,
+  type PlanChange,
+  type PlanEffect,
+  type PlanEffects,
+  type PlanVerb,
 } from '../history/index.ts';
 import { formatProblem } from '../manifests/index.ts';
 import { yamlDiff } from './yaml-diff.ts';
@@ -45,20 +45,8 @@ function changeLines(change: PlanChange): string[] {
   const state = degraded ? ', not valid: the last good version stays' : '';
   const shown = verb === 'create' ? [] : fields.map((field) => `    ${fieldLine(field)}`);
   const elsewhere = change.effects === undefined ? [] : effectLines(change.effects);
-  const access = change.access?.map((one) => `    ${accessLine(one)}`) ?? [];
+  const access = change.access?.map((one) => `    access ${describeAccess(one)}`) ?? [];
   return [`${MARKS[verb]} ${kind} "${full}" (${place})${state}`, ...shown, ...access, ...elsewhere];
-}
-
-/** `access opens: User ada: get, update on the object`. */
-function accessLine({ effect, subject, rule, role, rightsOf }: AccessChange): string {
-  const who = subject === undefined ? 'everyone with the role' : `${subject.kind} ${subject.name}`;
-  const right =
-    role !== undefined
-      ? role
-      : rightsOf !== undefined
-        ? `the rights of ${rightsOf}`
-        : `${rule?.verbs.join(', ')} on ${[...(rule?.resources ?? []), ...(rule?.nonResourceURLs ?? [])].join(', ')}${rule?.resourceNames === undefined ? '' : ` named ${rule.resourceNames.join(', ')}`}`;
-  return `access ${effect}: ${who}: ${right}`;
 }
 
 /** As a diff of each object that becomes another one. */

@@ -98,7 +98,10 @@ const PARTS = StartOrder.with<ServiceContext>()
   .open('loops', openTenantLoops)
   .open('roles', openTenantRoles)
   .open('tenantsFollowed', followTenants)
-  .open('outgoing', (given) => openOutgoing({ ...given, report: given.dependencies.sync.report }))
+  .open('outgoing', (given) => {
+    const { report } = given.dependencies.sync;
+    return openOutgoing({ ...given, report, onHook: given.fetching?.onHook });
+  })
   .make('objectsRead', ({ objects }) => objects.begun);
 
 /** Throws an error whose one line names the place and the remedy when a part cannot be opened. */
@@ -109,7 +112,7 @@ export async function openService(
   const { parts, close } = await PARTS.start(context, onError);
   const { platform, clusters, oidc, loops, prefix, token, metrics, logger } = parts;
   const effects = planEffects({ loops, clusters, prefix });
-  const planner = platform.planner.withEffects(effects);
+  const planner = platform.planner.with({ effects, pulls: parts.outgoing.planOfPull });
   return {
     platform,
     dependencies: { ...parts.dependencies, tenants: loops, planner },
@@ -358,6 +361,8 @@ function followTenants({ platform, clusters, loops, roles, options, logger }: Te
 interface RemoteFetching {
   readonly hooks: HookService;
   readonly news: RemoteNews;
+  /** Adds a listener for webhooks. */
+  readonly onHook: (listener: () => void) => void;
   close(): Promise<void>;
 }
 
@@ -381,8 +386,14 @@ async function followRemote(
   const forget = platform.suspensions.subscribe(({ suspension, is }) => {
     if (suspension.part === 'remote' && is !== 'suspended') fetching.trigger();
   });
+  const listeners: (() => void)[] = [];
+  const notice = (): void => {
+    fetching.trigger();
+    for (const listener of listeners) listener();
+  };
   return {
-    hooks: { secret, notice: () => fetching.trigger() },
+    hooks: { secret, notice },
+    onHook: (listener) => listeners.push(listener),
     news: {
       refresh: () => fetching.refresh().catch(unlessUntrusted),
       look: () => fetching.trigger(),

@@ -26,3 +26,7 @@ export function cut(text: string, most: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
+
+export function countOf({ length }: readonly unknown[]): string {
+  return `${length} problem${length === 1 ? '' : 's'}`;
+}

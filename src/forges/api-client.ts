@@ -30,7 +30,9 @@ export interface ApiClientOptions {
 }
 
 const MOST_PAGES = 4;
-export const PAGE_SIZE = 50;
+const PAGE_SIZE = 50;
+/** Pages that a search reads. Comments are found early, since their lists begin with the oldest. */
+const SEARCHED_PAGES = 40;
 
 export class ApiClient {
   readonly #options: ApiClientOptions;
@@ -61,15 +63,23 @@ export class ApiClient {
   /** Items of a list, from its first pages. `query` is appended to the path. */
   async list(path: string, query = ''): Promise<readonly unknown[]> {
     const items: unknown[] = [];
-    for (let page = 1; page <= MOST_PAGES; page++) {
+    for await (const page of this.pages(path, { query, most: MOST_PAGES })) items.push(...page);
+    return items;
+  }
+
+  /** A list page by page, so that a search ends at the page with its result. */
+  async *pages(
+    path: string,
+    { query = '', most = SEARCHED_PAGES } = {},
+  ): AsyncGenerator<readonly unknown[]> {
+    for (let page = 1; page <= most; page++) {
       // Gitea reads `limit`, the others `per_page`.
       const paging = `per_page=${PAGE_SIZE}&limit=${PAGE_SIZE}&page=${page}`;
       const found = await this.call({ path: `${path}?${query}${query && '&'}${paging}` });
-      if (!Array.isArray(found)) break;
-      items.push(...found);
-      if (found.length < PAGE_SIZE) break;
+      if (!Array.isArray(found)) return;
+      yield found;
+      if (found.length < PAGE_SIZE) return;
     }
-    return items;
   }
 
   async close(): Promise<void> {

@@ -48,11 +48,18 @@ export class OwnAccount {
 
 /** Identifier of the comment; undefined: there is none. */
 export async function findComment(
-  comments: readonly unknown[],
+  pages: AsyncIterable<readonly unknown[]>,
   { account, marker }: { readonly account: OwnAccount; readonly marker: string },
 ): Promise<number | undefined> {
-  for (const comment of comments) {
-    if (await account.wrote(comment, marker)) return numberAt(comment, 'id');
+  let last: number | undefined;
+  for await (const page of pages) {
+    // A list without pages, such as that of Gitea, is the same on each.
+    const id = numberAt(page.at(-1), 'id');
+    if (id !== undefined && id === last) return undefined;
+    last = id;
+    for (const comment of page) {
+      if (await account.wrote(comment, marker)) return numberAt(comment, 'id');
+    }
   }
   return undefined;
 }

@@ -27,6 +27,9 @@ export interface Pull {
   readonly isFork: boolean;
 }
 
+/** A pull request at a commit. */
+export type PullTip = Pick<Pull, 'number' | 'commit'>;
+
 export interface Annotation {
   readonly path: string;
   /** From 1. */
@@ -48,9 +51,12 @@ export interface Forge {
     readonly body: string;
   }): Promise<Pull>;
   /** Creates the comment that begins with the marker, or updates the one that this account made. */
-  comment(pull: Pull, comment: { readonly marker: string; readonly body: string }): Promise<void>;
+  comment(
+    pull: Pick<Pull, 'number'>,
+    comment: { readonly marker: string; readonly body: string },
+  ): Promise<void>;
   /** Shows the annotations at the lines of the tip, once per tip. */
-  annotate(pull: Pull, annotations: readonly Annotation[]): Promise<void>;
+  annotate(pull: PullTip, annotations: readonly Annotation[]): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,8 @@
 /** The API of Gitea and Forgejo, as far as it differs from that of GitHub. */
-import { cut, textAt } from './answers.ts';
-import type { Annotation, Pull } from './forge.ts';
+import { countOf, cut, textAt } from './answers.ts';
+import type { Annotation, PullTip } from './forge.ts';
 import { type ForgeParts, GithubStyleForge } from './github.ts';
+import { codeBlock } from './markdown.ts';
 
 const MOST_COMMENTS = 50;
 const MARKER = '<!-- gitplane annotations -->';
@@ -15,7 +16,7 @@ export class Gitea extends GithubStyleForge {
   }
 
   /** A review with a comment at each line. */
-  async annotate({ number, commit }: Pull, annotations: readonly Annotation[]): Promise<void> {
+  async annotate({ number, commit }: PullTip, annotations: readonly Annotation[]): Promise<void> {
     if (annotations.length === 0) return;
     const path = `${this.home}/pulls/${number}/reviews`;
     for (const review of await this.api.list(path)) {
@@ -25,10 +26,10 @@ export class Gitea extends GithubStyleForge {
     const body = {
       event: 'COMMENT',
       commit_id: commit,
-      body: `${MARKER}\n${annotations.length} problems, each at its line`,
+      body: `${MARKER}\n${countOf(annotations)}, each at its line`,
       comments: annotations.slice(0, MOST_COMMENTS).map((one) => ({
         path: one.path,
-        body: cut(one.message, 1000),
+        body: codeBlock([cut(one.message, 1000)]),
         new_position: one.line,
       })),
     };

@@ -1,9 +1,9 @@
 /** The API of GitHub, and what Gitea and Forgejo have in common with it. */
 import { DeliveryError } from '../outbox/index.ts';
-import { cut, numberAt, requiredNumber, textAt } from './answers.ts';
+import { countOf, cut, numberAt, requiredNumber, textAt } from './answers.ts';
 import { ApiClient, type ApiClientOptions } from './api-client.ts';
 import { findComment, OwnAccount } from './comments.ts';
-import type { Annotation, CommitStatus, Forge, ForgeTarget, Pull } from './forge.ts';
+import type { Annotation, CommitStatus, Forge, ForgeTarget, Pull, PullTip } from './forge.ts';
 
 export type ForgeParts = Pick<ApiClientOptions, 'access' | 'clock'> & {
   readonly target: ForgeTarget;
@@ -58,11 +58,11 @@ export abstract class GithubStyleForge implements Forge {
   }
 
   async comment(
-    { number }: Pull,
+    { number }: Pick<Pull, 'number'>,
     { marker, body }: { readonly marker: string; readonly body: string },
   ): Promise<void> {
     const { account, home } = this;
-    const all = await this.api.list(`${home}/issues/${number}/comments`);
+    const all = this.api.pages(`${home}/issues/${number}/comments`);
     const id = await findComment(all, { account, marker });
     const text = { body: `${marker}\n${body}` };
     await this.api.call(
@@ -72,7 +72,7 @@ export abstract class GithubStyleForge implements Forge {
     );
   }
 
-  abstract annotate(pull: Pull, annotations: readonly Annotation[]): Promise<void>;
+  abstract annotate(pull: PullTip, annotations: readonly Annotation[]): Promise<void>;
 
   async close(): Promise<void> {
     await this.api.close();
@@ -108,7 +108,7 @@ export class GitHub extends GithubStyleForge {
   }
 
   /** A check run, which only the token of an app may make. The comment lists the problems too. */
-  async annotate({ commit }: Pull, annotations: readonly Annotation[]): Promise<void> {
+  async annotate({ commit }: PullTip, annotations: readonly Annotation[]): Promise<void> {
     try {
       const query = `check_name=${encodeURIComponent(CHECK)}`;
       const found = await this.api.call({
@@ -125,7 +125,7 @@ export class GitHub extends GithubStyleForge {
           status: 'completed',
           conclusion: shown.some(({ isError }) => isError) ? 'failure' : 'neutral',
           output: {
-            title: `${annotations.length} problems`,
+            title: countOf(annotations),
             summary: 'Problems of manifests, each at its line.',
             annotations: shown.map(({ path, line, message, isError }) => ({
               path,

@@ -3,8 +3,9 @@ import { DeliveryError } from '../outbox/index.ts';
 import { cut, numberAt, textAt } from './answers.ts';
 import { ApiClient } from './api-client.ts';
 import { findComment, OwnAccount } from './comments.ts';
-import type { Annotation, CommitStatus, Forge, ForgeTarget, Pull } from './forge.ts';
+import type { Annotation, CommitStatus, Forge, ForgeTarget, Pull, PullTip } from './forge.ts';
 import type { ForgeParts } from './github.ts';
+import { codeBlock } from './markdown.ts';
 
 const STATES = {
   pending: 'pending',
@@ -77,11 +78,11 @@ export class GitLab implements Forge {
   }
 
   async comment(
-    { number }: Pull,
+    { number }: Pick<Pull, 'number'>,
     { marker, body }: { readonly marker: string; readonly body: string },
   ): Promise<void> {
     const path = `${this.#home}/merge_requests/${number}/notes`;
-    const id = await findComment(await this.#api.list(path), { account: this.#account, marker });
+    const id = await findComment(this.#notes(path), { account: this.#account, marker });
     const text = { body: `${marker}\n${body}` };
     await this.#api.call(
       id === undefined
@@ -91,11 +92,11 @@ export class GitLab implements Forge {
   }
 
   /** Discussions at lines of the difference. GitLab refuses those at other lines. */
-  async annotate({ number, commit }: Pull, annotations: readonly Annotation[]): Promise<void> {
+  async annotate({ number, commit }: PullTip, annotations: readonly Annotation[]): Promise<void> {
     if (annotations.length === 0) return;
     const home = `${this.#home}/merge_requests/${number}`;
     const marker = `${ANNOTATION_MARKER}${commit}`;
-    const notes = await this.#api.list(`${home}/notes`);
+    const notes = this.#notes(`${home}/notes`);
     if ((await findComment(notes, { account: this.#account, marker })) !== undefined) return;
     const request = await this.#api.call({ path: home });
     const [base_sha, start_sha, head_sha] = ['base_sha', 'start_sha', 'head_sha'].map((field) =>
@@ -107,7 +108,7 @@ export class GitLab implements Forge {
     for (const { path, line, message } of annotations.slice(0, MOST_ANNOTATIONS)) {
       const position = { position_type: 'text', base_sha, start_sha, head_sha };
       const body = {
-        body: `${marker}\n${cut(message, 1000)}`,
+        body: `${marker}\n${codeBlock([cut(message, 1000)])}`,
         position: { ...position, old_path: path, new_path: path, new_line: line },
       };
       try {
@@ -120,6 +121,11 @@ export class GitLab implements Forge {
 
   async close(): Promise<void> {
     await this.#api.close();
+  }
+
+  /** Oldest first. */
+  #notes(path: string): AsyncGenerator<readonly unknown[]> {
+    return this.#api.pages(path, { query: 'sort=asc&order_by=created_at' });
   }
 
   async #has({

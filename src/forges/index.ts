@@ -1,6 +1,7 @@
 /** Public names of `forges/`: other folders import this file alone. */
 export type { ForgeAccess } from './api-client.ts';
 export {
+  type Annotation,
   type CommitStatus,
   FORGE_TYPES,
   type Forge,
@@ -9,4 +10,5 @@ export {
   type StatusState,
 } from './forge.ts';
 export { forgeTarget } from './forge-target.ts';
+export { codeBlock } from './markdown.ts';
 export { openForge } from './open-forge.ts';

@@ -56,6 +56,7 @@ export { FencedRemote } from './remote/fenced-remote.ts';
 export { Following, type FollowingObserver, stopFollowing } from './remote/following.ts';
 export { Remote, type RemoteOptions } from './remote/remote.ts';
 export { RemoteError } from './remote/remote-error.ts';
+export { type TrialMerge, withTrialMerge } from './remote/trial-merge.ts';
 export { WriteBranch } from './remote/write-branch.ts';
 export {
   type CommitBatch,

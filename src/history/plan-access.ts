@@ -48,6 +48,18 @@ export function accessChanges(
   return [...lost, ...won].slice(0, MOST_LISTED);
 }
 
+/** `opens: User ada: get, update on the object`. */
+export function describeAccess({ effect, subject, rule, role, rightsOf }: AccessChange): string {
+  const who = subject === undefined ? 'everyone with the role' : `${subject.kind} ${subject.name}`;
+  const targets = [...(rule?.resources ?? []), ...(rule?.nonResourceURLs ?? [])].join(', ');
+  const names = rule?.resourceNames === undefined ? '' : ` named ${rule.resourceNames.join(', ')}`;
+  const rights =
+    rightsOf === undefined
+      ? `${rule?.verbs.join(', ')} on ${targets}${names}`
+      : `the rights of ${rightsOf}`;
+  return `${effect}: ${who}: ${role ?? rights}`;
+}
+
 function without(rights: readonly Right[], others: readonly Right[]): Right[] {
   const known = new Set(others.map((right) => JSON.stringify(right)));
   return rights.filter((right) => !known.has(JSON.stringify(right)));

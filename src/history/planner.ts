@@ -19,6 +19,8 @@ export interface PlannerParts {
   readonly kinds: KindTable;
   /** Effects for the requesting user. Absent: effects are unknown. */
   effects?(user: User | undefined): ComputeEffects;
+  /** The newest plan of an open pull request. Absent: none are made. */
+  pulls?(number: number): Plan | undefined;
 }
 
 /** A commit by its id, or by a branch or tag. */
@@ -26,6 +28,8 @@ export type PlanTarget = { readonly revision: string } | { readonly ref: string 
 
 const REF = /^(?:refs\/(?:heads|tags|remotes)\/)?[\w][\w.\-/]*$/;
 const LONGEST_REF = 256;
+/** Not a ref of the repository: the commits of pull requests are not kept. */
+const PULL = /^refs\/pull\/(\d{1,9})\/head$/;
 
 export class Planner {
   readonly #parts: PlannerParts;
@@ -37,6 +41,8 @@ export class Planner {
   /** The result of a push of the commit by the user. Throws 400 and 404. */
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
+    const pull = 'ref' in target ? PULL.exec(target.ref)?.[1] : undefined;
+    if (pull !== undefined) return this.#ofPull(Number(pull));
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
     const dryRun = await judge.dryRun({ to, source, user });
     const plan = planOf(kinds, to, dryRun);
@@ -58,9 +64,15 @@ export class Planner {
     return await withEffects(changes, { kinds: this.#parts.kinds, effect, computeEffects });
   }
 
-  /** A planner that also computes effects elsewhere. */
-  withEffects(effects: NonNullable<PlannerParts['effects']>): Planner {
-    return new Planner({ ...this.#parts, effects });
+  /** A planner that also computes effects elsewhere, and knows pull requests. */
+  with(more: Pick<PlannerParts, 'effects' | 'pulls'>): Planner {
+    return new Planner({ ...this.#parts, ...more });
+  }
+
+  #ofPull(number: number): Plan {
+    const plan = this.#parts.pulls?.(number);
+    if (plan !== undefined) return plan;
+    throw noCommit(`refs/pull/${number}/head`, `pull request ${number} has no plan here`);
   }
 
   async #byRef(ref: string): Promise<string> {

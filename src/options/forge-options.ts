@@ -34,4 +34,12 @@ export const FORGE_OPTIONS: readonly OptionSpec[] = [
     default: 'gitplane',
     help: 'name of commit statuses and comments; give each daemon that follows the same repository its own',
   },
+  {
+    name: 'forge-plans',
+    group: 'Forge',
+    value: 'WHICH',
+    default: 'branches',
+    choices: ['off', 'branches', 'forks'],
+    help: 'pull requests that get a plan as a comment: off, those from branches of the repository, or those from forks too',
+  },
 ];

@@ -171,5 +171,7 @@ LEVEL = Error
 ENABLED = false
 [service]
 DISABLE_REGISTRATION = true
+[webhook]
+ALLOWED_HOST_LIST = loopback
 `;
 }

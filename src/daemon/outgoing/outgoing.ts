@@ -1,4 +1,5 @@
 /** Deliveries to systems outside: the queue, what fills it, and the receivers. */
+import type { Plan } from '../../history/index.ts';
 import { NOTIFICATION } from '../../notifications/index.ts';
 import { DeliveryError, Outbox } from '../../outbox/index.ts';
 import type { SyncReport } from '../../registry/index.ts';
@@ -12,15 +13,28 @@ import { Notifications } from './notifications.ts';
 export interface OutgoingParts extends Pick<PlatformContext, 'options' | 'clock' | 'logger'> {
   readonly platform: Pick<
     Platform,
-    'store' | 'kinds' | 'repository' | 'branch' | 'observation' | 'config' | 'access' | 'pending'
+    | 'store'
+    | 'kinds'
+    | 'repository'
+    | 'branch'
+    | 'observation'
+    | 'config'
+    | 'access'
+    | 'pending'
+    | 'judge'
+    | 'suspensions'
   >;
   /** URL of the platform. */
   readonly base: () => string;
   readonly report: SyncReport;
   readonly replicated?: PlatformContext['replicated'];
+  /** Calls back when the forge reports a change. Absent for a hosted repository. */
+  readonly onHook?: ((listener: () => void) => void) | undefined;
 }
 
 export interface Outgoing {
+  /** The newest plan of an open pull request; undefined: none is in memory. */
+  readonly planOfPull: (number: number) => Plan | undefined;
   close(): Promise<void>;
 }
 
@@ -59,7 +73,9 @@ export function openOutgoing(parts: OutgoingParts): Outgoing {
   notifications.start();
   outbox.start();
   forge?.start();
+  if (forge !== undefined) parts.onHook?.(() => forge.trigger());
   return {
+    planOfPull: (number) => forge?.planOfPull(number),
     close: async () => {
       await forge?.stop();
       await outbox.close();

@@ -5,15 +5,18 @@ import {
   type ForgeTarget,
   forgeTarget,
 } from '../../forges/index.ts';
-import { type ParsedOptions, readPath, UsageError } from '../../options/index.ts';
+import { type ParsedOptions, readChoice, readPath, UsageError } from '../../options/index.ts';
 
 export interface ForgeOptions {
   readonly target: ForgeTarget;
   readonly access: ForgeAccess;
   /** Name of commit statuses and comments. */
   readonly context: string;
+  /** Pull requests that get a plan: none, those from branches of the repository, or all. */
+  readonly plans: (typeof PLANS)[number];
 }
 
+const PLANS = ['off', 'branches', 'forks'] as const;
 const WITH_TOKEN = ['forge', 'forge-url'];
 const CONTEXT = /^[A-Za-z0-9][\w./: -]{0,59}$/;
 
@@ -47,7 +50,8 @@ export function readForge(options: ParsedOptions, branch: string): ForgeOptions 
   if (!CONTEXT.test(context)) {
     throw new UsageError(`Cannot use --forge-context ${JSON.stringify(context)}`);
   }
-  return { target, access: { token, tokenFile, caFile: readPath(options, 'repo-ca') }, context };
+  const access = { token, tokenFile, caFile: readPath(options, 'repo-ca') };
+  return { target, access, context, plans: readChoice(options, 'forge-plans', PLANS) };
 }
 
 function readApi(options: ParsedOptions): string | undefined {

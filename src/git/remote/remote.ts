@@ -38,6 +38,8 @@ export interface RemoteTimeouts {
   /** The first fetch transfers the whole history. */
   readonly firstFetchMs: number;
   readonly fetchMs: number;
+  /** Fetch of one commit that is on no followed branch. */
+  readonly commitMs: number;
   readonly pushMs: number;
   readonly queryMs: number;
 }
@@ -45,6 +47,7 @@ export interface RemoteTimeouts {
 const TIMEOUTS: RemoteTimeouts = {
   firstFetchMs: 60 * 60_000,
   fetchMs: 5 * 60_000,
+  commitMs: 60_000,
   pushMs: 30_000,
   queryMs: 10_000,
 };
@@ -94,6 +97,11 @@ export type RemotePushResult =
 
 /** Name of the remote in the config of each process. No config file has such a remote. */
 const NAME = 'followed';
+/** A connection without data for this long is dead. */
+const ALIVE = [
+  ['http.lowSpeedLimit', '1'],
+  ['http.lowSpeedTime', '30'],
+] as const;
 /** Enough for the refs of a remote with a million of them. */
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
@@ -159,13 +167,24 @@ export class Remote {
     const said = counter === undefined ? '--quiet' : '--progress';
     const args = ['fetch', said, ...alone, '--no-recurse-submodules', NAME];
     const timeoutMs = isFirst ? this.#timeouts.firstFetchMs : this.#timeouts.fetchMs;
-    // A connection without data for this long is dead.
     const config = [
-      [`remote.${NAME}.fetch`, `+${this.ref}:${this.trackingRef}`],
-      ['http.lowSpeedLimit', '1'],
-      ['http.lowSpeedTime', '30'],
-    ] as const;
+      [`remote.${NAME}.fetch`, `+${this.ref}:${this.trackingRef}`] as const,
+      ...ALIVE,
+    ];
     await this.#run(args, { timeoutMs, config, counter });
+  }
+
+  /**
+   * Fetches one commit without a ref, into the object directory that `env` names. Throws RemoteError.
+   */
+  async fetchCommit(
+    commit: string,
+    options: Required<Pick<RunOptions, 'env' | 'signal'>>,
+  ): Promise<void> {
+    const alone = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    const args = ['fetch', '--quiet', ...alone, '--no-recurse-submodules', NAME, commit];
+    const timeoutMs = this.#timeouts.commitMs;
+    await this.#run(args, { timeoutMs, config: ALIVE, ...options });
   }
 
   /**

@@ -57,6 +57,15 @@ export interface DryRunReport {
   readonly prunes: readonly Prune[];
 }
 
+export interface DryRun {
+  readonly to: string;
+  readonly source: PushSource;
+  /** Absent: the operator. */
+  readonly user?: User | undefined;
+  /** The commit whose signature counts, if `to` is a trial merge of it. */
+  readonly signed?: string;
+}
+
 export interface PushJudgeOptions extends WriteParts {
   readonly branch: Branch;
   readonly repository: LandingRepository;
@@ -160,12 +169,8 @@ export class PushJudge {
     };
   }
 
-  /** Moves nothing. `user` absent: the operator. */
-  async dryRun(of: {
-    readonly to: string;
-    readonly source: PushSource;
-    readonly user?: User | undefined;
-  }): Promise<DryRunReport> {
+  /** Moves nothing. */
+  async dryRun(of: DryRun): Promise<DryRunReport> {
     const { branch } = this.#options;
     const { source, to } = of;
     const from = branch.state.shown;
@@ -200,16 +205,18 @@ export class PushJudge {
 
   async #report(
     state: DesiredState,
-    of: { source: PushSource; user?: User | undefined; range: PushedRange; outcomeOf: PushDryRun },
+    of: DryRun & { readonly range: PushedRange; readonly outcomeOf: PushDryRun },
   ): Promise<DryRunReport> {
-    const { source, user = OPERATOR, range } = of;
+    const { source, user = OPERATOR, range, signed = range.to } = of;
     const { from, to } = range;
     const before = state.catalog.size;
     const outcome = await of.outcomeOf(state.catalog);
     const { changes, problems, warnings, growth } = outcome;
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
-    const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
+    const { signatures } = this.#options;
+    const judged = { from, to: signed };
+    const unsigned = isNew ? ((await signatures?.judge(source, judged)) ?? []) : [];
     const { objections: own } = await this.#assessment.objectionsTo(outcome, source, user);
     const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
     const prunes = prunesOf(changes);
