@@ -7,21 +7,15 @@ import type { Plan } from '../../history/index.ts';
 import { type Delivery, DeliveryError, type Outbox } from '../../outbox/index.ts';
 import type { SyncReport } from '../../registry/index.ts';
 import type { Platform } from '../platform.ts';
-import type { PlatformContext } from '../platform-context.ts';
-import type { ForgeOptions } from '../repository/forge-options.ts';
 import { CommitStatuses } from './commit-statuses.ts';
-import { openPullPlans } from './open-pull-plans.ts';
+import { openPullPlans, type PulledPlatform } from './open-pull-plans.ts';
 import { readAnnotations, readComment } from './pull-payload.ts';
 import { PLANS } from './pull-plans.ts';
 import { ReviewPull } from './review-pull.ts';
 import { readStatus } from './status-payload.ts';
 
-export interface ForgeReportsParts extends Pick<PlatformContext, 'options' | 'clock' | 'logger'> {
-  readonly forge: ForgeOptions;
-  readonly platform: Pick<
-    Platform,
-    'store' | 'repository' | 'branch' | 'pending' | 'judge' | 'kinds' | 'suspensions'
-  >;
+export interface ForgeReportsParts extends PulledPlatform {
+  readonly platform: PulledPlatform['platform'] & Pick<Platform, 'store' | 'pending'>;
   readonly report: SyncReport;
   readonly outbox: Outbox;
 }

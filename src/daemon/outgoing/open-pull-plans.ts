@@ -1,9 +1,16 @@
 /** Opens the plans of pull requests of a followed repository. */
 import type { Forge } from '../../forges/index.ts';
 import { Remote } from '../../git/index.ts';
-import type { ForgeReportsParts } from './forge-reports.ts';
+import type { Platform } from '../platform.ts';
+import type { PlatformContext } from '../platform-context.ts';
+import type { ForgeOptions } from '../repository/forge-options.ts';
 import { planPull } from './pull-planner.ts';
 import { PullPlans, type PullPlansParts } from './pull-plans.ts';
+
+export interface PulledPlatform extends Pick<PlatformContext, 'options' | 'clock' | 'logger'> {
+  readonly forge: ForgeOptions;
+  readonly platform: Pick<Platform, 'repository' | 'branch' | 'judge' | 'kinds' | 'suspensions'>;
+}
 
 interface PullPlansContext extends Pick<PullPlansParts, 'outbox' | 'store' | 'place'> {
   readonly forge: Forge;
@@ -11,7 +18,7 @@ interface PullPlansContext extends Pick<PullPlansParts, 'outbox' | 'store' | 'pl
 
 /** Undefined: no plans are wanted. */
 export function openPullPlans(
-  { options, forge: of, clock, logger, platform }: ForgeReportsParts,
+  { options, forge: of, clock, logger, platform }: PulledPlatform,
   given: PullPlansContext,
 ): Pick<PullPlans, 'start' | 'trigger' | 'planOf' | 'close'> | undefined {
   const { repository, judge, kinds, suspensions } = platform;
@@ -52,7 +59,7 @@ export function openPullPlans(
 async function baseOf({
   repository,
   branch,
-}: ForgeReportsParts['platform']): Promise<string | undefined> {
+}: PulledPlatform['platform']): Promise<string | undefined> {
   const head = await repository.head();
   const { shown } = branch.state;
   if (head === undefined || shown === undefined || head === shown) return head;

@@ -159,7 +159,7 @@ test('a suspension asks the forge nothing, and a branch that moves is waited for
   expect(await look(plans)).toEqual(REPORTED);
 });
 
-test('one that cannot be planned delays no other, and is tried again', async () => {
+test('a pull request that cannot be planned delays no other, and is tried again', async () => {
   const { world, tried, open, look } = looking();
   const plans = open();
   world.pulls = [pull(7), pull(8)];
@@ -182,7 +182,7 @@ test('records of closed pull requests are removed', async () => {
   expect(plans.planOf(7)).toBeUndefined();
 });
 
-test('one that the branch has already is not reported', async () => {
+test('a commit that the branch has is not reported', async () => {
   const { world, open, look } = looking();
   world.outcome = { is: 'merged' };
   expect(await look(open())).toEqual([]);
