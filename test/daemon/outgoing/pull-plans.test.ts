@@ -57,7 +57,7 @@ function looking(given: Partial<PullPlansParts> = {}) {
       store: {
         document: (name) => world.documents.get(name),
         documents: (prefix) =>
-          [...world.documents].filter(([name]) => name.startsWith(prefix ?? '')),
+          [...world.documents].filter(([name]) => name.startsWith(prefix)).values(),
       },
       forge: {
         openPulls: async () => {
