@@ -14,6 +14,6 @@ export {
   planOf,
   withEffects,
 } from './plan.ts';
-export { type AccessChange, describeAccess } from './plan-access.ts';
+export { describeAccess } from './plan-access.ts';
 export { Planner, type PlanTarget } from './planner.ts';
 export { checkRevision, checkTime, type Past } from './revision.ts';
