@@ -17,9 +17,9 @@ export interface PlatformConfig {
   readonly auth: AuthConfig;
   /** Configure clients in the user interface or in secrets instead. The built-in OpenID provider. */
   readonly oidc?: {
-    /** If true the platform is an OpenID provider. */
+    /** If true, the platform is an OpenID provider. */
     readonly enabled?: boolean;
-    /** If true `*` is allowed in the redirect URIs of clients. */
+    /** If true, `*` is allowed in the redirect URIs of clients. */
     readonly wildcardRedirect?: boolean;
     /** Clients that may use the provider. */
     readonly clients?: readonly {
@@ -35,7 +35,7 @@ export interface PlatformConfig {
   };
   /** Applications that people can install. */
   readonly apps?: {
-    /** If true the prepared applications are left out. */
+    /** If true, the prepared applications are left out. */
     readonly noDefault?: boolean;
     /** Chart repositories. */
     readonly repositories?: readonly {
@@ -47,7 +47,7 @@ export interface PlatformConfig {
       readonly username?: string;
       /** Password. `$NAME` takes it from the environment. */
       readonly password?: string;
-      /** If true the certificate of the repository is not checked. */
+      /** If true, the certificate of the repository is not verified. */
       readonly insecure?: boolean;
     }[];
     /** Applications to show first. */
@@ -84,9 +84,9 @@ export interface PlatformConfig {
   readonly secretStores?: readonly SecretStoreConfig[];
   /** Receivers of notifications about the platform. */
   readonly notifications?: readonly NotificationConfig[];
-  /** If true the configuration cannot be changed through the user interface and the config endpoint. */
+  /** If true, the user interface and the config endpoint cannot change the configuration. */
   readonly disableConfigEndpoint?: boolean;
-  /** If true `/version` needs authentication. Tenant clusters need version 0.27 or later. */
+  /** If true, `/version` needs authentication. Tenant clusters need version 0.27 or later. */
   readonly authenticateVersionEndpoint?: boolean;
   /** Settings of the hosted edition. */
   readonly cloud?: CloudConfig;
@@ -99,7 +99,7 @@ export interface PlatformConfig {
   };
   /** Builds images from devcontainer definitions. */
   readonly imageBuilder?: {
-    /** If false such builds are not possible. */
+    /** If false, such builds are not possible. */
     readonly enabled?: boolean;
     /** Number of replicas. */
     readonly replicas?: number;
@@ -108,7 +108,7 @@ export interface PlatformConfig {
   };
   /** An external database for the platform. */
   readonly database?: {
-    /** If true the external database is used. */
+    /** If true, the external database is used. */
     readonly enabled?: boolean;
     /** Address of the database, credentials included. `$NAME` takes it from the environment. */
     readonly dataSource?: string;

@@ -6,9 +6,9 @@ import type { AuditResourcesConfig } from './audit-resources.ts';
 
 /** The audit log. */
 export interface AuditConfig {
-  /** If true requests are logged as the policy says. */
+  /** If true, requests are logged according to the policy. */
   readonly enabled?: boolean;
-  /** If true agents do not send their audit logs to the platform. */
+  /** If true, agents do not send their audit logs to the platform. */
   readonly disableAgentSyncBack?: boolean;
   /** Prepared policy, from 1 (little) to 4 (bodies of requests and answers); 0 is none. Not together with `policy`. */
   readonly level?: number;
@@ -26,21 +26,21 @@ export interface AuditConfig {
   };
   /** Address of the event database, credentials included. `$NAME` takes it from the environment. */
   readonly dataStoreEndpoint?: string;
-  /** Hours that events are kept in the data store. */
+  /** Hours for which the data store retains events. */
   readonly dataStoreTTL?: number;
   /** Directory or file of the log. Needed when auditing is enabled. Older files stay beside it. */
   readonly path?: string;
-  /** Days that older files are kept, by the time in their name. Absent: for ever. */
+  /** Days for which older files are retained, by the time in their name. Absent: no limit. */
   readonly maxAge?: number;
-  /** Older files that are kept. Absent: all. */
+  /** Number of older files that are retained. Absent: all. */
   readonly maxBackups?: number;
   /** Megabytes at which a new file begins. */
   readonly maxSize: number;
-  /** If true older files are compressed with gzip. */
+  /** If true, older files are compressed with gzip. */
   readonly compress: boolean;
 }
 
-/** Which requests are logged, and how much of them. */
+/** Logged requests, and the parts of them that are logged. */
 export interface AuditRule {
   /** Level of detail. */
   readonly level: 'None' | 'Metadata' | 'Request' | 'RequestResponse';

@@ -16,7 +16,7 @@ export interface OIDCConfig {
   readonly postLogoutRedirectURI?: string;
   /** Path of a PEM file with the root certificate of the provider. */
   readonly caFile?: string;
-  /** If true the certificate of the provider is not checked. */
+  /** If true, the certificate of the provider is not verified. */
   readonly insecureCa?: boolean;
   /** Claim that holds the preferred user name. */
   readonly preferredUsername?: string;
@@ -32,11 +32,11 @@ export interface OIDCConfig {
   readonly usernamePrefix?: string;
   /** Claim that holds the groups: a text or a list of texts. */
   readonly groupsClaim?: string;
-  /** If not empty, only members of at least one of these groups get in. */
+  /** If not empty, only members of at least one of these groups may sign in. */
   readonly groups?: readonly string[];
   /** Scopes to ask for. Empty means `email` and `profile`. */
   readonly scopes: readonly string[];
-  /** If true further data is read from the UserInfo endpoint. */
+  /** If true, further data is read from the UserInfo endpoint. */
   readonly getUserInfo?: boolean;
   /** Put in front of group names that come from claims. */
   readonly groupsPrefix?: string;

@@ -10,7 +10,7 @@ export interface ProviderAConfig {
   readonly clientSecret?: string;
   /** Address that the provider redirects to after login: `https://<platform host>/auth/providerA/callback`. */
   readonly redirectURI?: string;
-  /** Organizations to ask for groups, which are then named `organization:team`. If set, people must be members of at least one. Absent: everybody gets in, without groups. */
+  /** Organizations whose teams become groups, named `organization:team`. If set, users must be members of at least one. Absent: all users may sign in, without groups. */
   readonly orgs?: readonly {
     /** Name of the organization as its address has it. */
     readonly name: string;

@@ -12,6 +12,6 @@ export interface ProviderBConfig {
   readonly redirectURI?: string;
   /** Address of a self-hosted edition. Absent: the public one. */
   readonly baseURL?: string;
-  /** Full paths of groups. Only these are kept, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
+  /** Full paths of groups. Only these count, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
   readonly groups?: readonly string[];
 }

@@ -12,9 +12,9 @@ export interface ProviderCConfig {
   readonly redirectURI?: string;
   /** Scopes to ask for. */
   readonly scopes: readonly string[];
-  /** If not empty, only users of these domains get in. */
+  /** If not empty, only users of these domains may sign in. */
   readonly hostedDomains?: readonly string[];
-  /** If not empty, only members of these groups get in. Needs `serviceAccountFilePath`. */
+  /** If not empty, only members of these groups may sign in. Needs `serviceAccountFilePath`. */
   readonly groups?: readonly string[];
   /** Path of a service account file, used to read groups from the directory. */
   readonly serviceAccountFilePath?: string;

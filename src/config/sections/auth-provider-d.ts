@@ -10,12 +10,12 @@ export interface ProviderDConfig {
   readonly clientSecret?: string;
   /** Address that the provider redirects to after login: `https://<platform host>/auth/providerD/callback`. */
   readonly redirectURI?: string;
-  /** Which accounts get in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
+  /** Accounts that may sign in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
   readonly tenant: string;
   /** People must be members of one of these groups, which are named by display name or object id. Needs a single tenant. */
   readonly groups?: readonly string[];
-  /** If true only security groups count. */
+  /** If true, only security groups count. */
   readonly onlySecurityGroups?: boolean;
-  /** If true only the groups in `groups` are kept. */
+  /** If true, only the groups in `groups` count. */
   readonly useGroupsAsWhitelist?: boolean;
 }

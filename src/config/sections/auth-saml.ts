@@ -12,7 +12,7 @@ export interface SAMLConfig {
   readonly caData?: string;
   /** Path of a PEM file with the signing certificates of the provider. It is read at every login. */
   readonly ca?: string;
-  /** If true signatures are not checked. Anyone can then log in as anyone. */
+  /** If true, signatures are not verified. Any client can then sign in as any user. */
   readonly insecureSkipSignatureValidation?: boolean;
   /** Attribute that holds the user name. */
   readonly usernameAttr?: string;
@@ -24,11 +24,11 @@ export interface SAMLConfig {
   readonly entityIssuer?: string;
   /** Issuer that responses must name. */
   readonly ssoIssuer?: string;
-  /** If set, the groups are one text that is split at this; white space around them is left out. */
+  /** Separator of the groups in one text; white space around a group is removed. */
   readonly groupsDelim?: string;
   /** Only members of these groups get in. Needs `groupsAttr`. */
   readonly allowedGroups?: readonly string[];
-  /** If true only the groups in `allowedGroups` are kept. */
+  /** If true, only the groups in `allowedGroups` count. */
   readonly filterGroups?: boolean;
   /** Format of the NameID to ask for: a whole URI or its last part, as in `emailAddress`. */
   readonly nameIDPolicyFormat: string;

@@ -29,12 +29,12 @@ export interface AuthConfig {
     readonly host?: string;
     /** API key of the form name:secret. `$NAME` takes it from the environment. */
     readonly bearerToken?: string;
-    /** If true the certificate of the endpoint is not checked. */
+    /** If true, the certificate of the endpoint is not verified. */
     readonly insecure?: boolean;
   };
   /** Signing in with a password. */
   readonly password?: {
-    /** If true nobody can sign in with a password. */
+    /** If true, no user can sign in with a password. */
     readonly disabled?: boolean;
   };
   /** Further providers. */
@@ -56,9 +56,9 @@ export interface AuthConfig {
     /** A SAML 2.0 identity provider. */
     readonly saml?: SAMLConfig;
   }[];
-  /** If true a login does not make teams for groups that have none. */
+  /** If true, a login does not create teams for groups that have none. */
   readonly disableTeamCreation: boolean;
-  /** If true a login does not create users: users without a user object cannot sign in. */
+  /** If true, a login does not create users: users without a user object cannot sign in. */
   readonly disableUserCreation: boolean;
   /** Longest life of any access key, in seconds. 0 or absent: no limit. */
   readonly accessKeyMaxTTLSeconds?: number;

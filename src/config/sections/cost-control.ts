@@ -6,7 +6,7 @@ import type { ComputeResourcesConfig } from './compute-resources.ts';
 
 /** The dashboard of costs and savings. */
 export interface CostControlConfig {
-  /** If true the dashboard is shown and its metrics are collected. */
+  /** If true, the dashboard is shown and its metrics are collected. */
   readonly enabled?: boolean;
   /** Components that run once for the platform. */
   readonly global?: {
@@ -35,7 +35,7 @@ export interface CostControlConfig {
     readonly averageRAMPricePerNode?: CostControlPrice;
     /** Graphics processors. */
     readonly gpuSettings?: {
-      /** If true the dashboard shows graphics processors. */
+      /** If true, the dashboard shows graphics processors. */
       readonly enabled?: boolean;
       /** Average price of a graphics processor. */
       readonly averageGPUPrice?: CostControlPrice;

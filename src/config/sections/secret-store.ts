@@ -6,11 +6,11 @@
 export interface SecretStoreConfig {
   /** Name of the store, which annotations of secrets refer to. Required in `secretStores`; the store of `secretStore` has the name `default`. */
   readonly name?: string;
-  /** If true secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
+  /** If true, secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
   readonly enabled?: boolean;
-  /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: taken from the environment. */
+  /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: the value of the environment. */
   readonly address?: string;
-  /** If true the certificate of the store is not checked. */
+  /** If true, the certificate of the store is not verified. */
   readonly skipTLSVerify?: boolean;
   /** Path of a PEM file with the authorities of the store, in place of those of the system. Read again when it changes. Absent, like `caData`: `BAO_CACERT`, else `VAULT_CACERT`, in the environment. */
   readonly caFile?: string;
@@ -36,7 +36,7 @@ export interface SecretStoreConfig {
       readonly name?: string;
       /** Key inside the secret. */
       readonly key: string;
-      /** If true the secret may be absent. */
+      /** If true, the secret may be absent. */
       readonly optional?: boolean;
     };
     /** Path of a file with the token, in a folder for credentials. Read again when it changes. */
@@ -57,7 +57,7 @@ export interface SecretStoreConfig {
         readonly name?: string;
         /** Key inside the secret. */
         readonly key: string;
-        /** If true the secret may be absent. */
+        /** If true, the secret may be absent. */
         readonly optional?: boolean;
       };
     };
@@ -84,7 +84,7 @@ export interface SecretStoreConfig {
         readonly name?: string;
         /** Key inside the secret. */
         readonly key: string;
-        /** If true the secret may be absent. */
+        /** If true, the secret may be absent. */
         readonly optional?: boolean;
       };
     };
@@ -104,7 +104,7 @@ export interface SecretStoreConfig {
         readonly name?: string;
         /** Key inside the secret. */
         readonly key: string;
-        /** If true the secret may be absent. */
+        /** If true, the secret may be absent. */
         readonly optional?: boolean;
       };
     };
@@ -121,7 +121,7 @@ export interface SecretStoreConfig {
     readonly mount: string;
     /** Folder below the mount. Absent: the whole mount. */
     readonly path?: string;
-    /** If false folders below the path are left out. */
+    /** If false, folders below the path are left out. */
     readonly recursive: boolean;
     /** RE2 expression that has to match in the path of a secret below `path`. Absent: all secrets. */
     readonly match?: string;

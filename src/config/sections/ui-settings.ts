@@ -37,7 +37,7 @@ export interface UISettingsConfig {
   }[];
   /** External addresses that the user interface may load. */
   readonly externalURLs?: {
-    /** If true requests of the user interface to other hosts are blocked. */
+    /** If true, requests of the user interface to other hosts are blocked. */
     readonly block?: boolean;
     /** URLs, or the names of prepared modules (features and licenses, tag manager, changelog), that may be called all the same. Only matters when `block` is true. */
     readonly allow?: readonly string[];
