@@ -4,7 +4,7 @@ import type { Place } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { type FileEntry, hasUnnamed } from './file.ts';
 import type { Step } from './step.ts';
-import type { UndoLog } from './undo-log.ts';
+import type { ChangeLog } from './undo-log.ts';
 
 /** A key that a step may change, and every document that names it after the step. */
 export interface AffectedObjects {
@@ -16,7 +16,7 @@ export interface AffectedObjects {
 export function* affectedObjects(
   contents: Contents,
   step: Step,
-  undo: UndoLog | undefined,
+  undo: ChangeLog | undefined,
 ): Generator<void, KeyMap<AffectedObjects>> {
   const touched = new TouchedKeys(contents, step);
   for (const [path, entry] of step.files) {

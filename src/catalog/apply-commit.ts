@@ -8,13 +8,13 @@ import { isValid } from './file.ts';
 import { newborn, Resolution } from './last-good-version.ts';
 import { OwnerBindings } from './owner-bindings.ts';
 import { type ObjectChange, pointOf, type Step } from './step.ts';
-import type { UndoLog } from './undo-log.ts';
+import type { ChangeLog } from './undo-log.ts';
 
 interface Folding {
   readonly rootCommit: string;
   readonly contents: Contents;
   /** Absent: the step is never undone, and its changes are not needed. */
-  readonly undo?: UndoLog;
+  readonly undo?: ChangeLog;
 }
 
 /** Changes the contents. Yields between parts, so that the caller can yield to the event loop. */

@@ -8,6 +8,7 @@ import type { Problem } from '../manifests/index.ts';
 import { applyCommit, firstContents } from './apply-commit.ts';
 import type { CatalogObject, Place } from './catalog-object.ts';
 import { Contents } from './contents.ts';
+import type { Difference } from './difference.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
@@ -210,13 +211,26 @@ export class Catalog {
     };
   }
 
-  /** Like `advance`, for a step that is never undone and whose changes are not needed. */
-  absorb(step: Step): void {
+  /** Like `advance`, for a step that is not undone. Returns the changes if they are recorded. */
+  absorb(step: Step, record?: Difference): readonly ObjectChange[] {
     const { rootCommit } = this;
     const contents = this.#contents;
-    const first = contents.isEmpty ? firstContents(rootCommit, step) : undefined;
-    if (first === undefined) runAtOnce(applyCommit({ rootCommit, contents }, step));
-    else this.#contents = first;
+    const isFirst = contents.isEmpty && record === undefined;
+    const first = isFirst ? firstContents(rootCommit, step) : undefined;
+    if (first !== undefined) this.#contents = first;
     this.#at = pointOf(step.commit);
+    if (first !== undefined) return [];
+    return runAtOnce(applyCommit({ rootCommit, contents, ...(record && { undo: record }) }, step));
+  }
+
+  /** An empty difference, to be filled by the next `absorb`. */
+  difference(): Difference {
+    return this.#contents.difference();
+  }
+
+  /** Moves to another version, and makes the difference the way back. */
+  exchange(difference: Difference, at: CommitPoint | undefined): void {
+    difference.exchange();
+    this.#at = at;
   }
 }

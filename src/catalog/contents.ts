@@ -5,10 +5,11 @@
 import { KeyMap, type ObjectKey, sameKey, shownPath } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
+import { Difference } from './difference.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
-import { type Layers, UndoLog } from './undo-log.ts';
+import { type ChangeLog, type Layers, type Restorable, UndoLog } from './undo-log.ts';
 
 const UNUSUAL_CHARACTER = /[A-Z]|[^ -~]/;
 
@@ -94,6 +95,16 @@ export class Contents {
     return { contents, layers };
   }
 
+  /** An empty difference, to be filled by the next changes. */
+  difference(): Difference {
+    const { files, objects, waiting, cases } = this;
+    return new Difference({
+      objects,
+      byKey: [this.#claims, waiting],
+      byPath: [files, cases.unusual],
+    });
+  }
+
   /** The contents at the bottom of the layers. */
   get bottom(): Contents {
     return this.#layer === undefined ? this : this.#layer.below.bottom;
@@ -123,7 +134,7 @@ export class Contents {
     return this.files.size === 0 && this.objects.size === 0 && this.#claims.size === 0;
   }
 
-  setFile(path: string, entry: FileEntry | undefined, undo?: UndoLog): void {
+  setFile(path: string, entry: FileEntry | undefined, undo?: ChangeLog): void {
     undo?.map(this.files, path);
     this.cases.set(path, entry !== undefined, undo);
     if (entry === undefined) this.files.delete(path);
@@ -146,7 +157,7 @@ export class Contents {
   }
 
   /** Must be called after the object is set. */
-  setClaims(key: ObjectKey, claims: readonly Place[], undo?: UndoLog): void {
+  setClaims(key: ObjectKey, claims: readonly Place[], undo?: ChangeLog): void {
     undo?.map(this.#claims, key);
     const place = this.objects.get(key)?.place;
     const [only] = claims;
@@ -162,7 +173,7 @@ export class Contents {
   setWaiting(
     key: ObjectKey,
     { from, to }: { from: OwnerBinding | undefined; to: OwnerBinding | undefined },
-    undo?: UndoLog,
+    undo?: ChangeLog,
   ): void {
     const [left, joined] = [from, to].map((binding) =>
       binding?.incarnation === undefined ? binding?.owner : undefined,
@@ -232,13 +243,18 @@ class PathCollisions {
     this.#unusual = new Map(from === undefined ? [] : from.#unusual);
   }
 
+  /** The map that holds the paths. */
+  get unusual(): Restorable<string, readonly string[]> {
+    return this.#unusual;
+  }
+
   /** A copy, and the map of the original with the map of the copy, for `UndoLog.runOn`. */
   copied(): { readonly copy: PathCollisions; readonly maps: readonly [unknown, unknown] } {
     const copy = new PathCollisions(this);
     return { copy, maps: [this.#unusual, copy.#unusual] };
   }
 
-  set(path: string, exists: boolean, undo?: UndoLog): void {
+  set(path: string, exists: boolean, undo?: ChangeLog): void {
     const fold = collisionKey(path);
     if (fold === path) return;
     const known = this.#unusual.get(fold) ?? [];

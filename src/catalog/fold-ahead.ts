@@ -9,9 +9,10 @@ import type { Catalog } from './catalog.ts';
 import { compareManifests } from './compare-manifests.ts';
 import type { FileEntry } from './file.ts';
 import type { IsAncestor } from './identity.ts';
+import { catalogDifference, netChanges } from './object-changes.ts';
 import type { SeenPath } from './reading.ts';
 import type { SideStep } from './recent-steps.ts';
-import { catalogDifference, type Folded, type FoldedStep, netChanges } from './replay.ts';
+import type { Folded, FoldedStep } from './replay.ts';
 import type { ObjectChange, OtherParent, Step } from './step.ts';
 import { seenPaths, type TreeView } from './tree.ts';
 

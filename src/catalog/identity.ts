@@ -66,8 +66,8 @@ const uid = nameUuids(uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL));
 /** One parent's view of an object in a merge. All views are of one key. */
 export interface ParentView {
   readonly identity: Identity;
-  /** True if the merge left the desired state of this parent unchanged. */
-  readonly unchanged: boolean;
+  /** True if the merge left the desired state of this parent unchanged. May parse two manifests. */
+  isUnchanged(): boolean;
 }
 
 /** True if one commit, by id, is an ancestor of another. */
@@ -91,7 +91,7 @@ export function mergedIdentity(
   const winner = living.reduce((a, b) => (introducedBefore(b, a) ? b : a));
   const same = views.filter((view) => view.identity.introducedBy === winner.introducedBy);
   const generation = Math.max(...same.map((view) => view.identity.generation));
-  const settled = same.every((view) => view.unchanged || view.identity.generation < generation);
+  const settled = same.every((view) => view.identity.generation < generation || view.isUnchanged());
   return winner.withGeneration(settled ? generation : generation + 1);
 }
 
@@ -107,7 +107,5 @@ function succeeds(later: Identity, earlier: Identity, isAncestor: IsAncestor): b
 }
 
 function introducedBefore(a: Identity, b: Identity): boolean {
-  return a.creationTimestamp === b.creationTimestamp
-    ? a.introducedBy < b.introducedBy
-    : a.creationTimestamp < b.creationTimestamp;
+  return a.bornAt === b.bornAt ? a.introducedBy < b.introducedBy : a.bornAt < b.bornAt;
 }

@@ -8,17 +8,16 @@ export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from '.
 export { type FileReader, fileReader } from './file-reader.ts';
 export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';
 export { type CommitPoint, Identity } from './identity.ts';
+export { catalogDifference, netChanges } from './object-changes.ts';
 export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';
 export { persistedManifest, persistedProvenance, provenanceOf } from './provenance.ts';
 export { ReaderPool } from './reader-pool/reader-pool.ts';
 export { encryptionOf, readEach, readPaths, type SeenPath } from './reading.ts';
 export {
-  catalogDifference,
   extend,
   type Folded,
   type FoldedStep,
-  netChanges,
   type ReplayContext,
   replay,
 } from './replay.ts';

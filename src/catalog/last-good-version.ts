@@ -99,7 +99,7 @@ export class Resolution {
       .map(
         (object): ParentView => ({
           identity: object.identity,
-          unchanged: object.source === source || sameSources(object.source, source),
+          isUnchanged: () => object.source === source || sameSources(object.source, source),
         }),
       );
     const [first, ...rest] = views;

@@ -16,7 +16,7 @@ export interface Entries<K, V> {
   entries(): IterableIterator<[K, V]>;
 }
 
-interface Changed<V> {
+export interface Changed<V> {
   /** Undefined: the entry is removed. */
   readonly value: V | undefined;
 }

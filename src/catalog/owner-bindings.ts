@@ -12,7 +12,7 @@ import type { CatalogObject } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { type OwnerBinding, sameBinding } from './owner-binding.ts';
 import type { ObjectChange, Step } from './step.ts';
-import type { UndoLog } from './undo-log.ts';
+import type { ChangeLog } from './undo-log.ts';
 
 interface Due {
   /** The key before the step. */
@@ -25,12 +25,12 @@ interface Due {
 export class OwnerBindings {
   readonly #contents: Contents;
   readonly #step: Step;
-  readonly #undo: UndoLog | undefined;
+  readonly #undo: ChangeLog | undefined;
   readonly #due = new KeyMap<Due>();
   /** Affected owners, in their state before the step. */
   readonly #owners = new KeyMap<CatalogObject | undefined>();
 
-  constructor(contents: Contents, step: Step, undo: UndoLog | undefined) {
+  constructor(contents: Contents, step: Step, undo: ChangeLog | undefined) {
     this.#contents = contents;
     this.#step = step;
     this.#undo = undo;

@@ -1,11 +1,12 @@
 /**
- * Folds history into a catalog. Parents come before children; at a fork the catalog is copied, at a
- * merge the copies are merged. So the result depends on the commits alone and not on the order in
- * which they arrived.
+ * Folds history into a catalog. Parents come before children; a fork has a version of the catalog per
+ * line, and a merge joins them. So the result depends on the commits alone and not on the order in which
+ * they arrived.
  */
-import { keyString, ownText, Yielding } from '../apimachinery/index.ts';
+import { ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
-import { Catalog } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
+import { CatalogVersion, type OtherObjects } from './catalog-version.ts';
 import type { FileEntry } from './file.ts';
 import type { FileReader } from './file-reader.ts';
 import { ReadAhead } from './read-ahead.ts';
@@ -44,32 +45,38 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   const commits: HistoryCommit[] = [];
   const ancestry = new Ancestry();
   const children = new Map<string, number>();
-  for await (const commit of repository.history(undefined, revision)) {
+  for await (const commit of repository.history(undefined, revision, 'first parent')) {
     commits.push(commit);
     ancestry.add(commit);
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
   context.reader.counter?.expect(filesIn(commits));
-  const heads = new Map<string, Folded>();
+  const heads = new Map<string, Head>();
   const ahead = new ReadAhead(context, commits, new TreeView(under));
   const pauses = new Yielding();
   for (const [i, commit] of commits.entries()) {
     await pauses.take();
-    const parents = commit.parents.map((id) => takeParent(heads, children, id));
-    const [first = { catalog: new Catalog(rootCommit), view: new TreeView(under) }, ...others] =
-      parents;
-    await ahead.reach(i, first.view);
-    const step = await stepOf(context, ahead, { into: first, commit, others, ancestry });
-    if (context.onStep === undefined) first.catalog.absorb(step);
-    else {
-      const { changes } = first.catalog.advance(step);
-      context.onStep({ commit, changes, files: step.files });
-    }
-    heads.set(commit.id, first);
+    const parents = commit.parents.map((id) => parentAt(heads, id));
+    const [first = firstHead(rootCommit, under), ...others] = parents;
+    const isLast = first.children === 0;
+    const into = {
+      catalog: first.version.checkOut(),
+      view: isLast ? first.view : first.view.clone(),
+    };
+    await ahead.reach(i, into.view);
+    const step = await stepOf(context, ahead, { into, commit });
+    const differing = others.map(({ version }) => first.version.differing(version));
+    for (const { version, children } of [...others, first]) if (children === 0) version.release();
+    const { version, changes } = first.version.advance(
+      { ...step, ...(others.length > 0 && mergeOf(differing, ancestry)) },
+      { others: differing, wantsChanges: context.onStep !== undefined },
+    );
+    context.onStep?.({ commit, changes, files: step.files });
+    heads.set(commit.id, { version, view: into.view, children: children.get(commit.id) ?? 0 });
   }
-  const folded = heads.get(revision);
-  if (folded === undefined) throw new Error(`Commit ${revision} is not part of its own history`);
-  return folded;
+  const head = heads.get(revision);
+  if (head === undefined) throw new Error(`Commit ${revision} is not part of its own history`);
+  return { catalog: head.version.checkOut(), view: head.view };
 }
 
 /** Number of files that the commits wrote, each relative to its first parent. */
@@ -79,15 +86,37 @@ function filesIn(commits: readonly HistoryCommit[]): number {
   return commits.reduce((sum, commit) => sum + written(commit), 0);
 }
 
-/** The last child takes the catalog itself; every earlier child takes a copy. */
-function takeParent(heads: Map<string, Folded>, children: Map<string, number>, id: string): Folded {
-  const folded = heads.get(id);
-  if (folded === undefined) throw new Error(`The history reaches ${id} after its child`);
-  const left = (children.get(id) ?? 1) - 1;
-  children.set(id, left);
-  if (left > 0) return { catalog: folded.catalog.clone(), view: folded.view.clone() };
-  heads.delete(id);
-  return folded;
+/** A commit with children that are still to come. */
+interface Head {
+  readonly version: CatalogVersion;
+  readonly view: TreeView;
+  /** Number of these children. */
+  children: number;
+}
+
+function firstHead(rootCommit: string, under: string): Head {
+  return { version: CatalogVersion.first(rootCommit), view: new TreeView(under), children: 0 };
+}
+
+/** The head of a parent, which has a child less now. */
+function parentAt(heads: Map<string, Head>, id: string): Head {
+  const head = heads.get(id);
+  if (head === undefined) throw new Error(`The history reaches ${id} after its child`);
+  head.children -= 1;
+  if (head.children === 0) heads.delete(id);
+  return head;
+}
+
+/** Of a merge: more of its step. */
+function mergeOf(
+  differing: readonly OtherObjects[],
+  ancestry: Ancestry,
+): Pick<Step, 'alsoAffected' | 'isAncestor'> {
+  return {
+    // Even if a merge changed no file, its parents may know different incarnations of an object.
+    alsoAffected: differing.flatMap((objects) => [...objects.entries()].map(([key]) => key)),
+    isAncestor: (ancestor, descendant) => ancestry.has(ancestor, descendant),
+  };
 }
 
 export interface Extended {
@@ -136,18 +165,10 @@ export async function extend(
   return { changes, paths, undo };
 }
 
-interface FoldStep {
-  readonly into: Folded;
-  readonly commit: HistoryCommit;
-  /** Of a merge: the catalogs of its other parents. */
-  readonly others?: readonly Folded[];
-  readonly ancestry?: Ancestry;
-}
-
 async function stepOf(
   { repository, under }: ReplayContext,
   ahead: ReadAhead,
-  { into, commit, others = [], ancestry }: FoldStep,
+  { into, commit }: { readonly into: Folded; readonly commit: HistoryCommit },
 ): Promise<Step> {
   const paths = await seenPaths({
     view: into.view,
@@ -159,17 +180,7 @@ async function stepOf(
   });
   const files = into.view.judgedAll(await ahead.read(paths));
   const { committerTime } = commit;
-  const step = { commit: { id: ownText(commit.id), committerTime }, files };
-  if (others.length === 0) return step;
-  return {
-    ...step,
-    otherParents: others.map((other) => other.catalog),
-    // Even if a merge changed no file, its parents may know different incarnations of an object.
-    alsoAffected: others.flatMap((other) =>
-      catalogDifference(into.catalog, other.catalog).map(({ key }) => key),
-    ),
-    isAncestor: (ancestor, descendant) => ancestry?.has(ancestor, descendant) ?? false,
-  };
+  return { commit: { id: ownText(commit.id), committerTime }, files };
 }
 
 /** Ancestry of commits that are added parents first. */
@@ -197,29 +208,4 @@ class Ancestry {
     }
     return false;
   }
-}
-
-/** Combines changes of one object: from the first `before` to the last `after`. */
-export function netChanges(changes: readonly ObjectChange[]): ObjectChange[] {
-  const net = new Map<string, ObjectChange>();
-  for (const change of changes) {
-    const id = keyString(change.key);
-    const earlier = net.get(id);
-    net.set(id, earlier === undefined ? change : { ...change, before: earlier.before });
-  }
-  return [...net.values()].filter((change) => change.before !== change.after);
-}
-
-/** Changes that turn one catalog into another, by object. */
-export function catalogDifference(from: Catalog, to: Catalog): ObjectChange[] {
-  const changes: ObjectChange[] = [];
-  for (const before of from.objects()) {
-    const after = to.object(before.key);
-    if (after !== before) changes.push({ key: before.key, before, after });
-  }
-  for (const after of to.objects()) {
-    if (from.object(after.key) === undefined)
-      changes.push({ key: after.key, before: undefined, after });
-  }
-  return changes;
 }

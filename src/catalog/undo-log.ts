@@ -1,9 +1,14 @@
 /** Undo of map changes. */
 
-interface Restorable<K, V> {
+export interface Restorable<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): unknown;
   delete(key: K): unknown;
+}
+
+/** Log of entries before they change. */
+export interface ChangeLog {
+  map<K, V>(map: Restorable<K, V>, key: K): void;
 }
 
 /** Layers on top of maps, by map. */
@@ -12,7 +17,7 @@ export type Layers = ReadonlyMap<unknown, unknown>;
 type Restore = (layers: Layers | undefined) => void;
 
 /** Restores map entries in reverse order. */
-export class UndoLog {
+export class UndoLog implements ChangeLog {
   readonly #steps: Restore[] = [];
 
   /** Number of changes. */

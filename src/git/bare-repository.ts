@@ -20,6 +20,7 @@ import type {
   CommitMetadata,
   FolderWidths,
   HistoryCommit,
+  HistoryComparison,
   LimitCheck,
   LimitsOf,
   PathChange,
@@ -104,8 +105,12 @@ export class BareRepository implements Repository {
     return this.#reader.mergeBases(one, other);
   }
 
-  history(from: string | undefined, to: string): AsyncIterable<HistoryCommit> {
-    return this.#reader.history(from, to);
+  history(
+    from: string | undefined,
+    to: string,
+    against?: HistoryComparison,
+  ): AsyncIterable<HistoryCommit> {
+    return this.#reader.history(from, to, against);
   }
 
   newHistory(tips: readonly string[]): AsyncIterable<HistoryCommit> {

@@ -67,7 +67,7 @@ export function readOnlyRepository(
     diff: (from, to) => reader.diff(from, to),
     readBlobs: (ids) => reader.readBlobs(ids),
     readCommits: (ids) => reader.readCommits(ids),
-    history: (from, to) => reader.history(from, to),
+    history: (from, to, against) => reader.history(from, to, against),
     newHistory: (tips) => reader.newHistory(tips),
     rootCommit: (revision) => reader.rootCommit(revision),
     mergeBases: (one, other) => reader.mergeBases(one, other),

@@ -27,9 +27,18 @@ export interface HistoryCommit {
   readonly parents: readonly string[];
   /** Committer time in seconds since the epoch. */
   readonly committerTime: number;
-  /** One list per parent, in the order of `parents`. A root commit has one list, against nothing. */
+  /**
+   * One list per parent that was compared, in the order of `parents`. A root commit has one list,
+   * against nothing.
+   */
   readonly changes: readonly (readonly PathChange[])[];
 }
+
+/**
+ * Parents that the commits of a history are compared with. A merge differs from its second parent in all
+ * that came since its base, so the first parent alone is less by far.
+ */
+export type HistoryComparison = 'every parent' | 'first parent';
 
 export interface Person {
   readonly name: string;
@@ -167,9 +176,13 @@ export interface Repository {
   readBlobs(ids: readonly string[]): Promise<Buffer[]>;
   /**
    * Commits reachable from `to` and not from `from`, parents before children, each with its changes
-   * against every parent.
+   * against every parent, unless less is asked for.
    */
-  history(from: string | undefined, to: string): AsyncIterable<HistoryCommit>;
+  history(
+    from: string | undefined,
+    to: string,
+    against?: HistoryComparison,
+  ): AsyncIterable<HistoryCommit>;
   /** Like `history`, for commits reachable from `tips` (commits or tags) and from no ref. */
   newHistory(tips: readonly string[]): AsyncIterable<HistoryCommit>;
   /** Bytes of commit objects, in the order of `ids`. Rejects if one is missing or not a commit. */

@@ -51,7 +51,7 @@ export async function extendIndex(
   const { from, to } = range;
   const adder = new Adder(context, index);
   let follows = from === undefined;
-  for await (const commit of context.repository.history(from, to)) {
+  for await (const commit of context.repository.history(from, to, 'first parent')) {
     if (!follows) follows = commit.parents.some((parent) => parent === from);
     if (!commit.parents.every((parent) => index.ordinal(parent) !== undefined)) return false;
     await adder.add(commit);

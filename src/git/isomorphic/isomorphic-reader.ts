@@ -27,6 +27,7 @@ import type {
   CommitMetadata,
   FolderWidths,
   HistoryCommit,
+  HistoryComparison,
   LimitCheck,
   LimitsOf,
   PathChange,
@@ -139,8 +140,12 @@ export class IsomorphicReader implements ObjectReader {
     return contents;
   }
 
-  history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
-    return history(this.#historySource(), { tips: [to], not: from }, this.#bounds);
+  history(
+    from: string | undefined,
+    to: string,
+    against?: HistoryComparison,
+  ): AsyncGenerator<HistoryCommit> {
+    return history(this.#historySource(), { tips: [to], not: from, against }, this.#bounds);
   }
 
   newHistory(): AsyncGenerator<HistoryCommit> {

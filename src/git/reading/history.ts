@@ -8,7 +8,7 @@ import { asAddition, parseFileList } from '../objects/file-list.ts';
 import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { gitLines, runGit } from '../process/git-process.ts';
-import type { HistoryCommit, PathChange } from '../repository.ts';
+import type { HistoryCommit, HistoryComparison, PathChange } from '../repository.ts';
 import type { CommitLimits, CommitRoots } from './commit-limits.ts';
 import { type Comparison, compareCommits, diffTreeProtocol } from './diff-tree.ts';
 import { RequestProcess } from './request-process.ts';
@@ -54,6 +54,8 @@ export function historyOfGit(context: GitContext): HistorySource {
 export interface HistoryRange {
   readonly tips: readonly string[];
   readonly not: string | undefined;
+  /** Default: every parent. */
+  readonly against?: HistoryComparison | undefined;
 }
 
 /**
@@ -64,7 +66,7 @@ export async function* history(
   range: HistoryRange,
   bounds: CommitLimits,
 ): AsyncGenerator<HistoryCommit> {
-  const standIns = new StandIns(bounds);
+  const standIns = new StandIns(bounds, range.against === 'first parent' ? 1 : undefined);
   try {
     const ahead: Promise<HistoryCommit[]>[] = [];
     for await (const chunk of chunked(source.list(range))) {
@@ -91,9 +93,12 @@ class StandIns {
   /** Stand-ins of commits above the limits and of commits outside of the range. */
   readonly #found = new Map<string, string | undefined>();
   readonly #listed = new Set<string>();
+  /** Number of parents that each commit is compared with. Undefined: all. */
+  readonly #compared: number | undefined;
 
-  constructor(bounds: CommitLimits) {
+  constructor(bounds: CommitLimits, compared: number | undefined) {
     this.#bounds = bounds;
+    this.#compared = compared;
   }
 
   async planFor(chunk: readonly ListedCommit[]): Promise<PlannedCommit[]> {
@@ -113,7 +118,7 @@ class StandIns {
     }
     if (parents.length === 0) return { ...commit, against: [undefined] };
     const against: (string | undefined)[] = [];
-    for (const parent of parents) against.push(await this.#of(parent));
+    for (const parent of parents.slice(0, this.#compared)) against.push(await this.#of(parent));
     return { ...commit, against };
   }
 

@@ -14,6 +14,7 @@ import type {
   CommitMetadata,
   FolderWidths,
   HistoryCommit,
+  HistoryComparison,
   LimitCheck,
   LimitsOf,
   PathChange,
@@ -147,10 +148,15 @@ export class Reader implements ObjectReader {
     return content;
   }
 
-  async *history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
+  async *history(
+    from: string | undefined,
+    to: string,
+    against?: HistoryComparison,
+  ): AsyncGenerator<HistoryCommit> {
     const next = from === undefined ? undefined : await this.#nextCommit(from, to);
+    const range = { tips: [to], not: from, against };
     if (next !== undefined) yield next;
-    else yield* history(historyOfGit(this.#context), { tips: [to], not: from }, this.#bounds);
+    else yield* history(historyOfGit(this.#context), range, this.#bounds);
   }
 
   newHistory(tips: readonly string[]): AsyncGenerator<HistoryCommit> {

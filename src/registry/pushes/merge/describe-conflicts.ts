@@ -22,7 +22,7 @@ export async function describeConflicts(
   const wanted = new Set(conflicts.slice(0, MAX_LOOKED_UP).map(({ path }) => path));
   const newest = new Map<string, HistoryCommit>();
   let searched = 0;
-  for await (const commit of repository.history(range.base, range.head)) {
+  for await (const commit of repository.history(range.base, range.head, 'first parent')) {
     searched += 1;
     if (searched > MAX_SEARCHED) {
       newest.clear();

@@ -26,12 +26,14 @@ export async function replayPushed(of: {
 }): Promise<Replayed> {
   const { repository, branch, commits, to } = of;
   const { reader, under, state } = branch;
-  const ids = new Set(commits.map(({ id }) => id));
+  // With their changes against every parent, which a replay does not ask for.
+  const pushed = new Map(commits.map((commit) => [commit.id, commit]));
   const steps: FoldedStep[] = [];
   const { rootCommit } = state.catalog;
   const source = sameRoot(repository, rootCommit);
   const onStep = (step: FoldedStep): void => {
-    if (ids.has(step.commit.id)) steps.push(step);
+    const commit = pushed.get(step.commit.id);
+    if (commit !== undefined) steps.push({ ...step, commit });
   };
   const folded = await replay({ repository: source, reader, under, onStep }, to);
   return { heads: new Map([[to, folded]]), steps };
@@ -44,7 +46,7 @@ function sameRoot(repository: PushSource, rootCommit: string): ReplayContext['re
     ...(context && { context }),
     readBlobs: (ids) => repository.readBlobs(ids),
     listFiles: (revision, under) => repository.listFiles(revision, under),
-    history: (from, to) => repository.history(from, to),
+    history: (from, to, against) => repository.history(from, to, against),
     rootCommit: async () => rootCommit,
   };
 }
