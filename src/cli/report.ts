@@ -1,4 +1,5 @@
-/** Problems as text, JSON, SARIF and annotations of GitHub. */
+/** Problems as text, JSON, SARIF, annotations of GitHub and a code quality report of GitLab. */
+import { createHash } from 'node:crypto';
 import { shownPath } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
@@ -6,7 +7,7 @@ export interface Finding extends Problem {
   readonly severity: 'error' | 'warning';
 }
 
-export const REPORT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
+export const REPORT_FORMATS = ['text', 'json', 'sarif', 'github', 'gitlab'] as const;
 
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
@@ -17,6 +18,7 @@ const FORMATTERS: Record<ReportFormat, Formatter> = {
   json: (findings, files) => JSON.stringify({ files, problems: findings }, null, 2),
   sarif: (findings) => JSON.stringify(sarif(findings), null, 2),
   github: (findings) => findings.map(githubCommand).join('\n'),
+  gitlab: (findings) => JSON.stringify(codeQuality(findings), null, 2),
 };
 
 /** `files`: number of files read. The text ends without a newline. */
@@ -54,6 +56,23 @@ function escapeData(text: string): string {
 
 function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+/** The fingerprint has no line, so that a problem that only moved is not a new one. */
+function codeQuality(findings: readonly Finding[]): object[] {
+  const seen = new Map<string, number>();
+  return findings.map(({ path, line, message, severity }) => {
+    const same = JSON.stringify([path, message]);
+    const count = seen.get(same) ?? 0;
+    seen.set(same, count + 1);
+    return {
+      description: message,
+      check_name: 'gitplane',
+      fingerprint: createHash('sha256').update(`${same} ${count}`).digest('hex'),
+      severity: severity === 'error' ? 'major' : 'minor',
+      location: { path, lines: { begin: line } },
+    };
+  });
 }
 
 /** SARIF 2.1.0 (OASIS), the least that code-scanning services accept. */

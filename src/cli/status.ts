@@ -63,13 +63,16 @@ function healthLines({ ok, checks }: Section): string[] {
 
 function branchLines(branch: unknown, now: number): string[] {
   if (!isRecord(branch)) return [];
-  const { state, revision, head, message, commit } = branch;
+  const { state, revision, head, message, commit, review } = branch;
   const shown = typeof revision === 'string' ? revision.slice(0, 12) : 'no commit';
   const what = `${shown}${commitText(section(commit), now)}`;
-  const why = message === undefined ? [] : [text(message)];
-  if (state === 'applied' && head === revision) return [`applied ${what}`, ...why];
+  const more = [
+    ...(message === undefined ? [] : [text(message)]),
+    ...(review === undefined ? [] : [`writes wait for review: ${text(review)}`]),
+  ];
+  if (state === 'applied' && head === revision) return [`applied ${what}`, ...more];
   const at = typeof head === 'string' ? ` at ${head.slice(0, 12)}` : '';
-  return [`${text(state)}${at}`, `readers see ${what}`, ...why];
+  return [`${text(state)}${at}`, `readers see ${what}`, ...more];
 }
 
 function commitText({ message, author, time }: Section, now: number): string {

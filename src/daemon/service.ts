@@ -115,7 +115,12 @@ export async function openService(
   const planner = platform.planner.with({ effects, pulls: parts.outgoing.planOfPull });
   return {
     platform,
-    dependencies: { ...parts.dependencies, tenants: loops, planner },
+    dependencies: {
+      ...parts.dependencies,
+      tenants: loops,
+      planner,
+      sync: { ...parts.dependencies.sync, review: parts.outgoing.reviewUrl },
+    },
     token,
     emptiness: parts.emptiness,
     start: async () => {

@@ -38,6 +38,10 @@ export const MANIFEST_COMMANDS = {
         purpose: 'Annotate a pull request from a GitHub workflow.',
         command: 'gitplane validate --rev HEAD -o github',
       },
+      {
+        purpose: 'Write a code quality report for GitLab.',
+        command: 'gitplane validate -o gitlab > gl-code-quality-report.json',
+      },
     ],
   },
   plan: {

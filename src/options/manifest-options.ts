@@ -12,7 +12,7 @@ const REVISION: OptionSpec = {
 
 export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
   REVISION,
-  { ...outputOption('text', 'json', 'sarif', 'github'), alias: 'format' },
+  { ...outputOption('text', 'json', 'sarif', 'github', 'gitlab'), alias: 'format' },
   { name: 'allow-empty', help: 'accept a folder or commit without manifests' },
   KEY_FILES,
   API_GROUP,

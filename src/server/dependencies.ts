@@ -92,6 +92,8 @@ export interface SyncService {
   lastApplied(): number | undefined;
   /** Reason why the branch cannot be followed now; undefined: it can. */
   problem(): string | undefined;
+  /** Address of the pull request of pending writes; undefined: none is known. */
+  review?(): string | undefined;
 }
 
 /** Replicas that etcd lists now. */

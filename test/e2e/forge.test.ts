@@ -153,6 +153,11 @@ test('writes for review open one pull request, and their answers say where it is
       .toContain(`review: ${pull.html_url}`);
     await create('another');
     expect(await pulls()).toHaveLength(1);
+    const sync = async () => JSON.parse((await reviewed.call('GET', '/sync')).text);
+    expect(await sync()).toMatchObject({ review: pull.html_url });
+    const args = ['status', '--kubeconfig', join(dataDir, 'kubeconfig')];
+    const { stdout } = await run(process.execPath, ['dist/main.js', ...args]);
+    expect(stdout).toContain(`writes wait for review: ${pull.html_url}`);
     // Gitea finds out in the background whether it can be merged.
     const merge = `/repos/bot/platform/pulls/${pull.number}/merge`;
     await expect
@@ -161,6 +166,7 @@ test('writes for review open one pull request, and their answers say where it is
     await expect
       .poll(async () => (await reviewed.call('GET', `${API}/teams/another`)).code, patient)
       .toBe(200);
+    expect(await sync()).not.toHaveProperty('review');
     // The next series has a pull request of its own.
     await expect
       .poll(async () => await create(`t${Date.now()}`), patient)

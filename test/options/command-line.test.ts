@@ -51,7 +51,10 @@ describe('wrong command lines end with one sentence', () => {
     [['serve', '-x'], /^Unknown option "-x"; usage: gitplane serve/],
     [['serve', '--seed'], /--seed <DIR>" argument missing/],
     [['serve', '--seed', '--listen', 'x'], /^--seed needs a value, and --listen follows it$/],
-    [['validate', '-o', 'xml'], /^Cannot use --output "xml": use text, json, sarif or github$/],
+    [
+      ['validate', '-o', 'xml'],
+      /^Cannot use --output "xml": use text, json, sarif, github or gitlab$/,
+    ],
     [['seal', '--check=maybe'], /^Unknown option "--check=maybe"/],
     [['secrets', 'get', '--now'], /^Unknown option "--now"/],
     [['completion'], /^Missing required argument "SHELL"/],

@@ -38,7 +38,7 @@ const CASES: readonly [line: string[], offered: string[], absent: string[]][] = 
   [['keys', ''], ['create', 'list', 'rotate', 'revoke'], ['serve']],
   [['help', 've'], ['version'], ['validate']],
   [['completion', ''], ['bash', 'zsh', 'fish'], ['serve']],
-  [['validate', '-o', ''], ['text', 'json', 'sarif', 'github'], ['serve']],
+  [['validate', '-o', ''], ['text', 'json', 'sarif', 'github', 'gitlab'], ['serve']],
   [['serve', '--repo-t'], ['--repo-token', '--repo-token-file'], ['--listen']],
   [['keys', 'create', '--t'], ['--team', '--ttl'], ['--data-dir']],
   [['keys', 'list', '--u'], [], ['--user']],

@@ -26,6 +26,8 @@ export interface ForgeReports {
   trigger(): void;
   /** The newest plan of an open pull request; undefined: none is in memory. */
   planOfPull(number: number): Plan | undefined;
+  /** Address of the pull request of pending writes; undefined: none is known. */
+  reviewUrl(): string | undefined;
   /** One attempt. Rejects with DeliveryError. */
   deliver(delivery: Delivery): Promise<void>;
   /** Stops finding out what to report. */
@@ -65,6 +67,7 @@ export function openForgeReports(parts: ForgeReportsParts): ForgeReports {
     },
     trigger: () => plans?.trigger(),
     planOfPull: (number) => plans?.planOf(number),
+    reviewUrl: () => review?.pendingUrl,
     deliver: async (delivery) => {
       const { payload, destination } = delivery;
       if (payload['review'] !== undefined && review !== undefined) return await review.deliver();

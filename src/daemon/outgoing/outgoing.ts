@@ -35,6 +35,8 @@ export interface OutgoingParts extends Pick<PlatformContext, 'options' | 'clock'
 export interface Outgoing {
   /** The newest plan of an open pull request; undefined: none is in memory. */
   readonly planOfPull: (number: number) => Plan | undefined;
+  /** Address of the pull request of pending writes; undefined: none is known. */
+  readonly reviewUrl: () => string | undefined;
   close(): Promise<void>;
 }
 
@@ -76,6 +78,7 @@ export function openOutgoing(parts: OutgoingParts): Outgoing {
   if (forge !== undefined) parts.onHook?.(() => forge.trigger());
   return {
     planOfPull: (number) => forge?.planOfPull(number),
+    reviewUrl: () => forge?.reviewUrl(),
     close: async () => {
       await forge?.stop();
       await outbox.close();

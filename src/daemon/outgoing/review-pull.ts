@@ -71,6 +71,12 @@ export class ReviewPull {
     return typeof url === 'string' && url !== '' ? url : undefined;
   }
 
+  /** The same while commits are pending. */
+  get pendingUrl(): string | undefined {
+    const { pending, served } = this.#parts;
+    return pending.tip === undefined || pending.tip === served() ? undefined : this.url;
+  }
+
   /** Asks for a pull request while commits are pending. */
   async check(): Promise<void> {
     const { pending, served, outbox, head } = this.#parts;

@@ -124,11 +124,13 @@ async function answerStatus(sync: SyncService, waited?: Waited): Promise<Answer>
   return jsonAnswer({ ...document, waited: waitedDocument(waited) }, CODES[waited.result]);
 }
 
-/** State of the branch, and its problem. */
+/** State of the branch, its problem, and the review of writes to it. */
 export function syncState(sync: SyncService): object {
   const failure = sync.problem();
-  if (failure !== undefined) return { state: 'failing', message: failure };
-  return { state: sync.report.hold === undefined ? 'applied' : 'held' };
+  const url = sync.review?.();
+  const review = url === undefined ? {} : { review: url };
+  if (failure !== undefined) return { state: 'failing', message: failure, ...review };
+  return { state: sync.report.hold === undefined ? 'applied' : 'held', ...review };
 }
 
 export function holdDocument(
