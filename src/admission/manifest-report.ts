@@ -7,9 +7,9 @@ import {
   type KubeObject,
   type ObjectKey,
   valueAt,
-  withoutValue,
+  withoutValues,
 } from '../apimachinery/index.ts';
-import { type Kind, secretPlaces } from '../kinds/index.ts';
+import { type Kind, type SecretPaths, secretPlaces, valuesAt } from '../kinds/index.ts';
 import type { ManifestDocument, Problem } from '../manifests/index.ts';
 
 /** Facts about an encrypted document; its value is the decrypted one. */
@@ -24,6 +24,8 @@ export interface SealedParts {
   readonly unreadable: boolean;
   /** True if the value is encrypted in the file. */
   isSealed(path: FieldPath): boolean;
+  /** Paths of the encrypted values, without the places in lists: `*` stands for these. */
+  readonly paths: SecretPaths;
   /** Positions of plaintext comments beside encrypted values. */
   readonly comments: readonly { readonly line: number; readonly col: number }[];
 }
@@ -41,6 +43,8 @@ export interface AdmittedManifest {
   readonly clear: readonly Problem[];
   /** The manifest lacks encrypted values because a key is missing; `problems` report that. */
   readonly partial: boolean;
+  /** Values that the file encrypts beside the secret fields of the kind; absent: none. */
+  readonly encrypted?: SecretPaths | undefined;
 }
 
 export const NOTHING: AdmittedManifest = {
@@ -79,6 +83,12 @@ export class Report {
     this.warnings.push(this.#problem(field, message));
   }
 
+  /** Warnings about the object, without its encrypted values. */
+  warnAll(messages: readonly string[], object: unknown, sealed: SealedParts | undefined): void {
+    const values = sealed === undefined ? [] : valuesAt(object, sealed.paths);
+    for (const message of messages) this.warn([], withoutValues(message, values));
+  }
+
   clear(kind: Kind, manifest: KubeObject, sealed: SealedParts | undefined): void {
     for (const place of secretPlaces(kind, manifest)) {
       if (sealed?.isSealed(place) === true) continue;
@@ -105,33 +115,47 @@ export class Report {
     }
   }
 
-  partial(key: ObjectKey | undefined, manifest: KubeObject, sealed: SealedParts): AdmittedManifest {
+  partial(
+    key: ObjectKey | undefined,
+    manifest: KubeObject,
+    { sealed, encrypted }: { sealed: SealedParts; encrypted: SecretPaths | undefined },
+  ): AdmittedManifest {
     // An invalid identity is worse than an unreadable value.
     if (this.failed || key === undefined) return this.refuse(key);
     this.sealed(sealed);
     const problems = this.problems.map((problem) => ({ ...problem, unreadable: true as const }));
     const { warnings } = this;
-    return { ...NOTHING, key, manifest, problems, warnings, clear: this.#clear, partial: true };
+    const clear = this.#clear;
+    return { ...NOTHING, key, manifest, problems, warnings, clear, partial: true, encrypted };
   }
 
   /** No spread: this runs for nearly all manifests, and each would get a new V8 shape. */
-  admit(key: ObjectKey | undefined, manifest: KubeObject, json?: string): AdmittedManifest {
+  admit(
+    key: ObjectKey | undefined,
+    manifest: KubeObject,
+    { json, encrypted }: { json?: string | undefined; encrypted?: SecretPaths | undefined } = {},
+  ): AdmittedManifest {
     const { problems, partial } = NOTHING;
     const { warnings } = this;
     const clear = this.#clear;
-    if (json === undefined) return { key, manifest, problems, warnings, clear, partial };
+    if (json === undefined) return { key, manifest, problems, warnings, clear, partial, encrypted };
     return { key, manifest, json, problems, warnings, clear, partial };
   }
 
-  /** Encrypted values of `object` are not repeated: readers of a problem are not those of the value. */
+  /**
+   * Encrypted values of `object` are not repeated, whatever field the error is about: readers of a
+   * problem are not those of the value.
+   */
   fields(
     errors: readonly FieldError[],
     { object, sealed }: { readonly object: unknown; readonly sealed: SealedParts | undefined },
   ): void {
+    const values = sealed === undefined ? [] : valuesAt(object, sealed.paths);
     for (const error of errors.slice(0, MAX_PROBLEMS)) {
       const value = valueAt(object, error.path);
       const isHidden = sealed !== undefined && holdsSealed(sealed, error.path, value);
-      this.#field(isHidden ? withoutValue(error, value) : error);
+      const hidden = isHidden ? [value, ...values] : values;
+      this.#field({ ...error, message: withoutValues(error.message, hidden) });
     }
     const left = errors.length - MAX_PROBLEMS;
     if (left > 0) this.at([], `… and ${left} more problems in this document`);

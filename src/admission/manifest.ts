@@ -10,7 +10,13 @@ import {
   SERVER_POPULATED_META,
   valueAt,
 } from '../apimachinery/index.ts';
-import { apiVersionOf, type FileClaim, type Kind, type KindTable } from '../kinds/index.ts';
+import {
+  apiVersionOf,
+  besideSecrets,
+  type FileClaim,
+  type Kind,
+  type KindTable,
+} from '../kinds/index.ts';
 import type { ManifestDocument } from '../manifests/index.ts';
 import { objectProblems, objectWarnings } from './check.ts';
 import { type AdmittedManifest, NOTHING, Report, type SealedParts } from './manifest-report.ts';
@@ -62,15 +68,16 @@ export function admitManifest(
   const key = identityOf(kind, manifest);
   if (place.ignoresClear !== true) report.clear(kind, manifest, sealed);
   report.comments(sealed);
-  if (sealed?.unreadable === true) return report.partial(key, manifest, sealed);
+  const encrypted = sealed && besideSecrets(kind, sealed.paths);
+  if (sealed?.unreadable === true) return report.partial(key, manifest, { sealed, encrypted });
   report.sealed(sealed);
   if (report.failed) return report.refuse(key);
   const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
   report.fields([...secretInClear(kind, manifest), ...errors], { object: manifest, sealed });
   if (report.failed) return report.refuse(key);
   // Runs last: deprecation checks need an object of valid shape.
-  for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
-  return report.admit(key, manifest, json);
+  report.warnAll(objectWarnings(kind, manifest), manifest, sealed);
+  return report.admit(key, manifest, { json, encrypted });
 }
 
 function findKind(
@@ -206,8 +213,9 @@ function admitClaimed(
   const errors = objectProblems(kind, schema, { object: manifest }).map(inFile);
   report.fields(errors, { object: value, sealed });
   if (report.failed) return report.refuse(key);
-  for (const warning of kind.warnings(manifest)) report.warn([], warning);
-  return report.admit(key, manifest);
+  report.warnAll(kind.warnings(manifest), value, sealed);
+  const paths = sealed?.paths.map((path) => ['spec', ...path]);
+  return report.admit(key, manifest, { encrypted: paths && besideSecrets(kind, paths) });
 }
 
 function keyOf({ kind, name }: FileClaim): ObjectKey {

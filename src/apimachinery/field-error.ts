@@ -49,13 +49,17 @@ function shown(value: unknown): string {
   return text.length > SHOWN_VALUE_LIMIT ? `${text.slice(0, SHOWN_VALUE_LIMIT)}…` : text;
 }
 
-/** The error without the value that it repeats, for values that its reader may not see. */
-export function withoutValue(error: FieldError, value: unknown): FieldError {
-  const forms = [shown(value), ...(typeof value === 'string' ? [value] : [])];
+/** The text without the values that it repeats, for a reader who may not see them. */
+export function withoutValues(text: string, values: Iterable<unknown>): string {
+  const forms = [...values].flatMap((value) => [
+    shown(value),
+    ...(typeof value === 'string' ? [value] : []),
+  ]);
   // A shorter text is part of other words, and the quoted form is enough for it.
   const hidden = forms.filter((form) => form.length >= SHORTEST_HIDDEN);
-  const message = hidden.reduce((text, form) => text.replaceAll(form, '***'), error.message);
-  return { ...error, message };
+  // A value may be a part of another one.
+  hidden.sort((a, b) => b.length - a.length);
+  return hidden.reduce((left, form) => left.replaceAll(form, '***'), text);
 }
 
 const SHORTEST_HIDDEN = 3;

@@ -19,7 +19,7 @@ export {
   tooMany,
   typeInvalid,
   unknownField,
-  withoutValue,
+  withoutValues,
 } from './field-error.ts';
 export { describeKey, keyString, type ObjectKey, parseKey, sameKey } from './key.ts';
 export { KeyMap } from './key-map.ts';

@@ -11,18 +11,28 @@ import {
   type SecretPaths,
   schemaAt,
   schemaTree,
+  secretsOf,
 } from '../kinds/index.ts';
 
 export type Redacted = { readonly value: unknown } | { readonly omitted: 'invalid' };
+
+/** Values that the file of an object encrypts beside the secret fields of its kind; undefined: none. */
+type Encrypted = SecretPaths | undefined;
 
 /**
  * The body of a request for objects of a kind. A kind of undefined: the body is of no stored
  * object.
  */
-export function redactedRequest(kind: Kind | undefined, body: unknown): Redacted {
+export function redactedRequest(
+  kind: Kind | undefined,
+  body: unknown,
+  encrypted?: Encrypted,
+): Redacted {
   if (kind === undefined) return { value: withoutSecretWords(body) };
-  if (Array.isArray(body)) return { value: body.map((one) => redactedOperation(kind, one)) };
-  if (!isSensitive(kind)) return { value: withoutSecretWords(body) };
+  if (Array.isArray(body)) {
+    return { value: body.map((one) => redactedOperation(kind, one, encrypted)) };
+  }
+  if (!isSensitive(kind, encrypted)) return { value: withoutSecretWords(body) };
   if (!isRecord(body)) return { omitted: 'invalid' };
   // A field that is not where its schema declares it may be a misplaced secret.
   const { status: _status, ...object } = body;
@@ -30,47 +40,53 @@ export function redactedRequest(kind: Kind | undefined, body: unknown): Redacted
   const problems = compileSchema(kind.schema).check({ metadata: {}, ...rest });
   if (problems.some(({ type }) => type !== 'FieldValueRequired')) return { omitted: 'invalid' };
   const meta = isRecord(metadata) ? { metadata: withoutSecretWords(metadata) } : {};
-  return { value: masked({ ...rest, ...meta }, [], secretsOf(kind)) };
+  return { value: masked({ ...rest, ...meta }, [], pathsOf(kind, encrypted)) };
 }
 
 /** The body of a response: an object, a list, a table, or a Status. */
-export function redactedResponse(kind: Kind | undefined, body: unknown): unknown {
+export function redactedResponse(
+  kind: Kind | undefined,
+  body: unknown,
+  encryptedOf: (object: unknown) => Encrypted = () => undefined,
+): unknown {
   if (kind === undefined) return withoutSecretWords(body);
   if (!isRecord(body)) return undefined;
-  const secrets = secretsOf(kind);
-  const one = (object: unknown): unknown => masked(object, [], secrets);
+  const one = (object: unknown): unknown => masked(object, [], pathsOf(kind, encryptedOf(object)));
   if (Array.isArray(body['items'])) return { ...body, items: body['items'].map(one) };
-  if (Array.isArray(body['rows'])) {
-    const rows = body['rows'].map((row) =>
-      isRecord(row) ? { ...row, object: one(row['object']) } : row,
-    );
-    return { ...body, rows };
-  }
+  if (Array.isArray(body['rows'])) return { ...body, rows: body['rows'].map(redactedRow) };
   return one(body);
+
+  function redactedRow(row: unknown): unknown {
+    if (!isRecord(row)) return row;
+    const object = one(row['object']);
+    // A column may show a field that only the file of the object makes secret.
+    return encryptedOf(row['object']) === undefined
+      ? { ...row, object }
+      : { ...row, object, cells: MASK };
+  }
 }
 
-/** True if responses of a kind need no redaction. */
+/** True if responses of a kind need no redaction, unless the file of an object encrypts more. */
 export function isPlain(kind: Kind): boolean {
-  return !isSensitive(kind);
+  return !isSensitive(kind, undefined);
 }
 
-function isSensitive(kind: Kind): boolean {
-  return kind.secretPaths.length > 0 || kind.writeOnly.length > 0;
+function isSensitive(kind: Kind, encrypted: Encrypted): boolean {
+  return kind.secretPaths.length > 0 || kind.writeOnly.length > 0 || encrypted !== undefined;
 }
 
 /** Paths to redact. A map of secrets is redacted as a whole, since its shape may be wrong. */
-function secretsOf(kind: Kind): SecretPaths {
-  const all = [...kind.secretPaths, ...kind.writeOnly.map(({ path }) => path.map(String))];
-  return all.map((path) => (path.at(-1) === '*' ? path.slice(0, -1) : path));
+function pathsOf(kind: Kind, encrypted: Encrypted): SecretPaths {
+  return secretsOf(kind, encrypted).map((path) => (path.at(-1) === '*' ? path.slice(0, -1) : path));
 }
 
 /** An operation of a JSON patch: its value is at its path. */
-function redactedOperation(kind: Kind, operation: unknown): unknown {
+function redactedOperation(kind: Kind, operation: unknown, encrypted: Encrypted): unknown {
   if (!isRecord(operation) || typeof operation['path'] !== 'string') return MASK;
   const { op, path, from, value } = operation;
   const shown = { op, path, ...(from === undefined ? {} : { from }) };
   if (value === undefined) return shown;
-  if (!isSensitive(kind)) return { ...shown, value: withoutSecretWords(value) };
+  if (!isSensitive(kind, encrypted)) return { ...shown, value: withoutSecretWords(value) };
   const steps = path
     .split('/')
     .slice(1)
@@ -80,7 +96,7 @@ function redactedOperation(kind: Kind, operation: unknown): unknown {
   const isWhole = isRecord(value) || Array.isArray(value);
   // A partial object does not show if a secret is misplaced in it.
   const isSafe = isKnown && !isWhole;
-  return { ...shown, value: isSafe ? masked(value, steps, secretsOf(kind)) : MASK };
+  return { ...shown, value: isSafe ? masked(value, steps, pathsOf(kind, encrypted)) : MASK };
 }
 
 const SECRET_WORD =

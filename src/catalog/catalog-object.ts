@@ -1,6 +1,7 @@
 /** An object of the repository, and positions of documents. */
 import { sameDesiredState } from '../admission/index.ts';
 import { describeKey, type KubeObject, type ObjectKey } from '../apimachinery/index.ts';
+import type { SecretPaths } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { Identity } from './identity.ts';
 import type { OwnerBinding } from './owner-binding.ts';
@@ -21,6 +22,8 @@ export interface ManifestSource {
   readonly partial?: boolean;
   /** Plaintext secrets in the file. */
   readonly clear?: readonly Problem[];
+  /** Values that the file encrypts beside the secret fields of the kind; absent: none. */
+  readonly encrypted?: SecretPaths | undefined;
 }
 
 type CatalogFields = Pick<CatalogObject, 'key' | 'place' | 'identity' | 'source' | 'problems'> & {

@@ -153,7 +153,7 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
       const sealed = opened?.[i];
       const value = sealed === undefined ? document : { ...document, value: sealed.value };
       const verdict = admitted(place, value, sealed);
-      const { key, manifest, json, problems, warnings, clear, partial } = verdict;
+      const { key, manifest, json, problems, warnings, clear, partial, encrypted } = verdict;
       const facts: ReadFacts = {
         key: key && ownKey(key),
         manifest: json ?? (manifest && JSON.stringify(manifest)),
@@ -161,6 +161,7 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
         warnings,
         clear,
         partial,
+        encrypted,
       };
       return new ReadDocument({ index: document.index, line, blob }, facts);
     });

@@ -1,6 +1,7 @@
 /** One parsed file of the repository: its documents and problems. */
 import type { AdmittedManifest } from '../admission/index.ts';
 import type { KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import type { SecretPaths } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
 export interface DocumentEntry {
@@ -15,6 +16,8 @@ export interface DocumentEntry {
   readonly clear?: readonly Problem[];
   /** There is a manifest despite the problems: it lacks values that the daemon cannot decrypt. */
   readonly partial?: boolean;
+  /** Values that the file encrypts beside the secret fields of the kind; absent: none. */
+  readonly encrypted?: SecretPaths | undefined;
   /** First line of the document, for messages about all of it. */
   readonly line: number;
   /** Id of the file's blob. */
@@ -39,18 +42,20 @@ export class ReadDocument implements DocumentEntry {
   readonly warnings: readonly Problem[];
   readonly clear: readonly Problem[];
   readonly partial: boolean;
+  readonly encrypted: SecretPaths | undefined;
   readonly line: number;
   readonly blob: string;
   #manifest: string | ManifestKeeper | undefined;
 
   constructor(at: { index: number; line: number; blob: string }, facts: ReadFacts) {
-    const { key, manifest, problems, warnings, clear, partial } = facts;
+    const { key, manifest, problems, warnings, clear, partial, encrypted } = facts;
     this.index = at.index;
     this.key = key;
     this.problems = problems.length === 0 ? NONE : problems;
     this.warnings = warnings.length === 0 ? NONE : warnings;
     this.clear = clear.length === 0 ? NONE : clear;
     this.partial = partial;
+    this.encrypted = encrypted;
     this.line = at.line;
     this.blob = at.blob;
     this.#manifest = manifest;

@@ -3,6 +3,7 @@
 export { Catalog } from './catalog.ts';
 export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
 export { compareManifests } from './compare-manifests.ts';
+export { encryptedPathsOf, encryptedValuesOf } from './encrypted-values.ts';
 export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
 export { type FileReader, fileReader } from './file-reader.ts';
@@ -11,7 +12,13 @@ export { type CommitPoint, Identity } from './identity.ts';
 export { catalogDifference, netChanges } from './object-changes.ts';
 export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';
-export { persistedManifest, persistedProvenance, provenanceOf } from './provenance.ts';
+export {
+  encryptedIn,
+  persistedManifest,
+  persistedProvenance,
+  provenanceFacts,
+  provenanceOf,
+} from './provenance.ts';
 export { ReaderPool } from './reader-pool/reader-pool.ts';
 export { encryptionOf, readEach, readPaths, type SeenPath } from './reading.ts';
 export {

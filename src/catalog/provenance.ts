@@ -3,6 +3,7 @@
  * catalog: a few facts, and the manifest unless it follows from the served form.
  */
 import {
+  isRecord,
   type JsonObject,
   type JsonValue,
   jsonEqual,
@@ -10,6 +11,7 @@ import {
   type ObjectKey,
   SERVER_POPULATED_META,
 } from '../apimachinery/index.ts';
+import type { SecretPaths } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject, ManifestSource } from './catalog-object.ts';
 import type { OwnerBinding } from './owner-binding.ts';
@@ -38,8 +40,8 @@ export type ObjectFacts = readonly [
   generation: number,
   problems: readonly Problem[],
   /**
-   * Absent: the manifest is complete and has no plaintext secret, and the object is not an access
-   * key.
+   * Absent: the manifest is complete, has no plaintext secret and no encrypted value beside its
+   * secrets, and the object is not an access key.
    */
   flaws?: Flaws,
 ];
@@ -48,6 +50,7 @@ export type ObjectFacts = readonly [
 export interface Flaws {
   readonly partial?: true;
   readonly clear?: readonly Problem[];
+  readonly encrypted?: SecretPaths;
   /** Of an access key: kind and name of its owner, and the incarnation that the key belongs to. */
   readonly tie?: readonly [kind: string, name: string, life?: string];
 }
@@ -57,9 +60,20 @@ export interface Flaws {
  * `served`.
  */
 export function provenanceOf(
-  { place, identity, source, problems, ownerBinding }: CatalogObject,
+  object: CatalogObject,
   parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
 ): PersistedProvenance {
+  return { facts: provenanceFacts(object), text: textOf(parsed) };
+}
+
+/** Provenance without the manifest. */
+export function provenanceFacts({
+  place,
+  identity,
+  source,
+  problems,
+  ownerBinding,
+}: CatalogObject): JsonValue {
   const { birth, generation } = identity;
   const facts: ObjectFacts = [
     place.path,
@@ -72,18 +86,20 @@ export function provenanceOf(
     problems,
     ...flawsOf(source, ownerBinding),
   ];
-  return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
+  return facts as unknown as JsonValue;
 }
 
 function flawsOf(
-  { partial, clear = NONE }: ManifestSource,
+  { partial, clear = NONE, encrypted }: ManifestSource,
   binding: OwnerBinding | undefined,
 ): [Flaws] | [] {
-  if (partial !== true && clear.length === 0 && binding === undefined) return [];
+  const isUsual = partial !== true && clear.length === 0 && encrypted === undefined;
+  if (isUsual && binding === undefined) return [];
   return [
     {
       ...(partial === true && { partial }),
       ...(clear.length > 0 && { clear }),
+      ...(encrypted && { encrypted }),
       ...(binding && { tie: bindingFacts(binding) }),
     },
   ];
@@ -103,6 +119,16 @@ export function persistedBinding(
   if (tie === undefined) return undefined;
   const [kind, name, incarnation] = tie;
   return { owner: { group, kind, namespace: '', name }, incarnation };
+}
+
+/** Values of a served object that its file encrypts beside the secret fields of the kind. */
+export function encryptedIn(
+  stored: { provenance?(): unknown } | undefined,
+): SecretPaths | undefined {
+  const provenance = stored?.provenance?.();
+  const facts = isRecord(provenance) ? provenance['facts'] : undefined;
+  const flaws: unknown = Array.isArray(facts) ? facts[8] : undefined;
+  return (flaws as Flaws | undefined)?.encrypted;
 }
 
 /** Provenance of an object whose served form changes, and whose manifest does not. */

@@ -15,6 +15,7 @@ import {
   type ObjectKey,
 } from '../apimachinery/index.ts';
 import { encodePath } from '../git/index.ts';
+import type { SecretPaths } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
@@ -43,7 +44,7 @@ const HEAD_DOCUMENT = 'catalog';
 const FILE_PREFIX = 'file:';
 
 /** Increased when the persisted form changes. */
-const FORMAT = 4;
+const FORMAT = 5;
 
 interface HeadDocument {
   format?: number;
@@ -115,8 +116,13 @@ export function* catalogDocuments(of: {
 }
 
 function plainDocument(document: DocumentEntry): DocumentEntry {
-  const { index, key, manifest, problems, warnings, line, blob, partial, clear } = document;
-  const flaws = { ...(partial === true && { partial }), ...(clear?.length && { clear }) };
+  const { index, key, manifest, problems, warnings, line, blob, partial, clear, encrypted } =
+    document;
+  const flaws = {
+    ...(partial === true && { partial }),
+    ...(clear?.length && { clear }),
+    ...(encrypted && { encrypted }),
+  };
   return { index, key, manifest, problems, warnings, line, blob, ...flaws };
 }
 
@@ -209,6 +215,7 @@ class RestoredDocument implements DocumentEntry, ManifestSource {
   readonly blob: string;
   readonly partial: boolean;
   readonly clear: readonly Problem[];
+  readonly encrypted: SecretPaths | undefined;
   readonly #stored: PersistedObject;
 
   constructor(at: { index: number; line: number; blob: string } & Flaws, stored: PersistedObject) {
@@ -217,6 +224,7 @@ class RestoredDocument implements DocumentEntry, ManifestSource {
     this.blob = at.blob;
     this.partial = at.partial ?? false;
     this.clear = at.clear ?? NONE;
+    this.encrypted = at.encrypted;
     this.#stored = stored;
   }
 

@@ -1,8 +1,8 @@
 /** Files with encrypted secrets: from their bytes to plaintext manifests, in memory only. */
 
 import type { SealedParts } from '../admission/index.ts';
-import type { JsonValue } from '../apimachinery/index.ts';
-import { isRecord, valueAt } from '../apimachinery/index.ts';
+import { isRecord, type JsonObject, type JsonValue, valueAt } from '../apimachinery/index.ts';
+import type { SecretPaths } from '../kinds/index.ts';
 import {
   decodeUtf8,
   type ManifestFile,
@@ -15,6 +15,7 @@ import {
   clearComments,
   isSealed,
   type Keyring,
+  mapLeaves,
   mayBeSealed,
   metadataOf,
   openStream,
@@ -81,8 +82,23 @@ export function openManifests(
     problems,
     unreadable: unreadable && problems.length > 0,
     isSealed: (path) => isSealed(valueAt(file.documents[i]?.value, path)),
+    paths: sealedPathsIn(file.documents[i]?.value),
     comments: comments.get(file.documents[i]?.index ?? -1) ?? [],
   }));
+}
+
+/** Paths of the encrypted values of a document as it is written, with `*` for places in lists. */
+function sealedPathsIn(value: JsonValue | undefined): SecretPaths {
+  if (!isRecord(value)) return [];
+  const { [SOPS]: _metadata, ...rest } = value as JsonObject;
+  const found = new Map<string, string[]>();
+  mapLeaves(rest, ({ at, value: leaf }) => {
+    if (!isSealed(leaf)) return leaf;
+    const path = at.map((step) => (typeof step === 'number' ? '*' : step));
+    found.set(JSON.stringify(path), path);
+    return leaf;
+  });
+  return [...found.values()];
 }
 
 /** Positions of plaintext comments beside encrypted values, by document. */

@@ -1,7 +1,6 @@
 /** History entries: the changes of one object, by commit. */
 import { jsonEqual } from '../apimachinery/index.ts';
 import type { CatalogObject } from '../catalog/index.ts';
-import type { Kind } from '../kinds/index.ts';
 import type { CommitIndex } from './commit-index.ts';
 import { changedFields } from './field-changes.ts';
 import type { Moment, Timeline } from './timeline.ts';
@@ -27,14 +26,10 @@ export interface HistoryEntry {
 }
 
 /** Newest first. */
-export function historyEntries(
-  index: CommitIndex,
-  kind: Kind,
-  { moments }: Timeline,
-): HistoryEntry[] {
+export function historyEntries(index: CommitIndex, { moments }: Timeline): HistoryEntry[] {
   const entries: HistoryEntry[] = [];
   for (const moment of moments.values()) {
-    const change = changeOf(kind, moment);
+    const change = changeOf(moment);
     if (change === undefined) continue;
     const { ordinal } = moment;
     entries.push({ revision: index.id(ordinal), time: index.time(ordinal), ...change });
@@ -45,7 +40,7 @@ export function historyEntries(
 type Change = Omit<HistoryEntry, 'revision' | 'time'>;
 
 /** Undefined if one of the parents has the same object. */
-function changeOf(kind: Kind, { before, after }: Moment): Change | undefined {
+function changeOf({ before, after }: Moment): Change | undefined {
   const views = before.length === 0 ? [undefined] : before;
   if (views.some((view) => isSame(view, after))) return undefined;
   if (after === undefined) {
@@ -53,7 +48,7 @@ function changeOf(kind: Kind, { before, after }: Moment): Change | undefined {
     return ended && { ...lifeOf(ended), verb: 'deleted', fields: [] };
   }
   const earlier = views.find((view) => view?.identity.uid === after.identity.uid);
-  const fields = changedFields(kind, earlier?.manifest, after.manifest);
+  const fields = changedFields(earlier?.manifest, after.manifest);
   const degraded = after.problems.length > 0 ? { degraded: true as const } : {};
   const life = lifeOf(after);
   if (earlier === undefined) return { ...life, verb: 'created', fields, ...degraded };

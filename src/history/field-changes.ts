@@ -9,7 +9,7 @@ import {
   jsonEqual,
   type KubeObject,
 } from '../apimachinery/index.ts';
-import { type Kind, masked, type SecretPaths } from '../kinds/index.ts';
+import { masked, type SecretPaths } from '../kinds/index.ts';
 
 export interface FieldChange {
   /** `spec.users[1]`. */
@@ -24,15 +24,15 @@ export interface FieldChange {
 /** A larger difference counts as one change of the whole. */
 const MAX_FIELDS = 200;
 
-/** In the order of the fields; values of secret fields are masked at any depth. */
+/** In the order of the fields; values at the paths `secrets` are masked at any depth. */
 export function fieldChanges(
-  kind: Kind,
   before: KubeObject | undefined,
   after: KubeObject | undefined,
+  secrets: SecretPaths,
 ): FieldChange[] {
   const found: FieldPath[] = [];
   collect(found, [], withoutHead(before), withoutHead(after));
-  return found.slice(0, MAX_FIELDS).map((path) => fieldChange(kind, path, { before, after }));
+  return found.slice(0, MAX_FIELDS).map((path) => fieldChange(path, { before, after, secrets }));
 }
 
 /** One step of a JSON Patch (RFC 6902). */
@@ -41,15 +41,14 @@ export type PatchStep =
   | { readonly op: 'remove'; readonly path: string };
 
 /**
- * The change as a JSON Patch of the manifest; values of secret fields are masked. Undefined: the
- * change is too large to be shown.
+ * The change as a JSON Patch of the manifest; values at the paths `secrets` are masked. Undefined:
+ * the change is too large to be shown.
  */
 export function patchOf(
-  kind: Kind,
   before: KubeObject,
   after: KubeObject,
+  secrets: SecretPaths,
 ): PatchStep[] | undefined {
-  const secrets = secretsOf(kind);
   const steps = duplex.compare(before, after);
   if (steps.length > MAX_FIELDS) return undefined;
   return steps.flatMap((step): PatchStep[] => {
@@ -62,11 +61,10 @@ export function patchOf(
 
 /** Only the paths, as text. */
 export function changedFields(
-  kind: Kind,
   before: KubeObject | undefined,
   after: KubeObject | undefined,
 ): string[] {
-  return fieldChanges(kind, before, after).map(({ path }) => path);
+  return fieldChanges(before, after, []).map(({ path }) => path);
 }
 
 /** Omits the fields that a change reports elsewhere: kind, name and namespace. */
@@ -102,11 +100,16 @@ function own(record: Record<string, unknown>, key: string): unknown {
 }
 
 function fieldChange(
-  kind: Kind,
   path: FieldPath,
-  versions: { before: KubeObject | undefined; after: KubeObject | undefined },
+  {
+    secrets,
+    ...versions
+  }: {
+    before: KubeObject | undefined;
+    after: KubeObject | undefined;
+    secrets: SecretPaths;
+  },
 ): FieldChange {
-  const secrets = secretsOf(kind);
   const shown = (version: KubeObject | undefined): unknown =>
     masked(lookUp(version, path), path, secrets);
   const [before, after] = [shown(versions.before), shown(versions.after)];
@@ -116,10 +119,6 @@ function fieldChange(
     ...(after === undefined ? {} : { after }),
     ...(holdsSecret(path, secrets) ? { masked: true as const } : {}),
   };
-}
-
-function secretsOf(kind: Kind): SecretPaths {
-  return [...kind.secretPaths, ...kind.writeOnly.map((field) => field.path.map(String))];
 }
 
 function lookUp(root: unknown, path: FieldPath): unknown {

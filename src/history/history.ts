@@ -111,12 +111,12 @@ export class History {
   }
 
   /** Changes of the object, newest first; empty if it never existed. */
-  async entries(kind: Kind, key: ObjectKey): Promise<readonly HistoryEntry[]> {
+  async entries(key: ObjectKey): Promise<readonly HistoryEntry[]> {
     const among = await this.#follow();
     if (among === undefined) return [];
     const { index, head } = among;
     const timeline = await this.#timeline(among, key, index.root(index.ordinal(head) ?? 0));
-    return historyEntries(index, kind, timeline);
+    return historyEntries(index, timeline);
   }
 
   /** Commit that readers see; undefined: the branch has none. */

@@ -4,7 +4,7 @@
  * can watch or update from a past object.
  */
 import type { JsonObject, KubeObject, ObjectKey } from '../apimachinery/index.ts';
-import type { CatalogObject } from '../catalog/index.ts';
+import { type CatalogObject, provenanceFacts } from '../catalog/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import { serveObject } from '../registry/index.ts';
 import type { Provenance, StoredObject } from '../state/index.ts';
@@ -47,7 +47,7 @@ export class PastObject implements StoredObject {
 
   /** The object was in git; records of other managers belong to the present. */
   provenance(): Provenance {
-    return { facts: null };
+    return { facts: provenanceFacts(this.source) };
   }
 
   #build(): ReturnType<typeof serveObject> {

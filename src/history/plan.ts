@@ -1,7 +1,12 @@
 /** Plan: the changes that a commit would make, for people and programs. */
-import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/index.ts';
-import type { ObjectChange } from '../catalog/index.ts';
-import type { KindTable } from '../kinds/index.ts';
+import {
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+  withoutValues,
+} from '../apimachinery/index.ts';
+import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../catalog/index.ts';
+import { type KindTable, secretsOf } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { type DryRunReport, isAnew, type WriteEffect } from '../registry/index.ts';
 import { type FieldChange, fieldChanges, type PatchStep, patchOf } from './field-changes.ts';
@@ -25,7 +30,7 @@ export interface PlanChange {
   readonly path: string;
   /** Former path of a moved object. */
   readonly previousPath?: string;
-  /** Values of secret fields are masked. */
+  /** Values of secret fields are masked, and all others that the file of the object encrypts. */
   readonly fields: readonly FieldChange[];
   /** Of an update: the same as a JSON Patch of the manifest. Absent where it is too large. */
   readonly patch?: readonly PatchStep[];
@@ -125,9 +130,20 @@ export async function withEffects(
         before: asked.before?.manifest,
         after: asked.after?.manifest,
       }));
-    changes.push(effects === undefined ? change : { ...change, effects });
+    const values = asked === undefined ? [] : encryptedValuesOf(asked);
+    changes.push(
+      effects === undefined ? change : { ...change, effects: withoutTexts(effects, values) },
+    );
   }
   return changes;
+}
+
+/** A copy whose texts repeat none of the values. */
+function withoutTexts<T>(told: T, values: readonly string[]): T {
+  if (values.length === 0) return told;
+  return JSON.parse(JSON.stringify(told), (_key, item: unknown) =>
+    typeof item === 'string' ? withoutValues(item, values) : item,
+  ) as T;
 }
 
 /** Undefined for invisible changes, such as the index of a document in its file. */
@@ -143,6 +159,14 @@ function describe(
   if (there === undefined || manifest === undefined || kind === undefined) return undefined;
   const moved = before !== undefined && before.place.path !== there.place.path;
   const { apiVersion } = manifest;
+  const secretPaths = secretsOf(kind, encryptedPathsOf(change));
+  const consequences = consequencesOf(kinds, {
+    kind,
+    key,
+    before: before?.manifest,
+    after: after?.manifest,
+    secrets,
+  });
   const { namespace, name } = key;
   const about = {
     apiVersion,
@@ -151,21 +175,15 @@ function describe(
     name,
     path: there.place.path,
     ...(moved ? { previousPath: before.place.path } : {}),
-    ...consequencesOf(kinds, {
-      kind,
-      key,
-      before: before?.manifest,
-      after: after?.manifest,
-      secrets,
-    }),
+    ...withoutTexts(consequences, encryptedValuesOf(change)),
     ...(after !== undefined && after.problems.length > 0 ? { degraded: true as const } : {}),
   };
   if (after === undefined) return { verb: 'delete', ...about, fields: [] };
-  const fields = fieldChanges(kind, before?.manifest, after.manifest);
+  const fields = fieldChanges(before?.manifest, after.manifest, secretPaths);
   if (before === undefined) return { verb: 'create', ...about, fields };
   if (isAnew(change)) return { verb: 'recreate', ...about, fields };
   if (fields.length > 0) {
-    const patch = patchOf(kind, before.manifest, after.manifest);
+    const patch = patchOf(before.manifest, after.manifest, secretPaths);
     return { verb: 'update', ...about, fields, ...(patch === undefined ? {} : { patch }) };
   }
   if (moved) return { verb: 'move', ...about, fields };

@@ -94,9 +94,16 @@ export {
   PROJECT_SECRET_KIND,
   wantedProjectSecret,
 } from './secrets/derived-secrets.ts';
-export { MASK, masked, type SecretPaths } from './secrets/masking.ts';
+export {
+  besideSecrets,
+  MASK,
+  masked,
+  type SecretPaths,
+  secretsOf,
+  valuesAt,
+} from './secrets/masking.ts';
 export { secretDataOf } from './secrets/secret-data.ts';
-export { sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
+export { LAST_APPLIED, sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
 export {
   DEFAULT_STORE,
   linkAnnotations,

@@ -48,7 +48,6 @@ export { type OpenFile, Sealer } from './writes/sealer.ts';
 export { GITPLANE, ownChange, ownCreate, ownOptions } from './writes/system-writes.ts';
 export type {
   Advice,
-  DeleteResult,
   Guard,
   PlannedChange,
   Preview,

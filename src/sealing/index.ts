@@ -7,7 +7,7 @@ export { missingKey, type PgpKeys, wrapForPgp } from './pgp.ts';
 export { documentsOf, Reuse, sealDocument, sealedComments, sealText, unsealText } from './seal.ts';
 export { ciphertextOf, ciphertextsIn, isSealed } from './sealed-value.ts';
 export { SealingError } from './sealing-error.ts';
-export { type Rule, selectionOf } from './selection.ts';
+export { type Rule, type Selection, selectionOf } from './selection.ts';
 export {
   changeRecipients,
   creationRuleFor,

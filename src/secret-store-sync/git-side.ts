@@ -159,7 +159,7 @@ class CurrentSecret implements GitSide {
     const { kind, key, uid } = this.#object;
     const base = await history.find({ revision: since });
     const past: SecretValues[] = [];
-    for (const { revision, uid: life } of await history.entries(kind, key)) {
+    for (const { revision, uid: life } of await history.entries(key)) {
       if (life !== uid) break;
       const point = await history.find({ revision });
       if (point.ordinal <= base.ordinal) break;

@@ -18,7 +18,7 @@ function historyOf({ repository, branch }: TestPlatform, idleMs = 60_000): Histo
 
 async function entriesOf(platform: TestPlatform, name: string): Promise<readonly HistoryEntry[]> {
   const key = { group: TEAM.group, kind: 'Team', namespace: '', name };
-  return await historyOf(platform).entries(TEAM, key);
+  return await historyOf(platform).entries(key);
 }
 
 /** Without what differs from run to run. */
@@ -117,7 +117,7 @@ test('fields of secrets are named and their values are not', async () => {
   await platform.commit({ 's.yaml': secret('c2Vjb25k') });
   const key = { group: SECRET.group, kind: 'SharedSecret', namespace: 'default', name: 's' };
 
-  const entries = await historyOf(platform).entries(SECRET, key);
+  const entries = await historyOf(platform).entries(key);
   expect(entries.map(({ fields }) => fields)).toEqual([['spec.data.token'], ['spec.data.token']]);
   expect(JSON.stringify(entries)).not.toMatch(/Zmlyc3Q|c2Vjb25k/);
 });
@@ -144,7 +144,7 @@ test('the index is dropped when idle, and built again on demand', async () => {
   const history = historyOf(platform, 1);
 
   for (let i = 0; i < 3; i++) {
-    expect(await history.entries(TEAM, key)).toHaveLength(1);
+    expect(await history.entries(key)).toHaveLength(1);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 });

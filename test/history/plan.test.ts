@@ -7,6 +7,7 @@ import { plan as planCommand } from '../../src/cli/plan.ts';
 import { patchOf } from '../../src/history/field-changes.ts';
 import { type Plan, planOf } from '../../src/history/plan.ts';
 import { Planner } from '../../src/history/planner.ts';
+import { secretsOf } from '../../src/kinds/secrets/masking.ts';
 import { PLAN_OPTIONS } from '../../src/options/manifest-options.ts';
 import { parseOptions } from '../../src/options/parse-options.ts';
 import { cloneForTest, git } from '../support/git.ts';
@@ -130,14 +131,14 @@ test('a patch masks secret values below added and removed parts', () => {
     spec,
   });
   const [none, some] = [manifest({}), manifest({ data: { 'a/b': 'hidden', c: 'hidden' } })];
-  expect(patchOf(kind, none, some)).toEqual([
+  expect(patchOf(none, some, secretsOf(kind))).toEqual([
     { op: 'add', path: '/spec/data', value: { 'a/b': '***', c: '***' } },
   ]);
-  expect(patchOf(kind, some, manifest({ data: { 'a/b': 'other' } }))).toEqual([
+  expect(patchOf(some, manifest({ data: { 'a/b': 'other' } }), secretsOf(kind))).toEqual([
     { op: 'remove', path: '/spec/data/c' },
     { op: 'replace', path: '/spec/data/a~1b', value: '***' },
   ]);
-  expect(patchOf(kind, some, none)).toEqual([{ op: 'remove', path: '/spec/data' }]);
+  expect(patchOf(some, none, secretsOf(kind))).toEqual([{ op: 'remove', path: '/spec/data' }]);
 });
 
 test('a mistake is reported with its place, and the verdict is that of the push', async () => {

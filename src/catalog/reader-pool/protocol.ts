@@ -4,6 +4,7 @@
  */
 import { type KubeObject, type ObjectKey, ownText, TextPool } from '../../apimachinery/index.ts';
 import type { GitContext } from '../../git/index.ts';
+import type { SecretPaths } from '../../kinds/index.ts';
 import type { Problem } from '../../manifests/index.ts';
 import type { DocumentEncryption } from '../encryption.ts';
 import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
@@ -58,6 +59,7 @@ type DocumentFacts = readonly [
   clear?: readonly Problem[],
   /** The manifest lacks values that cannot be decrypted. */
   partial?: boolean,
+  encrypted?: SecretPaths,
 ];
 
 export function packFiles(files: readonly FileEntry[]): PackedFiles {
@@ -96,9 +98,10 @@ type UnusualFacts = DocumentFacts extends readonly [
 
 /** Facts that most documents do not have. */
 function unusualFacts(document: DocumentEntry): UnusualFacts {
-  const { key, index, problems, warnings, clear = NONE, partial = false } = document;
-  if (key === undefined || clear.length > 0 || partial) {
-    return [index, problems, warnings, key === undefined, clear, partial];
+  const { key, index, problems, warnings, clear = NONE, partial = false, encrypted } = document;
+  if (key === undefined || clear.length > 0 || partial || encrypted !== undefined) {
+    const rare = [index, problems, warnings, key === undefined, clear, partial] as const;
+    return encrypted === undefined ? [...rare] : [...rare, encrypted];
   }
   if (index === 0 && problems.length === 0 && warnings.length === 0) return [];
   return [index, problems, warnings];
@@ -117,13 +120,13 @@ export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles):
       const line = of[4];
       const length = of[5];
       const { 6: index = 0, 7: problems = NONE, 8: warnings = NONE } = of;
-      const { 10: clear = NONE, 11: partial = false } = of;
+      const { 10: clear = NONE, 11: partial = false, 12: encrypted } = of;
       const start = end;
       if (length > 0) end += length;
       const manifest = length < 0 ? undefined : new PackedManifest(bytes, start, end);
       return new ReadDocument(
         { index, line, blob },
-        { key: keyOf(of), manifest, problems, warnings, clear, partial },
+        { key: keyOf(of), manifest, problems, warnings, clear, partial, encrypted },
       );
     });
     return { path, blob, documents };

@@ -4,7 +4,7 @@ import { type DataDirectory, openDataDirectory, StartError } from '../../bootstr
 import { Progress, showProgress } from '../../concurrency/index.ts';
 import { type Etcd, openEtcd } from '../../etcd/index.ts';
 import { readRef } from '../../git/index.ts';
-import { buildKindTable, CLUSTER_KINDS, type Kind } from '../../kinds/index.ts';
+import { CLUSTER_KINDS } from '../../kinds/index.ts';
 import { type ParsedOptions, UsageError } from '../../options/index.ts';
 import { type Keys, keysBelow, readHead } from '../../replication/index.ts';
 import {
@@ -27,7 +27,6 @@ interface Migration {
   readonly keys: Keys;
   readonly toEtcd: boolean;
   readonly branch: string;
-  readonly apiGroup: string;
 }
 
 /** The two states of a daemon. */
@@ -53,10 +52,9 @@ export async function state(
   const lock = await openPushReception(data.root, createLogger('silent', process.stderr));
   const etcd = await openEtcd(etcdOptions(place));
   const branch = options.required('branch');
-  const apiGroup = options.required('api-group');
   const keys = keysBelow(place.prefix);
   try {
-    const migration = { data, etcd, place, keys, toEtcd: from === undefined, branch, apiGroup };
+    const migration = { data, etcd, place, keys, toEtcd: from === undefined, branch };
     const parts = await migrate(migration);
     const done = parts.map(({ part, records }) => `${records} records of the ${part}`).join(', ');
     const text = `Copied and read back: ${done}. The source is unchanged.\n`;
@@ -113,8 +111,9 @@ async function isThere({ data, etcd, keys, toEtcd }: Migration, part: Part): Pro
   return (await etcd.range({ key, prefix: true, limit: 1, keysOnly: true })).kvs.length > 0;
 }
 
-function embedded({ data, apiGroup }: Migration, part: Part): StateLocation {
-  const codec = sealingCodec(loadStateKey(data.stateKey), isSecret(part, apiGroup));
+function embedded({ data }: Migration, part: Part): StateLocation {
+  const isSecret = part === 'platform' ? () => true : holdsClusterSecret;
+  const codec = sealingCodec(loadStateKey(data.stateKey), isSecret);
   const open = () => openLmdbEngine(directoryOf(data, part), { onError: () => undefined });
   return { codec, followed: false, open };
 }
@@ -134,13 +133,8 @@ function inEtcd({ etcd, place, keys }: Migration, part: Part): StateLocation {
   return { codec, followed: part === 'platform', open };
 }
 
-function isSecret(part: Part, apiGroup: string): (key: { kind: string }) => boolean {
-  const kinds: readonly Kind[] =
-    part === 'clusters' ? CLUSTER_KINDS : buildKindTable(apiGroup).kinds;
-  const secret = new Set(
-    kinds.filter(({ secretPaths }) => secretPaths.length > 0).map(({ kind }) => kind),
-  );
-  return ({ kind }) => secret.has(kind);
+function holdsClusterSecret({ kind }: { kind: string }): boolean {
+  return CLUSTER_KINDS.some((one) => one.kind === kind && one.secretPaths.length > 0);
 }
 
 function directoryOf(data: DataDirectory, part: Part): string {

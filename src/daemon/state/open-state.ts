@@ -1,7 +1,6 @@
 /** The state of the platform, in its engine. */
 import { existsSync } from 'node:fs';
 import { bootId } from '../../files/index.ts';
-import type { KindTable } from '../../kinds/index.ts';
 import {
   loadStateKey,
   openLmdbEngine,
@@ -22,12 +21,11 @@ export interface OpenedState {
 }
 
 interface StateContext extends PlatformContext {
-  readonly kinds: KindTable;
   onError(error: unknown): void;
 }
 
 export async function openState(context: StateContext): Promise<OpenedState> {
-  const { data, replicated, steps, logger, kinds, onError } = context;
+  const { data, replicated, steps, logger, onError } = context;
   const onRecovered = (): void => logger.info('The state can be persisted again');
   const listener = { onError, onRecovered };
   steps.begin('opening the state');
@@ -38,14 +36,10 @@ export async function openState(context: StateContext): Promise<OpenedState> {
     replicated === undefined
       ? await openLmdbEngine(data.state, listener)
       : await replicated.openEngine('platform', listener);
-  const secretKinds = new Set(
-    kinds.kinds.filter((kind) => kind.secretPaths.length > 0).map((kind) => kind.kind),
-  );
   const stateKey = loadStateKey(data.stateKey);
   const followed = replicated !== undefined;
-  const codec = followed
-    ? strictCodec(stateKey)
-    : sealingCodec(stateKey, (key) => secretKinds.has(key.kind));
+  // A file may encrypt any value of any kind.
+  const codec = followed ? strictCodec(stateKey) : sealingCodec(stateKey, () => true);
   const redo = redoLogIn(data.state, logger);
   const store = await openStore({ engine, codec, onError, followed, redo });
   const opened = { store, close: () => store.close() };

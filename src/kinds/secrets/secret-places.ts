@@ -4,7 +4,7 @@ import type { Kind } from '../kind.ts';
 import type { KindTable } from '../table.ts';
 
 /** Annotation in which kubectl stores a copy of the applied object. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Paths of secret scalars, in order. Values that git stores as hashes are not among them. `object` may

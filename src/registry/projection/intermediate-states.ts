@@ -25,7 +25,9 @@ export class IntermediateStates {
   record({ commit, changes }: FoldedStep): void {
     const isPushed = this.#pushed.has(commit.id);
     for (const change of changes) {
-      if (change.after === undefined || !this.#kinds.has(change.key.kind)) continue;
+      if (change.after === undefined) continue;
+      const { encrypted } = change.after.source;
+      if (encrypted === undefined && !this.#kinds.has(change.key.kind)) continue;
       if (isPushed) this.#changes.push(change);
       else this.#known.add(stateOf(change.after));
     }

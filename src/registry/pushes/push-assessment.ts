@@ -114,7 +114,8 @@ export class PushAssessment {
 
   *#secretObjects(): Generator<CatalogObject> {
     for (const object of this.#options.branch.state.catalog.objects()) {
-      if (this.#objections.holdsSecrets(object)) yield object;
+      const { key } = object;
+      if (this.#objections.holdsSecrets({ key, before: object, after: object })) yield object;
     }
   }
 

@@ -10,8 +10,9 @@ import {
   formatFieldError,
   shownPath,
   type User,
+  withoutValues,
 } from '../../apimachinery/index.ts';
-import type { ObjectChange } from '../../catalog/index.ts';
+import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../../catalog/index.ts';
 import { type Kind, secretKeys } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
@@ -43,13 +44,17 @@ export class PushObjections {
     const planned = this.#planned(kind, change, user);
     const denied = this.#denied(kind, change, user);
     const objections = denied.length > 0 ? denied : this.#ruledOut(planned);
-    return objections.map((text) => `${place}: ${describeKey(change.key)}: ${text}`);
+    const values = encryptedValuesOf(change);
+    return objections.map(
+      (text) => `${place}: ${describeKey(change.key)}: ${withoutValues(text, values)}`,
+    );
   }
 
   /** True if an object may hold values that git has encrypted. */
-  holdsSecrets(change: Pick<ObjectChange, 'key'>): boolean {
+  holdsSecrets(change: ObjectChange): boolean {
     const kind = kindOf(this.#options, change);
-    return kind !== undefined && secretKeys(kind).length > 0;
+    if (kind === undefined) return false;
+    return secretKeys(kind).length > 0 || encryptedPathsOf(change).length > 0;
   }
 
   /** True if the user may read every object of the kind, and so may copy the values of any. */

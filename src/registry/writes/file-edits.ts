@@ -12,6 +12,7 @@ import {
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, FileEntry, FileReader, Place } from '../../catalog/index.ts';
 import { GitError, objectId } from '../../git/index.ts';
+import { type SecretPaths, valuesAt } from '../../kinds/index.ts';
 import {
   appendDocument,
   decodeUtf8,
@@ -41,6 +42,8 @@ export interface ObjectEdit {
   readonly removes?: true;
   /** Continues from the last good version if the manifest in git is not valid. */
   readonly force?: boolean | undefined;
+  /** Paths that the version to restore encrypts beside the secret fields of the kind. */
+  readonly encrypted?: SecretPaths | undefined;
   /** Replaces the text of the document. */
   readonly text?: TextEdit | undefined;
   /**
@@ -178,13 +181,16 @@ async function written(
   const { edit, text, open, index } = of;
   const former = index === undefined ? await formerDocument(context, edit) : undefined;
   const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
-  const isSealed = open !== undefined || (view.sealing !== undefined && sealer?.isSecret(manifest));
-  if (edit.text !== undefined && isSealed === true) {
+  // What was encrypted in a past commit must not come back in plaintext.
+  const encrypted = [...(edit.encrypted ?? []), ...(former?.encrypted ?? [])];
+  const isSealed = open !== undefined || mustBeSealed(context, manifest, encrypted);
+  if (edit.text !== undefined && isSealed) {
     throw conflictWithRepository(edit.key, SEALED_TEXT);
   }
-  if (sealer !== undefined && isSealed === true) {
+  if (sealer !== undefined && isSealed) {
     const { path } = edit;
-    const write = { path, text, index, manifest, open, former, sealing: view.sealing, repository };
+    const file = { path, text, index, open, sealing: view.sealing, repository };
+    const write = { ...file, manifest, encrypted, former };
     return await sealing(edit.key, () => sealer.write(write));
   }
   if (index !== undefined && text !== undefined) {
@@ -196,6 +202,16 @@ async function written(
   const clear = former !== undefined && mayBeSealed(former.text) ? undefined : former;
   if (text !== undefined) return appendDocument(text, manifest, clear);
   return (clear && formatLike(clear, manifest)) ?? formatManifest(manifest);
+}
+
+/** True if a plaintext file must not have the manifest. */
+function mustBeSealed(
+  { sealer, view }: EditContext,
+  manifest: JsonObject,
+  encrypted: SecretPaths,
+): boolean {
+  if (valuesAt(manifest, encrypted).length > 0) return true;
+  return view.sealing !== undefined && sealer?.isSecret(manifest) === true;
 }
 
 /**

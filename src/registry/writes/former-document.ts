@@ -2,6 +2,7 @@
 import { isRecord, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { FileReader } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
+import type { SecretPaths } from '../../kinds/index.ts';
 import { decodeUtf8, type FormerDocument, parseDocument } from '../../manifests/index.ts';
 
 /** A file of a past commit. */
@@ -24,6 +25,8 @@ interface Return {
 interface StatedDocument extends FormerDocument {
   /** False: its new folder implies the namespace. */
   readonly saysNamespace: boolean;
+  /** Values that the file encrypted beside the secret fields of the kind. */
+  readonly encrypted: SecretPaths;
 }
 
 /** The document of the object in a past file; undefined if it cannot be read. */
@@ -41,10 +44,10 @@ export async function formerDocument(
   const { documents } = reader.read(path, blob, content);
   const own = documents.find((document) => document.key && keyString(document.key) === id);
   if (own === undefined) return undefined;
-  const { index } = own;
+  const { index, encrypted = [] } = own;
   const raw = parseDocument(decoded.text, index);
   const metadata = isRecord(raw?.value) ? raw.value['metadata'] : undefined;
   // In the same folder the namespace stays implied.
   const saysNamespace = path !== newPath || (isRecord(metadata) && 'namespace' in metadata);
-  return { text: decoded.text, index, saysNamespace };
+  return { text: decoded.text, index, saysNamespace, encrypted };
 }

@@ -9,8 +9,9 @@ import {
   type ObjectKey,
   shownPath,
   type User,
+  withoutValues,
 } from '../../apimachinery/index.ts';
-import type { ObjectChange } from '../../catalog/index.ts';
+import { encryptedValuesOf, type ObjectChange } from '../../catalog/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import type { WriteParts } from './write-context.ts';
 
@@ -42,14 +43,16 @@ export function missingAfterPush(
     after ??= new Map(changes.map((one) => [keyString(one.key), one.after !== undefined]));
     return after.get(keyString(key)) ?? store.get(key) !== undefined;
   };
-  return changes.flatMap(({ key, after: made }) => {
+  return changes.flatMap((change) => {
+    const { key, after: made } = change;
     const kind = kinds.kinds.find((one) => one.group === key.group && one.kind === key.kind);
     if (made === undefined || kind === undefined) return [];
     if (kind.dependsOn === undefined && advice === undefined) return [];
     const place = shownPath(made.place.path);
     const object = made.manifest;
     const texts = missing(parts, { kind, object, exists, user, pushed: changes });
-    return texts.map((text) => `${place}: ${describeKey(key)}: ${text}`);
+    const values = encryptedValuesOf(change);
+    return texts.map((text) => `${place}: ${describeKey(key)}: ${withoutValues(text, values)}`);
   });
 }
 

@@ -11,7 +11,13 @@ import {
   type JsonValue,
 } from '../../apimachinery/index.ts';
 import type { DocumentEncryption } from '../../catalog/index.ts';
-import { type KindTable, secretKeys, secretPlaces } from '../../kinds/index.ts';
+import {
+  type KindTable,
+  LAST_APPLIED,
+  type SecretPaths,
+  secretKeys,
+  secretPlaces,
+} from '../../kinds/index.ts';
 import {
   appendDocument,
   editDocument,
@@ -24,6 +30,7 @@ import {
   documentsOf,
   type FileKey,
   type Keyring,
+  mapLeaves,
   mayBeSealed,
   metadataOf,
   missingKey,
@@ -35,6 +42,7 @@ import {
   ruleOfKeys,
   SealingError,
   type SealMetadata,
+  type Selection,
   SOPS,
   saysOnly,
   sealDocument,
@@ -91,6 +99,12 @@ interface ReadyFile {
   readonly reuse: Reuse;
 }
 
+/** A plaintext manifest, and the paths to encrypt beside the secret fields of its kind. */
+interface Secret {
+  readonly manifest: JsonObject;
+  readonly encrypted: SecretPaths;
+}
+
 /** A document to write to a file. */
 export interface SealedWrite extends SealedPlace {
   /** Absent: the file is new. */
@@ -99,6 +113,8 @@ export interface SealedWrite extends SealedPlace {
   readonly index: number | undefined;
   /** In plaintext. */
   readonly manifest: JsonObject;
+  /** Paths to encrypt beside the secret fields of the kind. */
+  readonly encrypted?: SecretPaths;
   /** Absent: the file is not encrypted. */
   readonly open: OpenFile | undefined;
   /** A past document of the object whose bytes the new one takes over, encrypted or not. */
@@ -136,8 +152,8 @@ export class Sealer {
 
   /** A plaintext manifest file with every secret encrypted. Throws SealingError. */
   async sealFile(place: SealedPlace, text: string): Promise<string> {
-    const manifests = documentsOf(text).map(({ value }) => mapOf(value));
-    const { key, rule } = await this.#newFile(place, manifests);
+    const secrets = documentsOf(text).map(({ value }) => secretOf(value));
+    const { key, rule } = await this.#newFile(place, secrets);
     return sealText(text, { key, rule, now: this.#options.clock.now() });
   }
 
@@ -177,8 +193,8 @@ export class Sealer {
 
   /** The text of the file with the document in it. Throws SealingError. */
   async write(write: SealedWrite): Promise<string> {
-    const { index, manifest } = write;
-    const { text, ...ready } = await this.#ready(write, [manifest]);
+    const { index, manifest, encrypted = [] } = write;
+    const { text, ...ready } = await this.#ready(write, [{ manifest, encrypted }]);
     const sealing = { ...ready, now: this.#options.clock.now() };
     const own = text === undefined || index === undefined ? undefined : blockOf(text, index);
     const sealed = sealDocument(manifest, selectionOf(sealing.rule), sealing);
@@ -212,7 +228,7 @@ export class Sealer {
   /** The file unchanged, or decrypted with a new data key if the present one cannot stay. */
   async #ready(
     of: SealedPlace & Pick<SealedWrite, 'text' | 'index' | 'open'>,
-    added: readonly JsonObject[],
+    added: readonly Secret[],
   ): Promise<ReadyFile> {
     const { text, index, open } = of;
     const rule = open?.file.metadata?.rule;
@@ -220,17 +236,17 @@ export class Sealer {
       return { ...(await this.#newFile(of, added)), text, reuse: new Reuse([]) };
     }
     const staying = open.file.documents.filter((document) => document.index !== index);
-    const manifests = [...staying.map(({ value }) => mapOf(value)), ...added];
+    const secrets = [...staying.map(({ value }) => secretOf(value)), ...added];
     await this.#refuseUnnamed(of, open);
     const recipients = await this.#recipientsOf(of);
     const keeps =
       open.isOwn &&
       sameNames(open.key, recipients) &&
-      manifests.every((manifest) => this.#hidesSecrets(rule, manifest));
+      secrets.every((one) => this.#hidesSecrets(rule, one));
     if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
     const key = await this.make(of, recipients);
     const clear = unsealText(text, open.key.dataKey);
-    return { text: clear, key, rule: this.#widened(rule, manifests), reuse: new Reuse([]) };
+    return { text: clear, key, rule: this.#widened(rule, secrets), reuse: new Reuse([]) };
   }
 
   /**
@@ -255,21 +271,28 @@ export class Sealer {
   }
 
   /** A rule that encrypts the values of `rule` and every secret. Throws SealingError. */
-  #widened(rule: Rule, manifests: readonly JsonObject[]): Rule {
-    const secrets = ruleOfKeys(this.#secretKeysOf(manifests));
-    const both = { name: rule.name, text: `${rule.text}|${secrets.text}` };
-    const rules = rule.name === secrets.name ? [rule, both] : [rule];
-    const wide = rules.find((one) => manifests.every((it) => this.#hidesSecrets(one, it)));
+  #widened(rule: Rule, secrets: readonly Secret[]): Rule {
+    const own = ruleOfKeys(this.#secretKeysOf(secrets));
+    const copies = ruleOfKeys([LAST_APPLIED]);
+    const rules = [
+      rule,
+      ...[own.text, copies.text, `${own.text}|${copies.text}`].map((text) => ({
+        name: rule.name,
+        text: `${rule.text}|${text}`,
+      })),
+    ].slice(0, rule.name === own.name ? undefined : 1);
+    const wide = rules.find((one) => secrets.every((it) => this.#hidesSecrets(one, it)));
     if (wide !== undefined) return wide;
     throw new SealingError(
       `the ${rule.name} of the file leaves a secret of the object in plaintext; change it in git`,
     );
   }
 
-  #secretKeysOf(manifests: readonly JsonObject[]): string[] {
-    const keys = manifests.flatMap((manifest) => {
+  #secretKeysOf(secrets: readonly Secret[]): string[] {
+    const keys = secrets.flatMap(({ manifest, encrypted }) => {
       const kind = this.#kindOf(manifest);
-      return kind === undefined ? [] : secretKeys(kind);
+      const others = encrypted.map((path) => path.findLast((step) => step !== '*') ?? '');
+      return [...(kind === undefined ? [] : secretKeys(kind)), ...others];
     });
     return [...new Set(keys)];
   }
@@ -283,13 +306,13 @@ export class Sealer {
 
   async #newFile(
     write: SealedPlace,
-    manifests: readonly JsonObject[],
+    secrets: readonly Secret[],
   ): Promise<{ key: FileKey; rule: Rule }> {
     const found = await this.creationRule(write);
-    const own = ruleOfKeys(this.#secretKeysOf(manifests));
+    const own = ruleOfKeys(this.#secretKeysOf(secrets));
     const key = await this.make(write, await this.#recipientsOf(write));
-    const covers = manifests.every((manifest) => found && this.#covers(found.rule, manifest));
-    return { key, rule: found !== undefined && covers ? found.rule : own };
+    const covers = secrets.every((one) => found && this.#covers(found.rule, one));
+    return { key, rule: found !== undefined && covers ? found.rule : this.#widened(own, secrets) };
   }
 
   /** A new data key for a file. Throws SealingError. */
@@ -315,18 +338,19 @@ export class Sealer {
   }
 
   /** True if a rule encrypts every secret, and leaves the identifying fields in plaintext. */
-  #covers(rule: Rule, manifest: JsonObject): boolean {
+  #covers(rule: Rule, secret: Secret): boolean {
     const head = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
-    return this.#hidesSecrets(rule, manifest) && !head.some(selectionOf(rule));
+    return this.#hidesSecrets(rule, secret) && !head.some(selectionOf(rule));
   }
 
-  #hidesSecrets(rule: Rule, manifest: JsonObject): boolean {
+  #hidesSecrets(rule: Rule, { manifest, encrypted }: Secret): boolean {
     const kind = this.#kindOf(manifest);
     const selection = selectionOf(rule);
     const keys = (path: readonly (string | number)[]): string[] =>
-      path.filter((step) => typeof step === 'string');
+      path.filter((step): step is string => typeof step === 'string' && step !== '*');
     const all = kind === undefined ? [] : secretPlaces(kind, manifest);
-    return all.every((path) => selection(keys(path)));
+    const copy = copyIn(manifest, selection) ? [['metadata', 'annotations', LAST_APPLIED]] : [];
+    return [...all, ...encrypted, ...copy].every((path) => selection(keys(path)));
   }
 
   /** The rule of `.sops.yaml` for a path. Throws SealingError. */
@@ -379,6 +403,27 @@ function added(text: string | undefined, document: JsonObject, former?: FormerDo
 
 function mapOf(value: JsonValue | undefined): JsonObject {
   return isRecord(value) ? value : {};
+}
+
+function secretOf(value: JsonValue | undefined): Secret {
+  return { manifest: mapOf(value), encrypted: [] };
+}
+
+/** True if the annotation of `kubectl apply` has a copy of a value that the selection encrypts. */
+function copyIn({ metadata }: JsonObject, selection: Selection): boolean {
+  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
+  const text = isRecord(annotations) ? annotations[LAST_APPLIED] : undefined;
+  if (typeof text !== 'string' || text === '') return false;
+  try {
+    let isCopied = false;
+    mapLeaves(mapOf(JSON.parse(text)), ({ path, value }) => {
+      isCopied ||= value !== null && value !== '' && selection(path);
+      return value;
+    });
+    return isCopied;
+  } catch {
+    return false;
+  }
 }
 
 function blockOf(text: string, index: number): JsonObject[string] | undefined {

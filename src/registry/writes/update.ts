@@ -23,7 +23,7 @@ import {
 } from '../../apimachinery/index.ts';
 
 import type { Managers } from '../../field-management/index.ts';
-import { countsGenerations, type Kind, ownPart } from '../../kinds/index.ts';
+import { countsGenerations, type Kind, ownPart, type SecretPaths } from '../../kinds/index.ts';
 import { defaultPath, fanOutPaths } from '../../manifests/index.ts';
 import type { Change, StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
@@ -63,6 +63,8 @@ export interface UpdateRequest extends Target {
    * Set if a missing object may be created: checks the right to create, and returns the new object.
    */
   create?: (() => unknown) | undefined;
+  /** Of a rollback: paths that the past file encrypts beside the secret fields of the kind. */
+  readonly encrypted?: SecretPaths | undefined;
   /** Text that replaces the document in git, and means what `change` returns. */
   readonly text?: TextEdit | undefined;
   /** Field managers computed by an apply; called after `change`. */
@@ -302,6 +304,7 @@ function plan(
       newPaths: fanOutPaths(defaultPath(parts.under, kind.plural, current.key)),
       force: options.force,
       text: request.text,
+      encrypted: request.encrypted,
       manifest: (raw) =>
         raw === undefined
           ? withConcealed(desiredPart(last.object), last.concealed)

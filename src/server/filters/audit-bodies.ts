@@ -9,7 +9,8 @@ import {
   redactedRequest,
   redactedResponse,
 } from '../../audit/index.ts';
-import type { Kind } from '../../kinds/index.ts';
+import { encryptedIn } from '../../catalog/index.ts';
+import type { Kind, SecretPaths } from '../../kinds/index.ts';
 import { decodeBody, mediaTypeOf } from '../input/body.ts';
 import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
@@ -18,7 +19,6 @@ import { JSON_TYPE } from '../output/negotiation.ts';
 import { listParts, type ReadyObject } from '../output/representation.ts';
 
 const LARGEST_BODY = 2 * 1024 * 1024;
-const NEW_LINE = 0x0a;
 
 interface AuditedRequestBody {
   readonly method: string;
@@ -26,14 +26,23 @@ interface AuditedRequestBody {
   readonly type: string | undefined;
 }
 
+/** Kind of the objects in bodies, and what their files encrypt beside its secret fields. */
+export interface AuditedObjects {
+  readonly kind: Kind | undefined;
+  /** Undefined: the file of the object encrypts nothing else. */
+  encryptedOf(object: ObjectIdentity): SecretPaths | undefined;
+  /** Of the object that the URL names. */
+  readonly encrypted: SecretPaths | undefined;
+}
+
 /** `answer`: set if its body is recorded. */
 export function auditedBodies(
-  kind: Kind | undefined,
+  of: AuditedObjects,
   request: AuditedRequestBody,
   answer: Answer | undefined,
 ): AuditedBodies {
-  const asked = requestBody(kind, request);
-  const answered = answer && responseBody(kind, answer);
+  const asked = requestBody(of, request);
+  const answered = answer && responseBody(of, answer);
   if (asked === undefined) return answered ?? {};
   const annotations =
     asked.annotations === undefined && answered?.annotations === undefined
@@ -44,14 +53,15 @@ export function auditedBodies(
 
 /** Undefined: the request had no body. */
 function requestBody(
-  kind: Kind | undefined,
+  { kind, encrypted, encryptedOf }: AuditedObjects,
   request: AuditedRequestBody,
 ): AuditedBodies | undefined {
   const read = decoded(kind, request);
   if (read === undefined) return undefined;
   if ('omitted' in read) return omitted('request', read.omitted);
   try {
-    const found = redactedRequest(kind, read.value);
+    const named = isRecord(read.value) ? identityIn(read.value['metadata']) : {};
+    const found = redactedRequest(kind, read.value, encrypted ?? encryptedOf(named));
     return 'value' in found
       ? { requestObject: JSON.stringify(found.value) }
       : omitted('request', found.omitted);
@@ -103,30 +113,43 @@ function decoded(
   }
 }
 
-function responseBody(kind: Kind | undefined, answer: Answer): AuditedBodies {
+function responseBody(of: AuditedObjects, answer: Answer): AuditedBodies {
+  const { kind } = of;
   const { contentType, shown } = answer;
   if (lengthOf(answer) > LARGEST_BODY) return omitted('response', 'too-large');
   if (contentType !== JSON_TYPE) return omitted('response', 'unsupported-encoding');
   const bytes = bodyOf(answer);
   if (kind !== undefined && shown !== undefined) {
-    // Stored bytes are on one line each.
-    if (isPlain(kind)) return { responseObject: bytes };
     const { head, items } = shown;
-    const safe = items.map((ready) => withoutSecrets(kind, ready));
+    const safe = items.map((ready) => withoutSecrets(of, ready));
+    // Stored bytes are on one line each.
+    if (safe.every((one, at) => one === items[at])) return { responseObject: bytes };
     return { responseObject: head === undefined ? safe[0]?.json() : bodyOf(listParts(head, safe)) };
   }
-  if (kind !== undefined && isPlain(kind) && !bytes.includes(NEW_LINE))
-    return { responseObject: bytes };
-  return { responseObject: encoded(redactedResponse(kind, parsed(bytes))) };
+  const body = parsed(bytes);
+  const encryptedOf = (object: unknown): SecretPaths | undefined =>
+    of.encrypted ?? (isRecord(object) ? of.encryptedOf(identityIn(object['metadata'])) : undefined);
+  return { responseObject: encoded(redactedResponse(kind, body, encryptedOf)) };
 }
 
 /** Memoized per version of an object. */
 const redacted = new WeakMap<ReadyObject, Pick<ReadyObject, 'json'>>();
 
-function withoutSecrets(kind: Kind, ready: ReadyObject): Pick<ReadyObject, 'json'> {
+function withoutSecrets(
+  { kind, encryptedOf }: AuditedObjects,
+  ready: ReadyObject,
+): Pick<ReadyObject, 'json'> {
   const found = redacted.get(ready);
-  if (found !== undefined) return found;
-  const bytes = encoded(redactedResponse(kind, parsed(ready.json())));
+  if (found !== undefined || kind === undefined) return found ?? ready;
+  const encrypted =
+    ready.provenance === undefined
+      ? encryptedOf(identityIn(ready.object.metadata))
+      : encryptedIn(ready);
+  if (encrypted === undefined && isPlain(kind)) {
+    redacted.set(ready, ready);
+    return ready;
+  }
+  const bytes = encoded(redactedResponse(kind, parsed(ready.json()), () => encrypted));
   const made = { json: () => bytes };
   redacted.set(ready, made);
   return made;

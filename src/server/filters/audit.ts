@@ -1,6 +1,6 @@
 /** Audit records of requests and their answers. */
 import type { FastifyRequest } from 'fastify';
-import { isRecord, type User } from '../../apimachinery/index.ts';
+import { isRecord, type User, withoutValues } from '../../apimachinery/index.ts';
 import type {
   AuditedAnswer,
   AuditedBodies,
@@ -10,11 +10,12 @@ import type {
   ObjectIdentity,
   RequestTarget,
 } from '../../audit/index.ts';
-import type { Kind } from '../../kinds/index.ts';
+import { encryptedIn } from '../../catalog/index.ts';
+import { type Kind, type SecretPaths, valuesAt } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
-import { auditedBodies, identityIn, namedInBody } from './audit-bodies.ts';
+import { type AuditedObjects, auditedBodies, identityIn, namedInBody } from './audit-bodies.ts';
 
 /** User of requests without a valid key. */
 const STRANGER: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
@@ -125,7 +126,7 @@ export function endAudit(
   const { answer, request, isFault } = of;
   const stage = isFault ? 'Panic' : 'ResponseComplete';
   const { code } = answer;
-  const failure = code >= 400 ? failureOf(answer, request) : NO_FAILURE;
+  const failure = code >= 400 ? failureOf({ deps, info }, answer, request) : NO_FAILURE;
   const { reason, message, annotations } = failure;
   const revision = answer.headers?.['gitplane-commit'];
   // Only bodies of objects have known secret paths.
@@ -164,20 +165,51 @@ function bodiesOf(
   const { method, body } = request;
   const type = request.headers['content-type'];
   const answered = level === 'RequestResponse' ? answer : undefined;
-  return () => auditedBodies(kind, { method, body, type }, answered);
+  const of = auditedObjects(deps, info, kind);
+  return () => auditedBodies(of, { method, body, type }, answered);
+}
+
+function auditedObjects(
+  { store }: ServerDependencies,
+  info: RequestInfo,
+  kind: Kind | undefined,
+): AuditedObjects {
+  const encryptedOf = ({ namespace = '', name }: ObjectIdentity): SecretPaths | undefined => {
+    if (kind === undefined || name === undefined) return undefined;
+    return encryptedIn(store.get({ group: kind.group, kind: kind.kind, namespace, name }));
+  };
+  if (!info.isResource || info.name === '') return { kind, encryptedOf, encrypted: undefined };
+  return { kind, encryptedOf, encrypted: encryptedOf(info) };
 }
 
 type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'annotations'>;
 
 const NO_FAILURE: Failure = {};
 
-function failureOf({ body, code }: Answer, { headers }: Asked): Failure {
+function failureOf(part: AuditedPart, { body, code }: Answer, request: Asked): Failure {
   const status = parsed(body);
   if (!isRecord(status)) return {};
   const text = (value: unknown): string | undefined =>
     typeof value === 'string' ? value : undefined;
-  const said = { reason: text(status['reason']), message: text(status['message']) };
-  return code === 401 ? { ...said, ...unauthenticated(said.message, headers) } : said;
+  const message = text(status['message']);
+  const reason = text(status['reason']);
+  if (code !== 401) return { reason, message: message && shownMessage(part, request, message) };
+  return { reason, ...unauthenticated(message, request.headers) };
+}
+
+/** The message without values that the file of the object encrypts: a refusal quotes fields of its body. */
+function shownMessage({ deps, info }: AuditedPart, { url, body }: Asked, message: string): string {
+  if (!info.isResource || info.name === '') return message;
+  const { kind } = routeOf(deps, info, url);
+  const encrypted = auditedObjects(deps, info, kind).encrypted;
+  if (kind === undefined || encrypted === undefined) return message;
+  const { group, kind: name } = kind;
+  const key = { group, kind: name, namespace: info.namespace, name: info.name };
+  const versions = [deps.store.get(key)?.object, Buffer.isBuffer(body) ? parsed(body) : undefined];
+  return withoutValues(
+    message,
+    versions.flatMap((version) => valuesAt(version, encrypted)),
+  );
 }
 
 /** Reason in the words of Kubernetes; our message is beside it. */

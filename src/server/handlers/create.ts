@@ -14,7 +14,7 @@ export async function handleCreate(
 ): Promise<Answer> {
   // Negotiates before the write: an answer that the client does not accept must not follow a write.
   answerForm(deps, request, 'object');
-  const options = writeOptions(request, 'create');
+  const options = writeOptions(deps, request, 'create');
   const { kind, info } = request;
   const type = header(request, 'content-type');
   const message = KIND_MESSAGES.get(kind);

@@ -1,6 +1,6 @@
 /** DELETE of a collection: each object that the selectors match, one commit each. */
 import { StatusError } from '../../apimachinery/index.ts';
-import { type DeleteResult, isAccessRole } from '../../registry/index.ts';
+import { isAccessRole } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
@@ -18,22 +18,22 @@ export async function handleDeleteCollection(
   const { kind, info } = request;
   const asked = deleteOptions(request);
   const selection = parseListOptions(info.query, kind, 'list');
-  const options = deletionOptions(request, asked);
+  const options = deletionOptions(deps, request, asked);
   const { items: all } = deps.store.list(collectionOf(request));
   const matching = (await selected(selection, all)).filter(({ key }) => !isAccessRole(key));
   const results = await Promise.all(
-    matching.map((stored) => {
+    matching.map(async (stored) => {
       const { namespace, name } = stored.key;
       const rightOn = info.selectedName === '' ? undefined : stored.object.metadata.uid;
       const { gracePeriodSeconds, propagationPolicy } = asked;
       const how = { gracePeriodSeconds, propagationPolicy };
       const deletion = { kind, namespace, name, rightOn, options, delete: how };
-      return deps.registry.delete(deletion).catch(unlessGone);
+      const result = await deps.registry.delete(deletion).catch(unlessGone);
+      // The version before the deletion: the store has none after it.
+      return result && shownAfterWrite(deps, request, result, stored);
     }),
   );
-  const items = results
-    .filter((result): result is DeleteResult => result !== undefined)
-    .map((result) => shownAfterWrite(deps, request, result));
+  const items = results.filter((result) => result !== undefined);
   const metadata = { resourceVersion: String(deps.store.resourceVersion) };
   return { code: 200, ...encodeList(kind, { metadata, items }, form) };
 }

@@ -15,7 +15,7 @@ export async function handleDelete(
 ): Promise<Answer> {
   const form = answerForm(deps, request, 'object');
   const asked = deleteOptions(request);
-  const options = deletionOptions(request, asked);
+  const options = deletionOptions(deps, request, asked);
   const result = await timed(
     deps,
     deps.registry.delete({

@@ -1,5 +1,6 @@
 /** Options of a deletion: from the body, else from the query. */
 import type { WriteOptions } from '../../registry/index.ts';
+import type { ServerDependencies } from '../dependencies.ts';
 import { type DeleteOptions, parseDeleteOptions } from '../input/delete-options.ts';
 import { DELETE_OPTIONS_MESSAGE } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
@@ -7,7 +8,7 @@ import { fieldManagerOf } from '../input/write-options.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
 import { previewsOf } from './preview.ts';
-import { reasonOf } from './shared.ts';
+import { reasonOf, secretsIn } from './shared.ts';
 
 /** Throws 400, 415 and 422. */
 export function deleteOptions(request: ResourceRequest): DeleteOptions {
@@ -18,7 +19,11 @@ export function deleteOptions(request: ResourceRequest): DeleteOptions {
   return parseDeleteOptions(value, info.query);
 }
 
-export function deletionOptions(request: ResourceRequest, asked: DeleteOptions): WriteOptions {
+export function deletionOptions(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  asked: DeleteOptions,
+): WriteOptions {
   const named = { dryRun: false, fieldValidation: 'Strict', force: false } as const;
   const fieldManager = request.info.query.get('fieldManager') ?? '';
   return {
@@ -27,7 +32,7 @@ export function deletionOptions(request: ResourceRequest, asked: DeleteOptions):
     fieldValidation: 'Strict',
     fieldManager: fieldManagerOf({ ...named, fieldManager }, header(request, 'user-agent')),
     requestId: request.id,
-    ...idempotencyOf(request),
+    ...idempotencyOf(request, secretsIn(deps, request, request.info.name).length > 0),
     reason: reasonOf(request),
     previews: previewsOf(request),
   };

@@ -48,7 +48,7 @@ async function visibleEntries(
   const { kind, info } = request;
   const { namespace, name } = info;
   const key = { group: kind.group, kind: kind.kind, namespace, name };
-  const entries = await deps.history.entries(kind, key);
+  const entries = await deps.history.entries(key);
   const filter = pastFilter(deps, request);
   return filter === undefined ? entries : entries.filter(({ uid }) => filter({ key, uid }));
 }

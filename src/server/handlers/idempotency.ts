@@ -12,8 +12,8 @@ const PRINTABLE = /^[\x20-\x7e]{1,256}$/;
 /** 128 bits. */
 const DIGITS = 32;
 
-/** Throws 400. */
-export function idempotencyOf(request: ResourceRequest): Idempotency {
+/** Throws 400. `hasSecrets`: the present version of the object has secret values. */
+export function idempotencyOf(request: ResourceRequest, hasSecrets: boolean): Idempotency {
   const idempotencyKey = header(request, 'idempotency-key');
   if (idempotencyKey === undefined || idempotencyKey === '') return {};
   if (!PRINTABLE.test(idempotencyKey)) {
@@ -21,9 +21,9 @@ export function idempotencyOf(request: ResourceRequest): Idempotency {
   }
   const requestDigest = digestOf(request, idempotencyKey);
   // A reader of the commit has every other input of the digest and could guess a secret by trial, so
-  // that the digest of kinds with secrets stays in memory.
+  // that the digest for an object with secrets stays in memory.
   const { secretPaths, writeOnly } = request.kind;
-  const isTold = secretPaths.length === 0 && writeOnly.length === 0;
+  const isTold = !hasSecrets && secretPaths.length === 0 && writeOnly.length === 0;
   return { idempotencyKey, requestDigest, idempotencyDigest: isTold ? requestDigest : undefined };
 }
 

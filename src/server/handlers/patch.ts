@@ -26,6 +26,7 @@ import {
   mayRead,
   objectAnswer,
   requireCreate,
+  secretsIn,
   timed,
   writeOptions,
   writeTarget,
@@ -51,7 +52,7 @@ export async function handlePatch(
   const support = { serverSideApply, strategicMerge };
   const type = patchTypeOf(header(request, 'content-type'), support);
   if (type === 'apply') return await handleApply(deps, request);
-  const options = writeOptions(request, type);
+  const options = writeOptions(deps, request, type);
   const { value: patch, duplicates } = decodeBody(request.body, 'json');
   if (type === 'json') refuseToRead(deps, request, patch);
   const apply = APPLY[type];
@@ -71,7 +72,7 @@ export async function handlePatch(
 
 /** Server-side apply. Throws 415 where the store of the objects has no managed fields. */
 async function handleApply(deps: ServerDependencies, request: ResourceRequest): Promise<Answer> {
-  const options = writeOptions(request, 'apply');
+  const options = writeOptions(deps, request, 'apply');
   const force = queryFlag(request.info.query, 'force') ?? false;
   const { value: body, duplicates } = decodeBody(request.body, 'yaml');
   refuseToCompare(deps, request);
@@ -98,7 +99,7 @@ async function handleApply(deps: ServerDependencies, request: ResourceRequest): 
 function refuseToCompare(deps: ServerDependencies, request: ResourceRequest): void {
   const { kind, info, user } = request;
   const { namespace, name } = info;
-  if (kind.secretPaths.length === 0 || mayRead(deps, request, name)) return;
+  if (secretsIn(deps, request, name).length === 0 || mayRead(deps, request, name)) return;
   const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
   throw forbidden(user, attributes, 'an apply compares what it says with the object');
 }
@@ -108,7 +109,7 @@ const READING_OPERATIONS: readonly unknown[] = ['test', 'copy', 'move'];
 /** Throws 403 for operations that compare secret values or copy them to public fields, without the right to read. */
 function refuseToRead(deps: ServerDependencies, request: ResourceRequest, patch: unknown): void {
   const { kind, info, user } = request;
-  if (kind.secretPaths.length === 0 || !Array.isArray(patch)) return;
+  if (!Array.isArray(patch) || secretsIn(deps, request, info.name).length === 0) return;
   const reads = patch.some((one) => isRecord(one) && READING_OPERATIONS.includes(one['op']));
   if (!reads || mayRead(deps, request, info.name)) return;
   const { namespace, name } = info;

@@ -42,7 +42,7 @@ export async function handleRollback(
   const resource = { group: kind.group, resource: kind.plural, namespace };
   authorizeRequest(deps, user, { verb, ...resource, name: living === undefined ? '' : name });
   const { found, point } = await pastObject(deps, request, { revision: wish.revision });
-  const asked = writeOptions(request, 'update');
+  const asked = writeOptions(deps, request, 'update');
   const options = {
     ...asked,
     reason: wish.reason ?? asked.reason,
@@ -61,7 +61,7 @@ async function bringBack(
   const { found, living, wish, options } = of;
   const { kind, info } = request;
   const { manifest, place } = found.source;
-  const { blob, partial } = found.source.source;
+  const { blob, partial, encrypted } = found.source.source;
   if (partial === true) {
     throw conflict(kind, info.name, 'its secrets are sealed there with a key that is not here');
   }
@@ -75,6 +75,7 @@ async function bringBack(
       verb: 'rollback',
       ...target,
       change,
+      encrypted,
       duplicates: [],
       options,
     });

@@ -1,6 +1,7 @@
 /** Shared steps of the handlers. */
-import type { KubeObject } from '../../apimachinery/index.ts';
-import { masked } from '../../kinds/index.ts';
+import { type KubeObject, withoutValues } from '../../apimachinery/index.ts';
+import { encryptedIn } from '../../catalog/index.ts';
+import { masked, type SecretPaths, secretsOf, valuesAt } from '../../kinds/index.ts';
 import {
   shownObject,
   type Target,
@@ -45,7 +46,11 @@ export function answerForm(
  * Options of a write. By default unknown fields are refused, so that a misspelt key is never dropped
  * silently.
  */
-export function writeOptions(request: ResourceRequest, operation: WriteOperation): WriteOptions {
+export function writeOptions(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  operation: WriteOperation,
+): WriteOptions {
   const { query } = request.info;
   const parsed = parseWriteOptions(query, operation);
   return {
@@ -55,7 +60,7 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
     fieldValidation: query.get('fieldValidation') ? parsed.fieldValidation : 'Strict',
     fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
     requestId: request.id,
-    ...idempotencyOf(request),
+    ...idempotencyOf(request, secretsIn(deps, request, request.info.name).length > 0),
     previews: previewsOf(request),
     reason: reasonOf(request),
   };
@@ -79,6 +84,21 @@ export function mayRead(deps: ServerDependencies, request: ResourceRequest, name
   return deps.authorizer.authorize(user, { verb: 'get', ...resource }).allowed;
 }
 
+/** Paths of the secret values of an object, also of those that only its file encrypts; empty: it has none. */
+export function secretsIn(
+  { store }: Pick<ServerDependencies, 'store'>,
+  { kind, info }: Pick<ResourceRequest, 'kind' | 'info'>,
+  name: string,
+  ...versions: (ReadyObject | undefined)[]
+): SecretPaths {
+  const { namespace } = info;
+  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  const present = name === '' ? undefined : store.get(key);
+  const encrypted = [present, ...versions].map((version) => encryptedIn(version));
+  const isPlain = kind.secretPaths.length === 0 && encrypted.every((paths) => paths === undefined);
+  return isPlain ? [] : secretsOf(kind, ...encrypted);
+}
+
 /** The object as the reader may see it: some kinds hide fields from users without the right to write. */
 export function shownToReader<T extends ReadyObject>(
   deps: ServerDependencies,
@@ -95,21 +115,46 @@ export function shownToReader<T extends ReadyObject>(
   return mayWrite ? ready : readyObject(kind.forReaders(shownObject(kind, ready)));
 }
 
-/** The object in the answer to a write, without secrets if the user may not `get` it. */
+/**
+ * The object in the answer to a write, without secrets if the user may not `get` it. `before`: the
+ * version that the write replaced.
+ */
 export function shownAfterWrite(
   deps: ServerDependencies,
   request: ResourceRequest,
   { object, stored, isReplayed }: Pick<WriteResult, 'object' | 'stored' | 'isReplayed'>,
+  before?: ReadyObject,
 ): ReadyObject {
-  const { secretPaths, group, kind } = request.kind;
+  const { group, kind } = request.kind;
   const { name = '', namespace = '', uid } = object.metadata;
   const life = { key: { group, kind, namespace, name }, uid };
   const isHidden = isReplayed === true && pastFilter(deps, request)?.(life) === false;
   if (isHidden) return readyObject(namedOnly(object));
-  if (secretPaths.length === 0 || mayRead(deps, request, name)) {
-    return shownToReader(deps, request, { ready: stored ?? readyObject(object), name });
+  const { storedIn } = request.kind;
+  // A manifest that left git has no record of its encrypted values.
+  const isLeaving = storedIn === 'git' && object.metadata.deletionTimestamp !== undefined;
+  if (isLeaving && before === undefined && !mayRead(deps, request, name)) {
+    return readyObject(namedOnly(object));
   }
-  return readyObject(masked(object, [], secretPaths) as KubeObject);
+  const secrets = secretsIn(deps, request, name, stored, before);
+  if (secrets.length === 0 || mayRead(deps, request, name)) {
+    return shownToReader(deps, request, { ready: stored ?? readyObject(object, before), name });
+  }
+  return readyObject(masked(object, [], secrets) as KubeObject);
+}
+
+/** Warnings about an object, without its secret values if the user may not `get` it. */
+function shownWarnings(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  { object, stored, warnings }: WriteResult,
+): readonly string[] {
+  const { name = '' } = object.metadata;
+  if (warnings.length === 0) return warnings;
+  const secrets = secretsIn(deps, request, name, stored);
+  if (secrets.length === 0 || mayRead(deps, request, name)) return warnings;
+  const values = valuesAt(object, secrets);
+  return warnings.map((text) => withoutValues(text, values));
 }
 
 /** The parts of a deleted object that the client named itself. */
@@ -139,7 +184,7 @@ export async function objectAnswer(
   code: number,
 ): Promise<Answer> {
   return await answerWith(deps, request, {
-    result,
+    result: { ...result, warnings: shownWarnings(deps, request, result) },
     ready: shownAfterWrite(deps, request, result),
     code,
   });

@@ -41,7 +41,7 @@ export async function handleSourceWrite(
     throw conflict(kind, name, 'its secrets are sealed with a key that is not here');
   const base = (await deps.history.manifestText(found)).text;
   const body = bodyOf(request, text, base);
-  const asked = writeOptions(request, 'update');
+  const asked = writeOptions(deps, request, 'update');
   const isVerbatim = kind.storedIn === 'file';
   const result = await timed(
     deps,

@@ -21,7 +21,7 @@ export async function handleUpdate(
   request: ResourceRequest,
 ): Promise<Answer> {
   answerForm(deps, request, 'object');
-  const options = writeOptions(request, 'update');
+  const options = writeOptions(deps, request, 'update');
   const type = header(request, 'content-type');
   const message = KIND_MESSAGES.get(request.kind);
   const { value, duplicates } = decodeTypedBody(request.body, type, message);

@@ -49,11 +49,15 @@ export interface AnswerForm extends MediaChoice {
   readonly now: number;
 }
 
-/** For objects that are not in the store: results of a dry run, tokens that are kept nowhere. */
-export function readyObject(object: KubeObject): ReadyObject {
+/**
+ * For objects that are not in the store: results of a dry run, tokens that are kept nowhere. `before`:
+ * the stored version of a deleted object.
+ */
+export function readyObject(object: KubeObject, before?: ReadyObject): ReadyObject {
   let bytes: Buffer | undefined;
   return {
     object,
+    ...(before?.provenance === undefined ? {} : { provenance: () => before.provenance?.() }),
     json: () => {
       bytes ??= Buffer.from(JSON.stringify(object));
       return bytes;
