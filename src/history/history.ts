@@ -7,9 +7,9 @@ import { LRUCache } from 'lru-cache';
 import { keyString, type ObjectKey } from '../apimachinery/index.ts';
 import type { CatalogObject, FileReader } from '../catalog/index.ts';
 import { Mutex } from '../concurrency/index.ts';
-import type { Repository } from '../git/index.ts';
+import { objectId, type Repository } from '../git/index.ts';
 import type { Kind, KindTable } from '../kinds/index.ts';
-import { splitStream } from '../manifests/index.ts';
+import { type Problem, splitStream } from '../manifests/index.ts';
 import type { Branch } from '../registry/index.ts';
 import type { Collection } from '../state/index.ts';
 import { compareKeys } from '../state/index.ts';
@@ -163,15 +163,44 @@ export class History {
     };
   }
 
-  /** The document of a past object in its file, comments included, and its first line. */
-  async manifestText({ source }: PastObject): Promise<{ text: string; line: number }> {
-    const { blob } = source.source;
+  /**
+   * The document of a past object in its file, comments included, and its first line. Where that is not
+   * valid, it is not the last good one, which is the object.
+   */
+  async manifestText(
+    { source }: PastObject,
+    { revision }: PastPoint,
+  ): Promise<{ text: string; line: number }> {
+    const isDegraded = source.problems.length > 0;
+    const newest = isDegraded ? await this.#blobAt(source.place.path, revision) : undefined;
+    const blob = newest ?? source.source.blob;
     const [content = Buffer.alloc(0)] = await this.#options.repository.readBlobs([blob]);
     const text = content.toString('utf8');
     const slice = splitStream(text)[source.place.index];
     if (slice === undefined) return { text, line: 1 };
     const line = text.slice(0, slice.start).split('\n').length;
     return { text: text.slice(slice.start, slice.end), line };
+  }
+
+  /** Undefined: the commit has no such file. */
+  async #blobAt(path: string, revision: string): Promise<string | undefined> {
+    const folder = path.split('/').slice(0, -1).join('/');
+    const files = await this.#options.repository.listFiles(revision, folder);
+    return files.find((file) => file.path === path)?.id;
+  }
+
+  /** Problems of a text in the place of an object's document, as a push of it would report them. */
+  async problemsIn(
+    { source }: PastObject,
+    { text, line }: { text: string; line: number },
+  ): Promise<Problem[]> {
+    const { reader } = this.#options;
+    const content = Buffer.from(text);
+    await reader.prepare([content]);
+    const { documents } = reader.read(source.place.path, objectId('blob', content), content);
+    return documents
+      .flatMap(({ problems }) => problems)
+      .map((problem) => ({ ...problem, line: problem.line + line - 1 }));
   }
 
   /** The commit that set each field, from the newest `most` commits of the object; undefined: it is not in git. */

@@ -94,6 +94,7 @@ export {
   PROJECT_SECRET_KIND,
   wantedProjectSecret,
 } from './secrets/derived-secrets.ts';
+export { LAST_APPLIED } from './secrets/last-applied.ts';
 export {
   besideSecrets,
   MASK,
@@ -103,7 +104,7 @@ export {
   valuesAt,
 } from './secrets/masking.ts';
 export { secretDataOf } from './secrets/secret-data.ts';
-export { LAST_APPLIED, sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
+export { sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
 export {
   DEFAULT_STORE,
   linkAnnotations,

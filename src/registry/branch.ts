@@ -13,7 +13,7 @@ import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
 import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
-import type { Approval } from './pushes/prune-approvals.ts';
+import { type Approval, refuseWhileHeld } from './pushes/prune-approvals.ts';
 import type { Hold } from './pushes/prune-budget.ts';
 import {
   type DryRunAhead,
@@ -179,17 +179,19 @@ export class Branch {
     return await leaksOf({ source, reader: this.#options.reader, view }, tips);
   }
 
-  /** The result of a write, without writing. Empty if the write changes no file. */
+  /** The result of a write, without writing: throws what the write would. Empty if the write changes no file. */
   async preview(write: Write, previews: readonly Preview[]): Promise<WritePreview> {
     return await this.runExclusive(async (state) => {
       const prepared = write.prepare();
-      if (prepared.do !== 'commit' || previews.length === 0) return {};
+      if (prepared.do !== 'commit') return {};
+      refuseWhileHeld(state.approvals.hold);
       const { catalog, view } = state;
       const texts = new LRUCache<string, string>({ max: 2 });
       const batch = this.#options.repository.begin(state.revision);
       const readFolder = batch.readFolder.bind(batch);
       const context = { ...this.#options, catalog, view, texts, readFolder };
       const edited = await editFile(context, prepared.edit);
+      if (previews.length === 0) return {};
       const { path, content } = edited;
       const effect = previews.includes('effect') ? await state.effectOf(edited) : undefined;
       if (!previews.includes('file')) return { effect };

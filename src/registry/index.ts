@@ -6,6 +6,7 @@ export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';
 export { PendingWrites, type Shadow } from './pending-writes.ts';
 export { isAccessRole, roleChanges } from './projection/derived-roles.ts';
 export type { DerivedSecretChange } from './projection/derived-secrets.ts';
+export { encryptedFields } from './projection/encrypted-fields.ts';
 export { shownBytes, shownObject, shownYielding } from './projection/object-with-managed-fields.ts';
 export { ReadableStore } from './projection/readable-store.ts';
 export { ReadableView } from './projection/readable-view.ts';

@@ -196,7 +196,7 @@ describe('a user who may clone only', () => {
     await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
   });
 
-  test('finds them masked where the file stops to encrypt them', async () => {
+  test('finds them masked where the file no longer encrypts them', async () => {
     await commitFiles(daemon, clone, {
       'teams/hidden.yaml': manifest('Team', 'hidden', '{ displayName: shown }'),
     });
@@ -274,7 +274,7 @@ describe('a user who may write and not read', () => {
   });
 });
 
-describe('what the daemon writes', () => {
+describe('files of the daemon', () => {
   test('an API write keeps the values encrypted, also in the copy of kubectl apply', async () => {
     const team = (await daemon.call('GET', `${API}/teams/hidden`)).json();
     team.metadata.annotations['kubectl.kubernetes.io/last-applied-configuration'] = JSON.stringify({

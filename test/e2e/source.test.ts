@@ -308,7 +308,7 @@ describe('a write of the text', () => {
   });
 
   test.each<[string, (text: string) => string, number, RegExp]>([
-    ['YAML that does not parse', (text) => `${text}x: [`, 400, /text:\d+:\d+/],
+    ['YAML that does not parse', (text) => `${text}x: [`, 400, /teams\/storefront\.yaml:\d+:\d+: /],
     ['a second document', (text) => `${text}---\nkind: Team\n`, 400, /one document/],
     [
       'another name',
@@ -320,13 +320,13 @@ describe('a write of the text', () => {
       'an unknown field',
       (text) => text.replace('spec:', 'spec:\n  color: red'),
       400,
-      /spec\.color/,
+      /spec\.color.*teams\/storefront\.yaml:\d+:3: /s,
     ],
     [
       'a wrong value',
       (text) => text.replace(/displayName: .*/, 'displayName: [x]'),
       422,
-      /displayName/,
+      /teams\/storefront\.yaml:\d+:\d+: spec\.displayName/,
     ],
     ['no object', () => '- a\n', 400, /map/],
   ])('%s is refused, and nothing changes', async (_title, change, code, message) => {
@@ -335,6 +335,89 @@ describe('a write of the text', () => {
     expect(answer.code, answer.text).toBe(code);
     expect(answer.json().message).toMatch(message);
     expect((await sourceOf()).text).toBe(source.text);
+  });
+
+  test('a dry run without show answers as the write: the base is checked', async () => {
+    const source = await sourceOf();
+    await put(TEAM, { ...source, text: `${source.text}# newer\n` });
+    const stale = { ...source, text: `${source.text}# stale\n` };
+    const answer = await daemon.call('PUT', `${TEAM}/source?dryRun=All`, { body: stale });
+    expect(answer.code, answer.text).toBe(409);
+    expect(answer.text).toContain('changed since it was read');
+  });
+
+  describe('a manifest that is not valid', () => {
+    const broken = (spec: string): string =>
+      `apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: broken\n${spec}`;
+    const path = `${API}/teams/broken`;
+
+    /** Moves the branch beside the hook, which would refuse it. */
+    async function commit(file: string, text: string): Promise<void> {
+      const clone = await daemon.clone();
+      writeFileSync(join(clone, file), text);
+      await daemon.git(['add', '.'], clone);
+      await daemon.git(['commit', '-qm', 'A broken one'], clone);
+      const bare = join(daemon.dataDir, 'repo.git');
+      await daemon.git(['fetch', '-q', clone, 'main'], bare);
+      const { stdout } = await daemon.git(['rev-parse', 'HEAD'], clone);
+      await daemon.git(['update-ref', 'refs/heads/main', stdout.trim()], bare);
+      await expect.poll(async () => (await get(path)).text).toContain('ManifestInvalid');
+    }
+
+    test.each([
+      ['a field that is not there', 'spec: { displayNam: B } # mine\n', /broken\.yaml:5:9: /],
+      ['a value of another type', 'spec:\n  displayName: [B] # mine\n', /broken\.yaml:6:16: /],
+      ['no YAML', 'spec:\n  displayName: "B # mine\n', /broken\.yaml:\d+:\d+: /],
+      ['a key twice', 'spec: {}\nspec: {} # mine\n', /broken\.yaml:6:1: /],
+    ])('%s is mended by its text', async (_title, spec, place) => {
+      await daemon.call('DELETE', path);
+      const body = { metadata: { name: 'broken' }, spec: { displayName: 'Good' } };
+      expect((await daemon.call('POST', `${API}/teams`, { body })).code).toBe(201);
+      await commit('teams/broken.yaml', broken(spec));
+
+      const source = await sourceOf(path);
+      expect(source.text).toBe(broken(spec));
+      const dry = (text: string): Promise<Answer> =>
+        daemon.call('PUT', `${path}/source?dryRun=All`, { body: { ...source, text } });
+      const same = await dry(`${source.text}# and more\n`);
+      expect([400, 422], same.text).toContain(same.code);
+      expect(same.json().message).toMatch(place);
+
+      const text = broken('spec:\n  displayName: B # mine\n');
+      expect((await dry(text)).code).toBe(200);
+      const stale = { ...source, text: text.replace('mine', 'stale') };
+      const answer = await put(path, { ...source, text });
+      expect(answer.code, answer.text).toBe(200);
+      expect((await sourceOf(path)).text).toBe(text);
+      const { spec: mended, status } = (await get(path)).json();
+      expect(mended).toEqual({ displayName: 'B' });
+      expect(JSON.stringify(status)).not.toContain('ManifestInvalid');
+      expect((await put(path, stale)).code).toBe(409);
+    });
+
+    test('fields that only the server writes do not get into the file', async () => {
+      await commit('teams/broken.yaml', broken('spec: { displayNam: B }\n'));
+      const source = await sourceOf(path);
+      const text = `${broken('spec: {}\n').replace('name: broken', 'name: broken\n  generation: 7')}`;
+      const answer = await put(path, { ...source, text });
+      expect(answer.code, answer.text).toBe(200);
+      expect((await sourceOf(path)).text).not.toContain('generation');
+    });
+
+    test('a dry run of fields is refused as the write is', async () => {
+      await commit('teams/broken.yaml', broken('spec: { displayNam: B }\n'));
+      const body = { spec: { displayName: 'Other' } };
+      const type = 'application/merge-patch+json';
+      const answer = await daemon.call('PATCH', `${path}?dryRun=All`, { body, type });
+      expect(answer.code, answer.text).toBe(409);
+      expect(answer.text).toContain('the write would drop it');
+    });
+
+    test('a reader without the right to push cannot mend it', async () => {
+      const source = await sourceOf(path);
+      const text = broken('spec: {}\n');
+      expect((await put(path, { ...source, text }, reader)).code).toBe(403);
+    });
   });
 
   test('neighbours in the file stay, and a text that reaches into them is refused', async () => {

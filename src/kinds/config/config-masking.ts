@@ -4,11 +4,10 @@
  */
 import { parse, stringify } from 'yaml';
 import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/index.ts';
+import { LAST_APPLIED } from '../secrets/last-applied.ts';
 import { MASK } from '../secrets/masking.ts';
 import { plainConfigText } from './config-raw.ts';
 import { namedVariable, SECRET_CONFIG_PATHS } from './environment-references.ts';
-
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** A copy. `holdsSecret` returns true for a text that has to be masked. */
 export function withoutConfigSecrets(

@@ -1,7 +1,7 @@
 /** Masking of secret values, for users who may not see them. */
 import { type FieldPath, isRecord } from '../../apimachinery/index.ts';
 import type { Kind } from '../kind.ts';
-import { LAST_APPLIED } from './secret-places.ts';
+import { LAST_APPLIED } from './last-applied.ts';
 
 /** Text in place of a secret value. */
 export const MASK = '***';

@@ -2,9 +2,7 @@
 import { type FieldPath, isRecord, valueAt } from '../../apimachinery/index.ts';
 import type { Kind } from '../kind.ts';
 import type { KindTable } from '../table.ts';
-
-/** Annotation in which kubectl stores a copy of the applied object. */
-export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+import { LAST_APPLIED } from './last-applied.ts';
 
 /**
  * Paths of secret scalars, in order. Values that git stores as hashes are not among them. `object` may

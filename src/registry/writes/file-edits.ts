@@ -8,6 +8,7 @@ import {
   type JsonObject,
   keyString,
   type ObjectKey,
+  SERVER_POPULATED_META,
   type StatusError,
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, FileEntry, FileReader, Place } from '../../catalog/index.ts';
@@ -158,8 +159,8 @@ async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
   }
   const { index } = current.place;
   const open = edit.removes === true ? undefined : await opened(context, edit.key, text);
-  const raw = currentManifest(edit.key, current, { file, text, open });
-  const dropped = droppedBy(edit, current, file);
+  const raw = replacedManifest(edit, { current, file, text, open });
+  const dropped = edit.text === undefined ? droppedBy(edit, current, file) : undefined;
   const manifest = edit.manifest(raw);
   if (manifest !== null) {
     const edited = await written(context, { ...of, open, index, manifest });
@@ -181,7 +182,7 @@ async function written(
   const { edit, text, open, index } = of;
   const former = index === undefined ? await formerDocument(context, edit) : undefined;
   const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
-  // What was encrypted in a past commit must not come back in plaintext.
+  // An encrypted value of a past commit must not come back in plaintext.
   const encrypted = [...(edit.encrypted ?? []), ...(former?.encrypted ?? [])];
   const isSealed = open !== undefined || mustBeSealed(context, manifest, encrypted);
   if (edit.text !== undefined && isSealed) {
@@ -272,6 +273,34 @@ const SEALED_TEXT =
   'its manifest is encrypted, comments included. Change fields through the API, or the text with "gitplane unseal" in a clone';
 const SHOWN_PROBLEMS = 3;
 const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side --force-conflicts';
+
+/**
+ * The manifest that the edit starts from: the document in the file, or the text that replaces one that
+ * is not valid.
+ */
+function replacedManifest(
+  { key, text: edit }: PlacedEdit,
+  at: {
+    current: CatalogObject;
+    file: FileEntry | undefined;
+    text: string;
+    open: OpenFile | undefined;
+  },
+): JsonObject {
+  const { current, ...from } = at;
+  const value =
+    edit !== undefined && current.problems.length > 0
+      ? parseDocument(edit.text, 0)?.value
+      : undefined;
+  return isRecord(value) ? withoutServerFields(value) : currentManifest(key, current, from);
+}
+
+/** A text may have fields that only the server writes. */
+function withoutServerFields({ status: _status, metadata, ...manifest }: JsonObject): JsonObject {
+  const own = isRecord(metadata) ? { ...metadata } : {};
+  for (const field of SERVER_POPULATED_META) delete own[field];
+  return { ...manifest, metadata: own };
+}
 
 /** The document in the file, or the last good one if the document parses but is not valid. */
 function currentManifest(

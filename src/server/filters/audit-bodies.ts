@@ -9,8 +9,8 @@ import {
   redactedRequest,
   redactedResponse,
 } from '../../audit/index.ts';
-import { encryptedIn } from '../../catalog/index.ts';
 import type { Kind, SecretPaths } from '../../kinds/index.ts';
+import { encryptedFields } from '../../registry/index.ts';
 import { decodeBody, mediaTypeOf } from '../input/body.ts';
 import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
@@ -144,7 +144,7 @@ function withoutSecrets(
   const encrypted =
     ready.provenance === undefined
       ? encryptedOf(identityIn(ready.object.metadata))
-      : encryptedIn(ready);
+      : encryptedFields(ready);
   if (encrypted === undefined && isPlain(kind)) {
     redacted.set(ready, ready);
     return ready;

@@ -10,8 +10,8 @@ import type {
   ObjectIdentity,
   RequestTarget,
 } from '../../audit/index.ts';
-import { encryptedIn } from '../../catalog/index.ts';
 import { type Kind, type SecretPaths, valuesAt } from '../../kinds/index.ts';
+import { encryptedFields } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
@@ -176,7 +176,7 @@ function auditedObjects(
 ): AuditedObjects {
   const encryptedOf = ({ namespace = '', name }: ObjectIdentity): SecretPaths | undefined => {
     if (kind === undefined || name === undefined) return undefined;
-    return encryptedIn(store.get({ group: kind.group, kind: kind.kind, namespace, name }));
+    return encryptedFields(store.get({ group: kind.group, kind: kind.kind, namespace, name }));
   };
   if (!info.isResource || info.name === '') return { kind, encryptedOf, encrypted: undefined };
   return { kind, encryptedOf, encrypted: encryptedOf(info) };

@@ -1,8 +1,8 @@
 /** Shared steps of the handlers. */
 import { type KubeObject, withoutValues } from '../../apimachinery/index.ts';
-import { encryptedIn } from '../../catalog/index.ts';
 import { masked, type SecretPaths, secretsOf, valuesAt } from '../../kinds/index.ts';
 import {
+  encryptedFields,
   shownObject,
   type Target,
   type WriteOptions,
@@ -94,7 +94,7 @@ export function secretsIn(
   const { namespace } = info;
   const key = { group: kind.group, kind: kind.kind, namespace, name };
   const present = name === '' ? undefined : store.get(key);
-  const encrypted = [present, ...versions].map((version) => encryptedIn(version));
+  const encrypted = [present, ...versions].map((version) => encryptedFields(version));
   const isPlain = kind.secretPaths.length === 0 && encrypted.every((paths) => paths === undefined);
   return isPlain ? [] : secretsOf(kind, ...encrypted);
 }

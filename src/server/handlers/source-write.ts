@@ -10,11 +10,13 @@ import {
   isRecord,
   type JsonObject,
   jsonEqual,
+  StatusError,
   valueAt,
 } from '../../apimachinery/index.ts';
 import { checkRevision } from '../../history/index.ts';
 import { apiVersionOf, type Kind } from '../../kinds/index.ts';
 import { formatProblem, parseDocument, splitStream } from '../../manifests/index.ts';
+import type { WriteResult } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { authorizeRequest } from '../filters/access.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
@@ -35,16 +37,21 @@ export async function handleSourceWrite(
   authorizeRequest(deps, user, { verb: 'update', ...resource });
   for (const verb of ['get', 'update']) authorizeRequest(deps, user, { verb, path: GIT_PATH });
   const { revision, text, reason } = readWish(request);
-  const { found } = await pastObject(deps, request, { revision });
+  const { found, point } = await pastObject(deps, request, { revision });
   const { source, identity } = found.source;
   if (source.partial === true)
     throw conflict(kind, name, 'its secrets are sealed with a key that is not here');
-  const base = (await deps.history.manifestText(found)).text;
-  const body = bodyOf(request, text, base);
+  const { text: base, line } = await deps.history.manifestText(found, point);
+  const problems = (await deps.history.problemsIn(found, { text, line })).map(formatProblem);
+  const body = bodyOf(request, text, {
+    problems,
+    // The hashes of a manifest that is not valid are those of the last good one.
+    before:
+      found.source.problems.length > 0 ? found.source.manifest : parseDocument(base, 0)?.value,
+  });
   const asked = writeOptions(deps, request, 'update');
   const isVerbatim = kind.storedIn === 'file';
-  const result = await timed(
-    deps,
+  const update = (): Promise<WriteResult> =>
     deps.registry.update({
       verb: 'update',
       ...writeTarget(deps, request),
@@ -56,9 +63,22 @@ export async function handleSourceWrite(
       // A field that is ignored would stay in the text.
       options: { ...asked, fieldValidation: 'Strict', reason: reason ?? asked.reason },
       text: { base, text, isVerbatim },
+    });
+  const result = await timed(
+    deps,
+    update().catch((error: unknown) => {
+      throw withPlaces(error, problems);
     }),
   );
   return await objectAnswer(deps, request, result, 200);
+}
+
+/** The refusal of a text, with the place of each problem. */
+function withPlaces(error: unknown, problems: readonly string[]): unknown {
+  if (!(error instanceof StatusError) || problems.length === 0) return error;
+  if (error.code !== 400 && error.code !== 422) return error;
+  const message = `${error.message}\n${problems.join('\n')}`;
+  return new StatusError(error.code, error.reason, message, error.details);
 }
 
 interface Wish {
@@ -83,15 +103,15 @@ function readWish(request: ResourceRequest): Wish {
 }
 
 /** The object that the text means. Throws 400 with the place of each problem. */
-function bodyOf({ kind, info }: ResourceRequest, text: string, base: string): JsonObject {
+function bodyOf(
+  { kind, info }: ResourceRequest,
+  text: string,
+  { problems, before }: { readonly problems: readonly string[]; readonly before: unknown },
+): JsonObject {
   if (splitStream(text).length !== 1) throw badRequest('the text must be one document of YAML');
-  const [next, before] = [text, base].map((one) => parseDocument(one, 0));
-  const problems = next?.problems ?? [];
-  if (problems.length > 0) {
-    throw badRequest(
-      problems.map((problem) => formatProblem({ path: 'text', ...problem })).join('\n'),
-    );
-  }
+  const next = parseDocument(text, 0);
+  const isParsed = next !== undefined && next.problems.length === 0;
+  if (!isParsed) throw badRequest(problems.join('\n'));
   const value = next?.value;
   if (!isRecord(value)) throw badRequest('the text must be a map of YAML');
   if (kind.storedIn === 'file') {
@@ -102,7 +122,7 @@ function bodyOf({ kind, info }: ResourceRequest, text: string, base: string): Js
       spec: value,
     };
   }
-  return withoutWriteOnly(kind, value as JsonObject, before?.value);
+  return withoutWriteOnly(kind, value as JsonObject, before);
 }
 
 /** The file has hashes of write-only values, which are no values for a write. */

@@ -30,7 +30,7 @@ export async function handleSource(
   const { found, point } = await pastObject(deps, request, at);
   const { place, identity } = found.source;
   const mayClone = deps.authorizer.authorize(user, { verb: 'get', path: GIT_PATH }).allowed;
-  const source = await deps.history.manifestText(found);
+  const source = await deps.history.manifestText(found, point);
   const document = {
     kind: 'ObjectSource',
     apiVersion: apiVersionOf(kind),
