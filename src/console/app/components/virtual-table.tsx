@@ -2,11 +2,12 @@
  * A table of any length: only the rows in view are in the document. Screen readers learn the number of
  * rows and the place of each. Arrow keys, Page Up and Page Down, Home and End move through the rows.
  *
- * A scroll changes texts and one transform: the row elements stay, each cell is a layout of its own, and
- * no style is computed anew.
+ * A scroll changes texts and one transform: the row elements stay in their order, each cell is a layout of
+ * its own, and no style is computed anew. A scroll by more than the view renders the rows in view alone; the
+ * rows above and below follow when the scroll rests.
  */
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 export interface VirtualColumn<Row> {
   readonly name: string;
@@ -31,11 +32,13 @@ const ROW_PX = 40;
 const OVERSCAN = 8;
 /** The first row moves in steps, so that a slow scroll renders rarely. */
 const STEP = 8;
+/** A scroll that rests this long is over. */
+const REST_MS = 100;
 
 export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
   const { label, columns, rows, onOpen } = props;
   const view = useRef<HTMLTableElement>(null);
-  const { step, height } = useScroll(view);
+  const { top, isFast, height } = useScroll(view);
   const { at, onKeyDown } = useCurrentRow(view, {
     height,
     length: rows.length,
@@ -44,9 +47,10 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
       if (row !== undefined) onOpen(row);
     },
   });
-  const inView = Math.ceil(height / ROW_PX) + STEP + 2 * OVERSCAN;
-  const last = Math.min(rows.length, Math.max(0, step * STEP - OVERSCAN) + inView);
-  const first = Math.max(0, last - inView);
+  const spare = isFast ? 0 : OVERSCAN;
+  const rendered = Math.ceil(height / ROW_PX) + (isFast ? 1 : STEP) + 2 * spare;
+  const last = Math.min(rows.length, Math.max(0, top - spare) + rendered);
+  const first = Math.max(0, last - rendered);
   const template = columns.map(({ width }) => width).join(' ');
   return (
     <table
@@ -112,41 +116,68 @@ function Row<Item>(props: {
   readonly template: string;
 }): JSX.Element {
   const { columns, row, index, isCurrent, template } = props;
-  return (
-    <tr
-      class="vrow"
-      aria-rowindex={index + 2}
-      data-current={isCurrent ? '' : undefined}
-      style={{ gridTemplateColumns: template }}
-    >
-      {columns.map(({ name, isNumber, cell }) => (
-        <td key={name} class={isNumber === true ? 'number' : undefined}>
-          {cell(row)}
-        </td>
-      ))}
-    </tr>
+  // Preact leaves out an element that is the one of before: a change of one row renders that row.
+  return useMemo(
+    () => (
+      <tr
+        class="vrow"
+        aria-rowindex={index + 2}
+        data-current={isCurrent ? '' : undefined}
+        style={{ gridTemplateColumns: template }}
+      >
+        {columns.map(({ name, isNumber, cell }) => (
+          <td key={name} class={isNumber === true ? 'number' : undefined}>
+            {cell(row)}
+          </td>
+        ))}
+      </tr>
+    ),
+    [columns, row, index, isCurrent, template],
   );
 }
 
 type View = RefObject<HTMLTableElement | null>;
 
-/** The part of the table in view: its first row in steps, and its height in pixels. */
-function useScroll(view: View): { readonly step: number; readonly height: number } {
-  const [step, setStep] = useState(0);
+interface Scroll {
+  /** The first row in view; in steps while the scroll is slow. */
+  readonly top: number;
+  /** True while a scroll goes by more than the view at once. */
+  readonly isFast: boolean;
+}
+
+/** The part of the table in view, and its height in pixels. */
+function useScroll(view: View): Scroll & { readonly height: number } {
+  const [scroll, setScroll] = useState<Scroll>({ top: 0, isFast: false });
   const [height, setHeight] = useState(800);
   useLayoutEffect(() => {
     const element = view.current;
     if (element === null) return;
     const observer = new ResizeObserver(() => setHeight(element.clientHeight));
     observer.observe(element);
-    const read = (): void => setStep(Math.floor(element.scrollTop / (ROW_PX * STEP)));
+    let before = element.scrollTop;
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    const show = (isFast: boolean): void => {
+      const row = Math.floor(element.scrollTop / ROW_PX);
+      const top = isFast ? row : row - (row % STEP);
+      setScroll((shown) =>
+        shown.top === top && shown.isFast === isFast ? shown : { top, isFast },
+      );
+    };
+    const read = (): void => {
+      const isFast = Math.abs(element.scrollTop - before) > element.clientHeight;
+      before = element.scrollTop;
+      clearTimeout(rest);
+      if (isFast) rest = setTimeout(() => show(false), REST_MS);
+      show(isFast);
+    };
     element.addEventListener('scroll', read, { passive: true });
     return () => {
       observer.disconnect();
+      clearTimeout(rest);
       element.removeEventListener('scroll', read);
     };
   }, []);
-  return { step, height };
+  return { ...scroll, height };
 }
 
 /** The row that the keyboard moves, which is scrolled into view. */
