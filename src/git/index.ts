@@ -43,6 +43,7 @@ export {
   packFiles,
   tipDamage,
 } from './reading/object-check.ts';
+export { type Branch, listBranches } from './reading/list-branches.ts';
 export { Reader } from './reading/reader.ts';
 export { isOnSomeRef, resolveCommit } from './reading/resolve-commit.ts';
 export { moveRef } from './refs/move-ref.ts';

@@ -1,6 +1,6 @@
 /** Plans for commits of the hosted repository, on any branch. */
 import { badRequest, type User } from '../apimachinery/index.ts';
-import { isOnSomeRef, resolveCommit } from '../git/index.ts';
+import { type Branch, isOnSomeRef, listBranches, resolveCommit } from '../git/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { PushJudge, PushSource, WriteEffect } from '../registry/index.ts';
 import {
@@ -26,7 +26,9 @@ export interface PlannerParts {
 /** A commit by its id, or by a branch or tag. */
 export type PlanTarget = { readonly revision: string } | { readonly ref: string };
 
-const REF = /^(?:refs\/(?:heads|tags|remotes)\/)?[\w][\w.\-/]*$/;
+/** Names that git takes for a ref, without the signs of revision expressions. */
+const REF =
+  /^(?:refs\/(?:heads|tags|remotes)\/)?(?!refs\/)[^\s\p{Cc}~^:?*[\\-][^\s\p{Cc}~^:?*[\\]*$/u;
 const LONGEST_REF = 256;
 /** Not a ref of the repository: the commits of pull requests are not kept. */
 const PULL = /^refs\/pull\/(\d{1,9})\/head$/;
@@ -54,6 +56,11 @@ export class Planner {
     return await this.#withEffects(changesOf(this.#parts.kinds, effect), effect, user);
   }
 
+  /** At most `limit` branches, the one with the newest commit first. */
+  async branches(limit: number): Promise<Branch[]> {
+    return await listBranches(this.#parts.repository, limit);
+  }
+
   async #withEffects(
     changes: readonly PlanChange[],
     effect: WriteEffect,
@@ -77,7 +84,7 @@ export class Planner {
 
   async #byRef(ref: string): Promise<string> {
     const shown = JSON.stringify(ref.slice(0, LONGEST_REF));
-    if (ref.length > LONGEST_REF || !REF.test(ref) || ref.includes('..')) {
+    if (ref.length > LONGEST_REF || !REF.test(ref) || ref.includes('..') || ref.includes('@{')) {
       throw badRequest(`${shown} is not the name of a branch or tag`);
     }
     const full = ref.startsWith('refs/') ? ref : `refs/heads/${ref}`;

@@ -3,6 +3,7 @@
 /** The hosted repository. */
 export const GIT_PATH = '/git/platform.git';
 export const PLAN_PATH = '/plan';
+export const BRANCHES_PATH = '/branches';
 export const COMMITS_PATH = '/commits';
 export const COMPARE_PATH = '/compare';
 export const SUMMARY_PATH = '/summary';

@@ -34,6 +34,7 @@ const URLS: readonly (readonly [who: Who, request: string])[] = [
   ['unscoped', 'GET /search?q=team'],
   ['unscoped', 'GET /access/explain?verb=get&path=/sync'],
   ['unscoped', 'GET /access/who?verb=get&path=/sync'],
+  ['right', 'GET /branches'],
   ['right', 'GET /commits'],
   ['right', 'GET /compare'],
   ['right', 'GET /metrics'],

@@ -12,6 +12,7 @@ import { searchRoute } from '../overview/search.ts';
 import { summaryRoute } from '../overview/summary-route.ts';
 import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
+import { branchesRoute } from '../routes/branches.ts';
 import { commitsRoute } from '../routes/commits.ts';
 import { compareRoute } from '../routes/compare.ts';
 import { planRoute } from '../routes/plan.ts';
@@ -53,6 +54,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     secretStoreRoutes(deps),
     suspensionRoutes(deps),
     planRoute(deps),
+    branchesRoute(deps),
     commitsRoute(deps),
     compareRoute(deps),
     summaryRoute(deps),

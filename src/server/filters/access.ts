@@ -17,7 +17,7 @@ import type { KindTable } from '../../kinds/index.ts';
 import { cookieName, isOwnRequest, readCookie } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo } from '../input/request-info.ts';
-import { COMMITS_PATH, COMPARE_PATH, GIT_PATH, PLAN_PATH } from '../paths.ts';
+import { BRANCHES_PATH, COMMITS_PATH, COMPARE_PATH, GIT_PATH, PLAN_PATH } from '../paths.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
 const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
@@ -122,7 +122,7 @@ function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string
 export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
   // A plan reveals the same as a clone.
   if (info.path === PLAN_PATH && info.verb === 'post') return { verb: 'get', path: GIT_PATH };
-  const showsCommits = info.path === COMMITS_PATH || info.path === COMPARE_PATH;
+  const showsCommits = [BRANCHES_PATH, COMMITS_PATH, COMPARE_PATH].includes(info.path);
   if (showsCommits && !info.isResource) return { verb: info.verb, path: GIT_PATH };
   if (!info.isResource) return { verb: info.verb, path: info.path };
   const { verb, group, subresource, namespace } = info;

@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WritePreview } from '../../api/objects.ts';
 import { errorOf, type Loaded } from '../load.ts';
+import { Opened } from './opened.tsx';
 import { ErrorNotice, Loading, Notice, Panel } from './parts.tsx';
 import { Previewed } from './previewed.tsx';
 
@@ -12,12 +13,15 @@ export function ProposedChange(props: {
   /** Undefined: there is nothing to show yet. */
   readonly preview: Pick<Loaded<WritePreview>, 'value' | 'error' | 'isLoading'> | undefined;
   readonly submit: string;
+  /** A name that has to be typed first, so that no click alone removes anything. */
+  readonly confirm?: string;
   readonly onSubmit: (reason: string) => Promise<unknown>;
   readonly onClose: () => void;
   readonly children?: ComponentChildren;
 }): JSX.Element {
-  const { title, aside, preview, submit, onSubmit, onClose, children } = props;
+  const { title, aside, preview, submit, confirm, onSubmit, onClose, children } = props;
   const [reason, setReason] = useState('');
+  const [typed, setTyped] = useState('');
   const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
   const commit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -30,32 +34,46 @@ export function ProposedChange(props: {
     }
   };
   return (
-    <Panel title={title} class="accented" aside={aside}>
-      {children}
-      <Preview preview={preview} />
-      {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
-      <form class="inline-form" onSubmit={(event) => void commit(event)}>
-        <label>
-          Reason
-          <input
-            value={reason}
-            maxLength={1024}
-            placeholder="Goes into the commit"
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        </label>
-        <button
-          type="submit"
-          class="button primary"
-          disabled={state.isBusy || !isPossible(preview)}
-        >
-          {submit}
-        </button>
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      </form>
-    </Panel>
+    <Opened onClose={onClose}>
+      <Panel title={title} class="accented" aside={aside}>
+        {children}
+        <Preview preview={preview} />
+        {state.error === undefined ? undefined : <ErrorNotice error={state.error} />}
+        <form class="inline-form" onSubmit={(event) => void commit(event)}>
+          {confirm === undefined ? undefined : (
+            <label>
+              Name, to confirm
+              <input
+                value={typed}
+                autocomplete="off"
+                onInput={(event) => setTyped(event.currentTarget.value)}
+              />
+            </label>
+          )}
+          <label>
+            Reason
+            <input
+              value={reason}
+              maxLength={1024}
+              placeholder="Goes into the commit"
+              onInput={(event) => setReason(event.currentTarget.value)}
+            />
+          </label>
+          <button
+            type="submit"
+            class={confirm === undefined ? 'button primary' : 'button danger'}
+            disabled={
+              state.isBusy || !isPossible(preview) || (confirm !== undefined && typed !== confirm)
+            }
+          >
+            {submit}
+          </button>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+        </form>
+      </Panel>
+    </Opened>
   );
 }
 

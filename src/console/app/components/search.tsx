@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { isTyping } from '../keyboard.ts';
 import { go } from '../location.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
 import { named, objectHref } from '../resources.ts';
@@ -30,13 +31,9 @@ export function Search(): JSX.Element {
   // The key acts as soon as the page is there.
   useLayoutEffect(() => {
     const open = (event: KeyboardEvent): void => {
-      const { target } = event;
-      const isTyping =
-        target instanceof HTMLElement &&
-        (target.closest('input, textarea, select, [contenteditable]') !== null ||
-          target.shadowRoot !== null);
       const isWanted =
-        (event.key === '/' && !isTyping) || (event.key === 'k' && (event.metaKey || event.ctrlKey));
+        (event.key === '/' && !isTyping(event)) ||
+        (event.key === 'k' && (event.metaKey || event.ctrlKey));
       if (!isWanted || event.altKey) return;
       event.preventDefault();
       openSearch();

@@ -1,6 +1,6 @@
 /** Frame of every page: navigation, top bar, the page, and the search. */
 import { signal } from '@preact/signals';
-import type { JSX } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { isConnected } from '../live.ts';
 import { href, segments } from '../location.ts';
@@ -9,6 +9,7 @@ import { ROUTES } from '../routes.tsx';
 import { type NavBarButton, session } from '../session.ts';
 import { Icon, type IconName, Mark } from './icons.tsx';
 import { openSearch, Search } from './search.tsx';
+import { openShortcuts, Shortcuts } from './shortcuts.tsx';
 import { PastBar, TimeButton } from './time-bar.tsx';
 
 /** On narrow windows the navigation is closed at first. */
@@ -28,6 +29,7 @@ export function Shell(): JSX.Element {
       </main>
       <Legal />
       <Search />
+      <Shortcuts />
     </div>
   );
 }
@@ -126,10 +128,26 @@ function CustomButtons({ position }: Pick<NavBarButton, 'position'>): JSX.Elemen
   );
 }
 
+/** Escape closes the navigation of narrow windows. */
+function useMenuEscape(button: RefObject<HTMLButtonElement | null>): void {
+  useEffect(() => {
+    const close = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape' || event.defaultPrevented || !isMenuOpen.value) return;
+      isMenuOpen.value = false;
+      button.current?.focus();
+    };
+    addEventListener('keydown', close);
+    return () => removeEventListener('keydown', close);
+  }, []);
+}
+
 function TopBar(): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  useMenuEscape(button);
   return (
     <header class="topbar">
       <button
+        ref={button}
         type="button"
         class="icon-button menu-button"
         aria-label="Menu"
@@ -212,6 +230,17 @@ function UserMenu(): JSX.Element {
             </label>
           ))}
         </fieldset>
+        <button
+          type="button"
+          class="menu-action"
+          onClick={() => {
+            if (box.current !== null) box.current.open = false;
+            box.current?.querySelector('summary')?.focus();
+            openShortcuts();
+          }}
+        >
+          Keyboard shortcuts <kbd>?</kbd>
+        </button>
         <a href="/auth/logout">Sign out</a>
       </div>
     </details>

@@ -16,7 +16,7 @@ export function TimeButton(): JSX.Element {
   return (
     <button
       type="button"
-      class="icon-button"
+      class="icon-button time-button"
       aria-label="Time travel"
       title="Time travel"
       aria-pressed={at.value !== ''}
@@ -41,7 +41,15 @@ function OpenBar(): JSX.Element {
   const place = shown === undefined ? commits.length - 1 : commits.indexOf(shown);
   const isPast = at.value !== '';
   return (
-    <section class={isPast ? 'past past-active' : 'past'} aria-label="Time">
+    <section
+      class={isPast ? 'past past-active' : 'past'}
+      aria-label="Time"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || isPast) return;
+        isOpen.value = false;
+        document.querySelector<HTMLElement>('.time-button')?.focus();
+      }}
+    >
       <div class="row-line">
         <Icon name="clock" />
         <strong>{isPast ? 'The past' : 'Now'}</strong>

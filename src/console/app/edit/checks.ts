@@ -26,12 +26,14 @@ export interface Sent {
   readonly object: Record<string, unknown>;
   /** The text as a manifest in git. Undefined: it has placeholders, or the object is new. */
   readonly source: Pick<ObjectSource, 'revision' | 'text'> | undefined;
+  /** True: the manifest in git, which is not valid, is replaced. */
+  readonly force: boolean;
 }
 
 export async function check(
   target: Target,
   draft: Draft,
-  { source, signal }: Pick<Sent, 'source'> & { readonly signal: AbortSignal },
+  { source, force, signal }: Omit<Sent, 'object'> & { readonly signal: AbortSignal },
 ): Promise<Check> {
   const { object, problems } = draft;
   const none = { preview: undefined, error: undefined, savesText: source !== undefined };
@@ -40,7 +42,7 @@ export async function check(
     return { ...none, marks };
   }
   try {
-    return { ...none, marks: [], ...(await dryRun(target, { object, source }, signal)) };
+    return { ...none, marks: [], ...(await dryRun(target, { object, source, force }, signal)) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const causes = error.status.details?.causes ?? [];
@@ -74,12 +76,15 @@ async function dryRun(
   sent: Sent,
   signal: AbortSignal,
 ): Promise<Pick<Check, 'preview' | 'savesText'>> {
-  const attempts = sent.source === undefined ? ATTEMPTS.slice(1) : ATTEMPTS;
+  // The text in git is not the one that is edited.
+  const writesText = sent.source !== undefined && !sent.force;
+  const attempts = writesText ? ATTEMPTS : ATTEMPTS.slice(1);
   let refusal: unknown;
   for (const { savesText, show } of attempts) {
     try {
       const { path, ...ask } = writeOf(target, { sent, savesText });
-      const response = await client.send(path, { ...ask, query: { dryRun: 'All', show }, signal });
+      const query = { ...ask.query, dryRun: 'All', show };
+      const response = await client.send(path, { ...ask, query, signal });
       const preview = show === undefined ? undefined : ((await response.json()) as WritePreview);
       return { preview, savesText };
     } catch (error) {
@@ -101,8 +106,10 @@ export async function save(
 
 function writeOf(
   { resource, ref }: Target,
-  { sent: { object, source }, savesText }: { readonly sent: Sent; readonly savesText: boolean },
+  of: { readonly sent: Sent; readonly savesText: boolean },
 ): Ask & { readonly path: string } {
+  const { sent, savesText } = of;
+  const { object, source, force } = sent;
   if (ref === undefined) {
     const metadata = object['metadata'] as { namespace?: string } | undefined;
     const namespace = resource.namespaced ? (metadata?.namespace ?? 'default') : '';
@@ -111,5 +118,5 @@ function writeOf(
   const path = client.objectPath(resource, ref);
   return savesText && source !== undefined
     ? { path: `${path}/source`, method: 'PUT', body: source }
-    : { path, method: 'PUT', body: object };
+    : { path, method: 'PUT', body: object, query: force ? { force } : {} };
 }

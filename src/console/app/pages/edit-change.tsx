@@ -4,16 +4,26 @@ import { ErrorNotice, Notice, Panel } from '../components/parts.tsx';
 import { Previewed } from '../components/previewed.tsx';
 import type { Check } from '../edit/checks.ts';
 
-export function Verdict({ result }: { result: Check | undefined }): JSX.Element {
+export function Verdict({
+  result,
+  isOutdated,
+}: {
+  result: Check | undefined;
+  /** True: the text is the last good version, and the manifest in git is not valid. */
+  isOutdated: boolean;
+}): JSX.Element {
   const problems = result?.marks.length ?? 0;
-  const isGood = result !== undefined && problems === 0 && result.error === undefined;
+  const isGood =
+    result !== undefined && problems === 0 && result.error === undefined && !isOutdated;
   return (
     <span class={isGood ? 'check good' : 'check'} role="status">
       {result === undefined
         ? 'Checking…'
         : isGood
           ? 'The server accepts it'
-          : `${Math.max(problems, 1)} ${problems > 1 ? 'problems' : 'problem'}`}
+          : isOutdated
+            ? 'The last good version, not that in git'
+            : `${Math.max(problems, 1)} ${problems > 1 ? 'problems' : 'problem'}`}
     </span>
   );
 }

@@ -9,11 +9,13 @@ export function Commit(props: {
   readonly error: Error | undefined;
   /** True: saving writes fields, though the text has comments. */
   readonly losesComments: boolean;
+  /** Whether the manifest in git, which is not valid, is replaced. Undefined: it is valid. */
+  readonly force: { readonly value: boolean; set(value: boolean): void } | undefined;
   readonly reason: string;
   readonly setReason: (reason: string) => void;
   readonly onSubmit: () => void;
 }): JSX.Element {
-  const { isNew, isDisabled, error, losesComments, reason, setReason, onSubmit } = props;
+  const { isNew, isDisabled, error, losesComments, force, reason, setReason, onSubmit } = props;
   return (
     <Panel title="Commit">
       <form
@@ -33,6 +35,18 @@ export function Commit(props: {
             onInput={(event) => setReason(event.currentTarget.value)}
           />
         </label>
+        {force === undefined ? undefined : (
+          <div class="checks">
+            <label>
+              <input
+                type="checkbox"
+                checked={force.value}
+                onChange={(event) => force.set(event.currentTarget.checked)}
+              />
+              Replace the manifest in git, which is not valid
+            </label>
+          </div>
+        )}
         {losesComments ? (
           <p class="muted">
             Saving writes fields. Comments that you change are saved with the right to push.

@@ -1,53 +1,64 @@
-/** Deleting an object: the name is typed, so that no click alone removes anything. */
+/** Deleting an object: its effect is shown first, and the name is typed, so that no click alone removes anything. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { ErrorNotice, Panel } from '../components/parts.tsx';
-import { errorOf } from '../load.ts';
+import type { WritePreview } from '../../api/objects.ts';
+import { Panel } from '../components/parts.tsx';
+import { ProposedChange } from '../components/proposed-change.tsx';
+import { useLoad } from '../load.ts';
 import { go } from '../location.ts';
 import { listHref } from '../resources.ts';
 import { client } from '../session.ts';
 import type { ObjectTabProps } from './object-tab.ts';
 
-export function DeleteObject({
-  resource,
-  of,
-}: Pick<ObjectTabProps, 'resource' | 'of'>): JSX.Element {
-  const [name, setName] = useState('');
-  const [reason, setReason] = useState('');
-  const [error, setError] = useState<Error>();
-  const remove = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    try {
-      await client.delete(resource, of, { reason });
-      go(listHref(resource));
-    } catch (problem) {
-      setError(errorOf(problem));
-    }
-  };
+type Props = Pick<ObjectTabProps, 'resource' | 'of'>;
+
+export function DeleteObject(props: Props): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
   return (
-    <Panel title="Delete" class="spaced-above">
+    <div class="spaced-above">
+      {isOpen ? <Deletion {...props} onClose={() => setOpen(false)} /> : undefined}
+      <div hidden={isOpen}>
+        <Panel title="Delete">
+          <div class="row-line">
+            <p>The commit removes the manifest. Its history stays.</p>
+            <span class="end">
+              <button type="button" class="button danger" onClick={() => setOpen(true)}>
+                Delete…
+              </button>
+            </span>
+          </div>
+        </Panel>
+      </div>
+    </div>
+  );
+}
+
+function Deletion({ resource, of, onClose }: Props & { onClose: () => void }): JSX.Element {
+  const preview = useLoad(
+    (signal) =>
+      client.json<WritePreview>(client.objectPath(resource, of), {
+        method: 'DELETE',
+        query: { dryRun: 'All', show: 'file,effect' },
+        signal,
+      }),
+    [resource, of.namespace, of.name],
+  );
+  return (
+    <ProposedChange
+      title="Delete"
+      preview={preview}
+      submit="Delete"
+      confirm={of.name}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await client.delete(resource, of, { reason });
+        go(listHref(resource));
+      }}
+    >
       <p>
         The commit removes the manifest. Its history stays, and a rollback brings it back with a new
         UID.
       </p>
-      {error === undefined ? undefined : <ErrorNotice error={error} />}
-      <form class="inline-form" onSubmit={(event) => void remove(event)}>
-        <label>
-          Name, to confirm
-          <input value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        </label>
-        <label>
-          Reason
-          <input
-            value={reason}
-            maxLength={1024}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit" class="button danger" disabled={name !== of.name}>
-          Delete
-        </button>
-      </form>
-    </Panel>
+    </ProposedChange>
   );
 }

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Commit } from '../../api/objects.ts';
+import { CommitRow, useChosen } from '../components/commit-row.tsx';
 import { lazy } from '../components/lazy.tsx';
 import {
   Badge,
@@ -10,10 +11,8 @@ import {
   Loading,
   PageHead,
   Panel,
-  Revision,
-  Time,
+  type Tone,
 } from '../components/parts.tsx';
-import { Signature } from '../components/signature.tsx';
 import { count } from '../format.ts';
 import { errorOf } from '../load.ts';
 import { at, href, momentOf, query, setQuery } from '../location.ts';
@@ -32,7 +31,7 @@ export function HistoryPage({ path }: { path: readonly string[] }): JSX.Element 
 /** Commits of the branch, or those of a team. */
 function Timeline(): JSX.Element {
   const team = query.value.get('team') ?? '';
-  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [chosen, choose] = useChosen();
   const [state, setState] = useState<{
     commits: readonly Commit[];
     token?: string | undefined;
@@ -54,12 +53,6 @@ function Timeline(): JSX.Element {
     }
   };
   useEffect(() => void load(), [at.value, team]);
-  const choose = (revision: string): void =>
-    setChosen((before) =>
-      before.includes(revision)
-        ? before.filter((one) => one !== revision)
-        : [...before, revision].slice(-2),
-    );
   const { commits, token, error, isLoading } = state;
   return (
     <>
@@ -75,7 +68,7 @@ function Timeline(): JSX.Element {
           <ol class="rows timeline">
             {commits.map((commit) => (
               <li key={commit.revision}>
-                <CommitRow
+                <BranchCommit
                   commit={commit}
                   isChosen={chosen.includes(commit.revision)}
                   onChoose={() => choose(commit.revision)}
@@ -141,85 +134,63 @@ function TeamFilter({ team }: { team: string }): JSX.Element {
 
 const MOST_SHOWN = 6;
 
-function CommitRow(props: {
+function BranchCommit(props: {
   readonly commit: Commit;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }): JSX.Element {
   const { commit, isChosen, onChoose } = props;
-  const { revision, parents, subject, message, author, time, files, fileCount } = commit;
-  const [isOpen, setOpen] = useState(false);
+  const { revision, parents, message } = commit;
   const [parent] = parents;
   const body = reasonOf(message);
   return (
-    <>
-      <div class="row-line">
-        <input
-          type="checkbox"
-          aria-label={`Compare ${revision.slice(0, 8)}`}
-          checked={isChosen}
-          onChange={onChoose}
-        />
-        <span class="subject">{subject}</span>
-        <Signature of={commit.signature} />
-        <span class="end actions">
-          {parent === undefined ? undefined : (
-            <button
-              type="button"
-              class="button small"
-              aria-expanded={isOpen}
-              onClick={() => setOpen(!isOpen)}
-            >
-              Changes
-            </button>
-          )}
-          <a class="button small" href={href([], { at: revision })}>
-            View the platform
-          </a>
-        </span>
-      </div>
-      <p class="muted entry-note">
-        {author.name} · <Time value={time} /> · <Revision id={revision} />
-      </p>
+    <CommitRow
+      {...{ commit, isChosen, onChoose }}
+      changes={parent === undefined ? undefined : () => <Changes from={parent} to={revision} />}
+      actions={
+        <a class="button small" href={href([], { at: revision })}>
+          View the platform
+        </a>
+      }
+    >
       {body === '' ? undefined : <p class="message entry-note">{body}</p>}
-      <ul class="entry-note files">
-        {files.slice(0, MOST_SHOWN).map((file) => (
-          <li key={file.path}>
-            <Badge
-              tone={
-                file.change === 'added' ? 'good' : file.change === 'removed' ? 'alert' : 'plain'
-              }
-            >
-              {file.change}
-            </Badge>
-            {file.objects.length === 0 ? <code>{file.path}</code> : undefined}
-            {file.objects
-              .slice(0, MOST_SHOWN)
-              .map(({ group, kind, plural, namespace = '', name }) => (
-                <span key={`${kind}/${namespace}/${name}`}>
-                  {plural === undefined ? (
-                    name
-                  ) : (
-                    <a
-                      href={objectHref(
-                        { group, name: plural },
-                        { namespace, name },
-                        { tab: 'history', at: undefined },
-                      )}
-                    >
-                      {kind} {[namespace, name].filter(Boolean).join('/')}
-                    </a>
+      <Files {...commit} />
+    </CommitRow>
+  );
+}
+
+const FILE_TONES: Readonly<Record<string, Tone>> = { added: 'good', removed: 'alert' };
+
+function Files({ files, fileCount }: Pick<Commit, 'files' | 'fileCount'>): JSX.Element {
+  return (
+    <ul class="entry-note files">
+      {files.slice(0, MOST_SHOWN).map(({ path, change, objects }) => (
+        <li key={path}>
+          <Badge tone={FILE_TONES[change] ?? 'plain'}>{change}</Badge>
+          {objects.length === 0 ? <code>{path}</code> : undefined}
+          {objects.slice(0, MOST_SHOWN).map(({ group, kind, plural, namespace = '', name }) => (
+            <span key={`${kind}/${namespace}/${name}`}>
+              {plural === undefined ? (
+                name
+              ) : (
+                <a
+                  href={objectHref(
+                    { group, name: plural },
+                    { namespace, name },
+                    { tab: 'history', at: undefined },
                   )}
-                </span>
-              ))}
-          </li>
-        ))}
-        {fileCount > MOST_SHOWN ? (
-          <li class="muted">and {count(fileCount - MOST_SHOWN, 'more file')}</li>
-        ) : undefined}
-      </ul>
-      {isOpen && parent !== undefined ? <Changes from={parent} to={revision} /> : undefined}
-    </>
+                >
+                  {kind} {[namespace, name].filter(Boolean).join('/')}
+                </a>
+              )}
+            </span>
+          ))}
+        </li>
+      ))}
+      {fileCount > MOST_SHOWN ? (
+        <li class="muted">and {count(fileCount - MOST_SHOWN, 'more file')}</li>
+      ) : undefined}
+    </ul>
   );
 }
 

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KubeObject, Resource } from '../../api/objects.ts';
 import { Icon } from '../components/icons.tsx';
+import { Opened } from '../components/opened.tsx';
 import { Badge, Empty, ErrorNotice, Loading, Notice, Panel, Time } from '../components/parts.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { objectHref, resources } from '../resources.ts';
@@ -57,7 +58,9 @@ function Keys({ resource, isLogins }: Props): JSX.Element {
         <NewText name={shown.name} text={shown.key} onClose={() => setShown(undefined)} />
       )}
       {isCreating ? (
-        <NewKey resource={resource} onDone={done} onCancel={() => setCreating(false)} />
+        <Opened onClose={() => setCreating(false)}>
+          <NewKey resource={resource} onDone={done} onCancel={() => setCreating(false)} />
+        </Opened>
       ) : undefined}
       {list.error === undefined ? undefined : <ErrorNotice error={list.error} />}
       <Panel title={isLogins ? 'Logins' : 'Access keys'} flush>
@@ -197,22 +200,24 @@ function Confirmed(props: {
     );
   }
   return (
-    <span class="actions">
-      <span class="muted">{text}</span>
-      <button
-        class="button small danger"
-        type="button"
-        onClick={() => {
-          setAsking(false);
-          onYes();
-        }}
-      >
-        {label} {of}
-      </button>
-      <button class="button small" type="button" onClick={() => setAsking(false)}>
-        Cancel
-      </button>
-    </span>
+    <Opened onClose={() => setAsking(false)}>
+      <span class="actions">
+        <span class="muted">{text}</span>
+        <button
+          class="button small danger"
+          type="button"
+          onClick={() => {
+            setAsking(false);
+            onYes();
+          }}
+        >
+          {label} {of}
+        </button>
+        <button class="button small" type="button" onClick={() => setAsking(false)}>
+          Cancel
+        </button>
+      </span>
+    </Opened>
   );
 }
 

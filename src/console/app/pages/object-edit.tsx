@@ -10,6 +10,7 @@ import { type Check, check, type Sent, save, type Target } from '../edit/checks.
 import { desired, NEW_VALUE, readDraft, secretPaths, template, textOf } from '../edit/draft.ts';
 import { type Merged, mergeFields } from '../edit/merge.ts';
 import { type Path, withValue } from '../edit/splice.ts';
+import { isDegraded } from '../health.ts';
 import { errorOf, useLoad } from '../load.ts';
 import { go } from '../location.ts';
 import { editView } from '../memory.ts';
@@ -73,8 +74,6 @@ export function ObjectCreate({
 const PAUSE_MS = 350;
 
 function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
-  const editor = useRef<Editor>(undefined);
   const [text, setText] = useState(basis.text);
   const [object, setObject] = useState(basis.object);
   const [source, setSource] = useState(basis.source);
@@ -82,30 +81,21 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   const [reason, setReason] = useState('');
   const [merged, setMerged] = useState<Merged>();
   const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
-  const result = useCheck(target, { text, object, source, values });
-  const saveNow = useRef<() => void>(() => undefined);
-  useEffect(() => {
-    if (place.current === null) return;
-    const made = createEditor(place.current, {
-      text: basis.text,
-      label: 'Manifest',
-      onChange: setText,
-      onSave: () => saveNow.current(),
-    });
-    made.setSchema(basis.schema);
-    editor.current = made;
-    return () => made.destroy();
-  }, []);
-  useEffect(() => editor.current?.setMarks(result?.marks ?? []), [result]);
-  const replaceText = (next: string): void => editor.current?.setText(next);
-
+  const [force, setForce] = useState(false);
+  const isBroken = object !== undefined && isDegraded(object);
+  const result = useCheck(target, { text, object, source, values, force });
+  const { place, saveNow, replaceText } = useYaml(basis, result, setText);
   const submit = async (): Promise<void> => {
     const draft = readDraft(text, { current: object, values });
     if (draft.object === undefined || state.isBusy) return;
     setState({ isBusy: true });
     try {
       const { headers = {} } = writing({ reason });
-      const sent = { object: versioned(draft.object, object), source: sourceOf(text, source) };
+      const sent = {
+        object: versioned(draft.object, object),
+        source: sourceOf(text, source),
+        force,
+      };
       await save(target, { sent, savesText: result?.savesText === true }, headers);
       const { name = '', namespace = '' } = draft.object['metadata'] as Partial<
         KubeObject['metadata']
@@ -113,7 +103,8 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       go(objectHref(target.resource, target.ref ?? { name, namespace }));
     } catch (error) {
       setState({ isBusy: false, error: errorOf(error) });
-      const isConflict = error instanceof ApiError && error.code === 409;
+      // A refusal because of the manifest in git is no conflict with another change.
+      const isConflict = error instanceof ApiError && error.code === 409 && !isBroken;
       if (!isConflict || target.ref === undefined || object === undefined) return;
       const theirs = await client.get(target.resource, target.ref);
       const versions = { base: desired(object), mine: draft.object, theirs: desired(theirs) };
@@ -143,6 +134,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
         )}
         <Manifest
           {...{ target, result, place }}
+          isOutdated={isBroken && isUnchanged && !force}
           schema={basis.schema}
           object={draft.shown}
           edits={{
@@ -162,16 +154,38 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       <div class="column">
         <Commit
           isNew={target.ref === undefined}
-          isDisabled={state.isBusy || isUnchanged}
+          isDisabled={state.isBusy || (isUnchanged && !force)}
+          force={isBroken ? { value: force, set: setForce } : undefined}
           error={state.error}
           losesComments={result !== undefined && !result.savesText && source !== undefined}
           {...{ reason, setReason }}
           onSubmit={() => void submit()}
         />
-        <ChangePreview result={result} isUnchanged={isUnchanged} />
+        <ChangePreview result={result} isUnchanged={isUnchanged && !force} />
       </div>
     </div>
   );
+}
+
+/** The YAML editor, with the marks of the check. */
+function useYaml(
+  { text, schema }: Pick<Basis, 'text' | 'schema'>,
+  result: Check | undefined,
+  onChange: (text: string) => void,
+) {
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor>(undefined);
+  const saveNow = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    if (place.current === null) return;
+    const onSave = (): void => saveNow.current();
+    const made = createEditor(place.current, { text, label: 'Manifest', onChange, onSave });
+    made.setSchema(schema);
+    editor.current = made;
+    return () => made.destroy();
+  }, []);
+  useEffect(() => editor.current?.setMarks(result?.marks ?? []), [result]);
+  return { place, saveNow, replaceText: (next: string): void => editor.current?.setText(next) };
 }
 
 /** The text with the changes of others that it lacks. */
@@ -183,16 +197,17 @@ function withTaken(text: string, { taken }: Merged): string {
 function Manifest(props: {
   readonly target: Target;
   readonly result: Check | undefined;
+  readonly isOutdated: boolean;
   readonly schema: Schema | undefined;
   readonly object: Readonly<Record<string, unknown>> | undefined;
   readonly edits: FormEdits;
   /** The element of the YAML editor. */
   readonly place: RefObject<HTMLDivElement | null>;
 }): JSX.Element {
-  const { target, result, schema, object, edits, place } = props;
+  const { target, result, isOutdated, schema, object, edits, place } = props;
   const aside = (
     <>
-      <Verdict result={result} />
+      <Verdict {...{ result, isOutdated }} />
       <EditViews />
     </>
   );
@@ -242,9 +257,10 @@ function useCheck(
     readonly object: KubeObject | undefined;
     readonly source: ObjectSource | undefined;
     readonly values: ReadonlyMap<string, string>;
+    readonly force: boolean;
   },
 ): Check | undefined {
-  const { text, object, source, values } = of;
+  const { text, object, source, values, force } = of;
   const [result, setResult] = useState<Check>();
   useEffect(() => {
     const gone = new AbortController();
@@ -253,6 +269,7 @@ function useCheck(
       const versionless = { ...draft, object: draft.object && versioned(draft.object, object) };
       check(target, versionless, {
         source: sourceOf(text, source),
+        force,
         signal: gone.signal,
       }).then(
         (found) => {
@@ -269,6 +286,6 @@ function useCheck(
       gone.abort();
       clearTimeout(timer);
     };
-  }, [text, object, source, values]);
+  }, [text, object, source, values, force]);
   return result;
 }

@@ -2,19 +2,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { HistoryEntry } from '../../api/objects.ts';
+import { CommitRow, useChosen } from '../components/commit-row.tsx';
 import { Diff } from '../components/diff.tsx';
 import { Icon } from '../components/icons.tsx';
-import {
-  Badge,
-  Empty,
-  ErrorNotice,
-  Loading,
-  Panel,
-  Revision,
-  Time,
-  type Tone,
-} from '../components/parts.tsx';
-import { Signature } from '../components/signature.tsx';
+import { Badge, Empty, ErrorNotice, Loading, Panel, type Tone } from '../components/parts.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { href, segments } from '../location.ts';
 import { client } from '../session.ts';
@@ -30,14 +21,8 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Element {
   const { entries, error, more, isLoading } = useEntries({ resource, of, object });
-  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [chosen, choose] = useChosen();
   const [target, setTarget] = useState<{ entry: HistoryEntry; undone?: HistoryEntry }>();
-  const choose = (revision: string): void =>
-    setChosen((before) =>
-      before.includes(revision)
-        ? before.filter((one) => one !== revision)
-        : [...before, revision].slice(-2),
-    );
   if (error !== undefined && entries.length === 0) return <ErrorNotice error={error} />;
   if (isLoading && entries.length === 0) return <Loading />;
   return (
@@ -128,77 +113,54 @@ function Entry(
   },
 ): JSX.Element {
   const { resource, of, entry, previous, isChosen, onChoose, onRollback, onUndo } = props;
-  const {
-    revision,
-    verb,
-    message,
-    author,
-    time,
-    path,
-    previousPath,
-    fields = [],
-    degraded,
-  } = entry;
-  const [isOpen, setOpen] = useState(false);
+  const { revision, verb, message, path, previousPath, fields = [], degraded } = entry;
+  const compared = {
+    before: verb === 'created' ? undefined : previous?.revision,
+    after: verb === 'deleted' ? undefined : revision,
+  };
   return (
-    <>
-      <div class="row-line">
-        <input
-          type="checkbox"
-          aria-label={`Compare ${revision.slice(0, 8)}`}
-          checked={isChosen}
-          onChange={onChoose}
-        />
-        <Badge tone={TONES[verb] ?? 'plain'}>{verb}</Badge>
-        <span class="subject">{message}</span>
-        <Signature of={entry.signature} />
-        {degraded === true ? <Badge tone="alert">not valid</Badge> : undefined}
-        <span class="end actions">
-          <button
-            type="button"
-            class="button small"
-            aria-expanded={isOpen}
-            onClick={() => setOpen(!isOpen)}
-          >
-            Changes
-          </button>
+    <CommitRow
+      {...{ isChosen, onChoose }}
+      commit={{ ...entry, subject: message }}
+      before={<Badge tone={TONES[verb] ?? 'plain'}>{verb}</Badge>}
+      after={degraded === true ? <Badge tone="alert">not valid</Badge> : undefined}
+      changes={() => <TwoRevisions {...{ resource, of }} {...compared} />}
+      actions={
+        <>
           <a class="button small" href={href(segments.value, { at: revision })}>
             View
           </a>
-          {onUndo === undefined ? undefined : (
-            <button type="button" class="button small" onClick={onUndo}>
-              <Icon name="undo" /> Undo
-            </button>
-          )}
+          {onUndo === undefined ? undefined : <Back label="Undo" onClick={onUndo} />}
           {onRollback === undefined || verb === 'deleted' ? undefined : (
-            <button type="button" class="button small" onClick={onRollback}>
-              <Icon name="undo" /> Roll back
-            </button>
+            <Back label="Roll back" onClick={onRollback} />
           )}
-        </span>
-      </div>
-      <p class="muted entry-note">
-        {author.name} · <Time value={time} /> · <Revision id={revision} />
-        {previousPath === undefined ? undefined : ` · moved from ${previousPath} to ${path}`}
-      </p>
+        </>
+      }
+      note={previousPath === undefined ? undefined : ` · moved from ${previousPath} to ${path}`}
+    >
       {fields.length > 0 ? (
         <ul class="chips entry-note">
-          {fields.slice(0, 8).map((field) => (
+          {fields.slice(0, MOST_FIELDS).map((field) => (
             <li key={field} class="chip">
               {field}
             </li>
           ))}
-          {fields.length > 8 ? <li class="muted">and {fields.length - 8} more</li> : undefined}
+          {fields.length > MOST_FIELDS ? (
+            <li class="muted">and {fields.length - MOST_FIELDS} more</li>
+          ) : undefined}
         </ul>
       ) : undefined}
-      {isOpen ? (
-        <TwoRevisions
-          {...{ resource, of }}
-          before={verb === 'created' ? undefined : previous?.revision}
-          after={verb === 'deleted' ? undefined : revision}
-        />
-      ) : undefined}
-    </>
+    </CommitRow>
+  );
+}
+
+const MOST_FIELDS = 8;
+
+function Back({ label, onClick }: { label: string; onClick: () => void }): JSX.Element {
+  return (
+    <button type="button" class="button small" onClick={onClick}>
+      <Icon name="undo" /> {label}
+    </button>
   );
 }
 

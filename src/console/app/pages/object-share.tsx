@@ -1,6 +1,7 @@
 /** Access to an object for one more user or team: a rule of `spec.access`, added by a commit. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { Opened } from '../components/opened.tsx';
 import { Panel } from '../components/parts.tsx';
 import { ProposedChange } from '../components/proposed-change.tsx';
 import { useLoad } from '../load.ts';
@@ -42,30 +43,32 @@ export function ShareAccess(
     setRule({ verbs, [plural]: [name.trim()] });
   };
   return (
-    <Panel title="Give access" class="accented">
-      <form class="inline-form" onSubmit={choose}>
-        <Choice label="To" options={SUBJECTS} value={subject} onChange={setSubject} />
-        <label>
-          Name
-          <input
-            required
-            pattern="\s*\S+\s*"
-            list="share-names"
-            value={name}
-            autocomplete="off"
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
-        <Names plural={(SUBJECTS[subject] ?? SUBJECTS[0]).plural} />
-        <Choice label="Right" options={RIGHTS} value={right} onChange={setRight} />
-        <button type="submit" class="button primary">
-          Show the change
-        </button>
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-      </form>
-    </Panel>
+    <Opened onClose={onClose}>
+      <Panel title="Give access" class="accented">
+        <form class="inline-form" onSubmit={choose}>
+          <Choice label="To" options={SUBJECTS} value={subject} onChange={setSubject} />
+          <label>
+            Name
+            <input
+              required
+              pattern="\s*\S+\s*"
+              list="share-names"
+              value={name}
+              autocomplete="off"
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          </label>
+          <Names plural={(SUBJECTS[subject] ?? SUBJECTS[0]).plural} />
+          <Choice label="Right" options={RIGHTS} value={right} onChange={setRight} />
+          <button type="submit" class="button primary">
+            Show the change
+          </button>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+        </form>
+      </Panel>
+    </Opened>
   );
 }
 

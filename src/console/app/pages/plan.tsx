@@ -17,6 +17,7 @@ import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href, query, setQuery } from '../location.ts';
 import { client } from '../session.ts';
+import { Branches, type BranchList } from './plan-branches.tsx';
 import { PastedManifest } from './plan-manifest.tsx';
 
 export function PlanPage(): JSX.Element {
@@ -41,13 +42,14 @@ export function PlanPage(): JSX.Element {
           Pasted manifest
         </a>
       </nav>
-      {isManifest ? <PastedManifest /> : <PlannedCommit of={of} />}
+      {isManifest ? <PastedManifest /> : <PlannedCommit key={of} of={of} />}
     </>
   );
 }
 
 function PlannedCommit({ of }: { of: string }): JSX.Element {
   const [text, setText] = useState(of);
+  const branches = useLoad((signal) => client.json<BranchList>('/branches', { signal }), []);
   return (
     <>
       <form
@@ -62,21 +64,30 @@ function PlannedCommit({ of }: { of: string }): JSX.Element {
           <input
             name="of"
             value={text}
+            list="branches"
             autocomplete="off"
             spellcheck={false}
             placeholder="feature/new-team"
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
+        <datalist id="branches">
+          {(branches.value?.items ?? []).map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
         <button class="button primary" type="submit">
           Plan
         </button>
       </form>
       {of === '' ? (
-        <Empty>
-          Push a branch to the repository, and name it here. The address of the plan can be put into
-          a pull request.
-        </Empty>
+        <>
+          <p class="muted spaced">
+            Push a branch to the repository, and choose it here. The address of the plan can be put
+            into a pull request.
+          </p>
+          <Branches list={branches} />
+        </>
       ) : (
         <LoadedPlan of={of} />
       )}

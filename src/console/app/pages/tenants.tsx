@@ -39,12 +39,7 @@ function TenantList({ resource }: { resource: Resource }): JSX.Element {
       {list.value === undefined && list.error === undefined ? <Loading /> : undefined}
       {list.value === undefined ? undefined : (
         <Panel title={count(list.value.items.length, 'tenant')} flush>
-          {list.value.items.length === 0 ? (
-            <Empty>
-              There are none. A tenant is a file <code>tenants/&lt;name&gt;/vcluster.yaml</code> in
-              the repository.
-            </Empty>
-          ) : undefined}
+          {list.value.items.length === 0 ? <NoTenants /> : undefined}
           <ul class="rows">
             {list.value.items.map((tenant) => (
               <li key={tenant.metadata.name}>
@@ -60,6 +55,34 @@ function TenantList({ resource }: { resource: Resource }): JSX.Element {
         </Panel>
       )}
     </>
+  );
+}
+
+/** The way to the first tenant: a file, and the commands that push it. */
+const FIRST_TENANT = `sync:
+  toHost:
+    endpoints:
+      enabled: true
+      patches:
+        - path: metadata.labels["team"]
+          expression: '"team-" + value'
+`;
+
+function NoTenants(): JSX.Element {
+  const url = `${location.origin}/git/platform.git`;
+  return (
+    <div class="panel-body stack">
+      <p>
+        There are none yet. A tenant is a cluster whose Endpoints and Services are synced to the
+        control plane. Its file in the repository is <code>tenants/&lt;name&gt;/vcluster.yaml</code>
+        :
+      </p>
+      <pre>{FIRST_TENANT}</pre>
+      <p>Push the file, and the tenant is listed here with its sync and a playground:</p>
+      <pre>{`git clone ${url} platform && cd platform
+mkdir -p tenants/blue && $EDITOR tenants/blue/vcluster.yaml
+git add tenants && git commit -m "Tenant blue" && git push`}</pre>
+    </div>
   );
 }
 

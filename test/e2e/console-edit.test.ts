@@ -1,0 +1,110 @@
+/** The editor of a degraded object, and the deletion of an object, in a browser. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible, HAS_BROWSER, openConsole, useBrowser } from '../support/browser.ts';
+import { API, type Daemon, startDaemon } from '../support/daemon.ts';
+
+/** The browser logs each refused dry run. */
+const isUnexpected = (text: string): boolean => !/status of (400|409|422)/.test(text);
+
+describe.skipIf(!HAS_BROWSER)('in the console', () => {
+  const browser = useBrowser();
+  let daemon: Daemon;
+
+  async function git(folder: string, ...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await daemon.git(args, folder);
+    expect(code, stderr).toBe(0);
+    return stdout.trim();
+  }
+
+  beforeAll(async () => {
+    daemon = await startDaemon();
+    const clone = await daemon.clone();
+    const file = join(clone, 'teams', 'storefront.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('displayName:', 'displayNam:'));
+    await git(clone, 'commit', '-qam', 'Rename the storefront');
+    // No hook judges what is moved beside it.
+    const bare = join(daemon.dataDir, 'repo.git');
+    await git(bare, 'fetch', '-q', clone, 'main');
+    await git(bare, 'update-ref', 'refs/heads/main', await git(clone, 'rev-parse', 'HEAD'));
+  }, 60_000);
+  afterAll(async () => {
+    await daemon?.stop();
+  });
+
+  test('the editor of a degraded object promises nothing, and replaces its manifest on demand', async () => {
+    const path = '/console/objects/teams/-/storefront?tab=edit';
+    const { page, complaints } = await openConsole(browser, daemon, path);
+    await page.getByText('The last good version, not that in git').waitFor();
+    expect(await page.getByText('The server accepts it').count()).toBe(0);
+    const save = page.getByRole('button', { name: 'Save' });
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByLabel('Description', { exact: true }).fill('mended');
+    await page
+      .getByText(/displayNam.*Mend it in git/)
+      .last()
+      .waitFor();
+    expect(await page.getByText('The server accepts it').count()).toBe(0);
+    await page.getByLabel('Replace the manifest in git, which is not valid').check();
+    await page.getByText('The server accepts it').waitFor();
+    await page.locator('.line.added', { hasText: 'mended' }).waitFor();
+    await expectAccessible(page);
+    await save.click();
+    await page.waitForURL(/storefront$/);
+    const { spec, status } = (await daemon.call('GET', `${API}/teams/storefront`)).json();
+    expect(spec).toMatchObject({ displayName: 'Storefront', description: 'mended' });
+    expect(JSON.stringify(status ?? {})).not.toContain('Degraded');
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
+
+  test('a deletion shows what goes with it, and needs the name', async () => {
+    const made = await daemon.call('POST', `${API}/teams`, {
+      body: { metadata: { name: 'leaving' }, spec: { displayName: 'Leaving', users: ['ada'] } },
+    });
+    expect(made.code, made.text).toBe(201);
+    const path = '/console/objects/teams/-/leaving?tab=edit';
+    const { page, complaints } = await openConsole(browser, daemon, path);
+    const opener = page.getByRole('button', { name: 'Delete…' });
+    await opener.click();
+    await page.locator('.line.removed', { hasText: 'displayName: Leaving' }).waitFor();
+    const effect = page.locator('.panel', {
+      has: page.getByRole('heading', { name: 'Effect', exact: true }),
+    });
+    await effect.getByText(/access closes User ada: the rights of gitplane:team:leaving/).waitFor();
+    await expectAccessible(page);
+    const remove = page.getByRole('button', { name: 'Delete', exact: true });
+    expect(await remove.isDisabled()).toBe(true);
+    await page.getByLabel('Name, to confirm').fill('leavin');
+    expect(await remove.isDisabled()).toBe(true);
+    await page.keyboard.press('Escape');
+    await remove.waitFor({ state: 'detached' });
+    expect((await daemon.call('GET', `${API}/teams/leaving`)).code).toBe(200);
+    await opener.click();
+    await page.getByLabel('Name, to confirm').fill('leaving');
+    await page.getByLabel('Reason').last().fill('It moved');
+    await remove.click();
+    await page.waitForURL(/objects\/teams$/);
+    expect((await daemon.call('GET', `${API}/teams/leaving`)).code).toBe(404);
+    const [commit] = (await daemon.call('GET', '/commits?limit=1')).json().items;
+    expect(commit.message).toContain('It moved');
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
+
+  test('the page of tenants says how the first one is made', async () => {
+    const { page } = await openConsole(browser, daemon, '/console/tenants');
+    await page.getByText('There are none yet').waitFor();
+    const text = await page.locator('main').innerText();
+    expect(text).toContain('tenants/<name>/vcluster.yaml');
+    expect(text).toContain(`git clone ${daemon.url}/git/platform.git`);
+    const settings = await page.locator('main pre').first().innerText();
+    const clone = await daemon.clone();
+    mkdirSync(join(clone, 'tenants', 'blue'), { recursive: true });
+    writeFileSync(join(clone, 'tenants', 'blue', 'vcluster.yaml'), settings);
+    await git(clone, 'add', '.');
+    await git(clone, 'commit', '-qm', 'A tenant');
+    await git(clone, 'push', '-q');
+    await page.reload();
+    await page.getByRole('link', { name: 'blue' }).waitFor();
+  });
+});
