@@ -34,6 +34,7 @@ export { gitDirOf, type OpenedReader, openReader, readOnlyRepository } from './r
 export { BlobStream } from './reading/blob-stream.ts';
 export { changedPaths, type MergeSource, ownPaths } from './reading/changed-paths.ts';
 export { grepRevision } from './reading/grep.ts';
+export { type Branch, listBranches } from './reading/list-branches.ts';
 export {
   damageRemedy,
   historyDamage,
@@ -43,7 +44,6 @@ export {
   packFiles,
   tipDamage,
 } from './reading/object-check.ts';
-export { type Branch, listBranches } from './reading/list-branches.ts';
 export { Reader } from './reading/reader.ts';
 export { isOnSomeRef, resolveCommit } from './reading/resolve-commit.ts';
 export { moveRef } from './refs/move-ref.ts';
