@@ -8,7 +8,7 @@ import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 /** The browser logs each refused dry run. */
 const isUnexpected = (text: string): boolean => !/status of (400|409|422)/.test(text);
 
-describe.skipIf(!HAS_BROWSER)('in the console', () => {
+describe.skipIf(!HAS_BROWSER)('edits and deletions in the console', () => {
   const browser = useBrowser();
   let daemon: Daemon;
 

@@ -66,7 +66,7 @@ const MISSED = `[...document.querySelectorAll('a[href], button, input, select, t
 const IS_FOCUSED = (element: { getRootNode(): unknown }): boolean =>
   (element.getRootNode() as { readonly activeElement: unknown }).activeElement === element;
 
-describe.skipIf(!HAS_BROWSER)('with the keyboard alone', () => {
+describe.skipIf(!HAS_BROWSER)('keyboard use of the console', () => {
   const browser = useBrowser();
   let daemon: Daemon;
 

@@ -26,7 +26,7 @@ test.each([
   [9.9 * MINUTE_MS, 'ann'],
   [10 * MINUTE_MS, undefined],
   [-1, 'ann'],
-])('after %i ms a link names %s', (milliseconds, user) => {
+])('a link of %i ms names %s', (milliseconds, user) => {
   const { links: of, pass } = links();
   const code = of.issue('ann');
   pass(milliseconds);
