@@ -127,7 +127,7 @@ function element(tag: string, attribute: string, path: string): string {
   return `await new Promise((end) => { const element = document.createElement('${tag}'); element.onload = end; element.onerror = end; element.${attribute} = target + ${JSON.stringify(path)}; document.body.append(element); })`;
 }
 
-describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
+describe.skipIf(!HAS_BROWSER)('attacks on the session of the console', () => {
   const browser = useBrowser();
   let daemon: Daemon;
   const origins: Record<'another site' | 'another port', string> = {
@@ -204,7 +204,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
   }
 
   test.each(['another site', 'another port'] as const)(
-    'from %s changes, reads and ends nothing',
+    'a page of %s changes, reads and ends nothing',
     async (from) => {
       const { page, context } = await openConsole(browser, daemon, '/console');
       const before = await state(context);
@@ -231,7 +231,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
     180_000,
   );
 
-  test('by an opened window learns nothing of it', async () => {
+  test('a window of the attacker learns nothing of the console that it opened', async () => {
     const { context } = await openConsole(browser, daemon, '/console');
     const evil = await context.newPage();
     await evil.goto(origins['another port']);
@@ -243,7 +243,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
     expect(await (await opened).evaluate('window.opener')).toBe(null);
   });
 
-  test('by a link to the sign-out page needs the click of the person', async () => {
+  test('a link to the sign-out page needs the click of the person', async () => {
     const { page, context } = await openConsole(browser, daemon, '/console');
     const evil = await context.newPage();
     await evil.goto(origins['another site']);
@@ -252,7 +252,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
     expect(await isSignedIn(page)).toBe(true);
   });
 
-  test('by a session that the attacker planted before the sign-in ends there', async () => {
+  test('a session that the attacker planted before the sign-in ends there', async () => {
     const planted = (
       await daemon.call('POST', `${API}/ownedaccesskeys`, { body: { spec: { user: 'mallory' } } })
     ).json().spec.key;
@@ -297,7 +297,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
     ['https:evil.example', '/console'],
     ['///evil.example', '/console'],
     ['/console/history?a=//evil.example', '/console/history?a=//evil.example'],
-  ])('by the page to return to leads to this host: %s', async (returnTo, expected) => {
+  ])('the page to return to is on this host: %s', async (returnTo, expected) => {
     const { page } = await browser.visit();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).host));
@@ -312,7 +312,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
     expect(new Set(asked)).toEqual(new Set([new URL(daemon.url).host]));
   });
 
-  test('by an address of the console runs no script, and its links stay on this host', async () => {
+  test('an address of the console runs no script, and its links stay on this host', async () => {
     const { page, complaints } = await openConsole(browser, daemon, '/console');
     for (const path of [
       '/console//evil.example',
@@ -343,7 +343,7 @@ describe.skipIf(!HAS_BROWSER)('an attack on the session of the console', () => {
     expect(complaints.filter((text) => !isOfAddress(text))).toEqual([]);
   });
 
-  test('by a script of the configuration needs customJavaScript', async () => {
+  test('a script of the configuration needs customJavaScript', async () => {
     const { page } = await openConsole(browser, daemon, '/console');
     const scripts = await page
       .locator('script')
