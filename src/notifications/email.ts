@@ -1,5 +1,6 @@
 /** Mail over SMTP. The address of the server is checked as that of every other connection. */
 import { isIP } from 'node:net';
+import { rootCertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
 import { type Delivery, DeliveryError } from '../outbox/index.ts';
@@ -11,6 +12,8 @@ export interface MailServer {
   readonly tls?: 'StartTLS' | 'Implicit' | 'None' | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
+  /** PEM certificates to trust beside the authorities of Node. */
+  readonly ca?: string | undefined;
   readonly from: string;
   readonly to: readonly string[];
 }
@@ -28,14 +31,18 @@ export async function sendMail(
   server: MailServer,
   signal: AbortSignal,
 ): Promise<void> {
-  const { host, tls = 'StartTLS', username: user, password: pass, from, to } = server;
+  const { host, tls = 'StartTLS', username: user, password: pass, ca, from, to } = server;
   const transport = createTransport({
     host: await addressOf(host),
     port: server.port ?? PORTS[tls],
     secure: tls === 'Implicit',
     requireTLS: tls === 'StartTLS',
     ignoreTLS: tls === 'None',
-    tls: { servername: host },
+    tls: {
+      // An address is no name for the server to choose a certificate by.
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
+    },
     ...(user === undefined || pass === undefined ? {} : { auth: { user, pass } }),
     connectionTimeout: STEP_MS,
     greetingTimeout: STEP_MS,

@@ -1,13 +1,17 @@
 /** Deliveries to receivers: CloudEvents with a signature, chat messages, mail. */
 import { createHmac } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { sendMail } from '../../src/notifications/email.ts';
 import { eventOf, linesOf, readEvent } from '../../src/notifications/event.ts';
 import { sendToChat, sendWebhook, signature } from '../../src/notifications/webhook.ts';
 import { HttpClient } from '../../src/outbound/http-client.ts';
+import { makeEtcdTls } from '../support/etcd-tls.ts';
 
 const event = eventOf('Degraded', 'Raised', [
   { subject: 'Team "payments"', message: 'teams/payments.yaml:3:1: unknown field <!channel>' },
@@ -199,6 +203,24 @@ test('mail has one id over all attempts, and the lines', async () => {
   expect(mails[0]?.text).toContain('Subject: [gitplane] Manifests are not valid');
   expect(mails[0]?.text).toContain('Team "payments": teams/payments.yaml:3:1');
 });
+
+test.each(['StartTLS', 'Implicit'] as const)(
+  'mail with %s trusts an authority that is named, and no other',
+  async (tls) => {
+    const folder = mkdtempSync(join(tmpdir(), 'mail-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const { ca, serverCert, serverKey } = await makeEtcdTls(folder);
+    const [key, cert] = [serverKey, serverCert].map((file) => readFileSync(file));
+    const secure = tls === 'Implicit';
+    const { port, mails } = await mailServer({ key, cert, secure, disabledCommands: [] });
+    const sendWith = (trusted?: string) =>
+      sendMail({ delivery, event, source }, { ...mail, port, tls, ca: trusted }, signal);
+    await expect(sendWith()).rejects.toMatchObject({ problem: 'unavailable' });
+    expect(mails).toEqual([]);
+    await sendWith(readFileSync(ca, 'utf8'));
+    expect(mails).toHaveLength(1);
+  },
+);
 
 test('no mail and no password leave without the encryption that was asked for', async () => {
   let attempts = 0;

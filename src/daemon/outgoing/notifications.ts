@@ -101,7 +101,8 @@ export class Notifications {
       await sendToChat(sending, { url: (await this.#secret(slack.url, slack.urlFile)) ?? '' });
     } else if (email !== undefined) {
       const password = await this.#secret(email.password, email.passwordFile);
-      await sendMail(sending, { ...email, password }, signal);
+      const ca = await this.#secret(undefined, email.caFile);
+      await sendMail(sending, { ...email, password, ca }, signal);
     }
   }
 
