@@ -30,7 +30,7 @@ export type PlanTarget = { readonly revision: string } | { readonly ref: string 
 const REF =
   /^(?:refs\/(?:heads|tags|remotes)\/)?(?!refs\/)[^\s\p{Cc}~^:?*[\\-][^\s\p{Cc}~^:?*[\\]*$/u;
 const LONGEST_REF = 256;
-/** Not a ref of the repository: the commits of pull requests are not kept. */
+/** The commits of pull requests are not kept, so that their plans have names and no refs. */
 const PULL = /^refs\/pull\/(\d{1,9})\/head$/;
 
 export class Planner {
@@ -44,7 +44,8 @@ export class Planner {
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
     const pull = 'ref' in target ? PULL.exec(target.ref)?.[1] : undefined;
-    if (pull !== undefined) return this.#ofPull(Number(pull));
+    const pulled = pull === undefined ? undefined : this.#parts.pulls?.(Number(pull));
+    if (pulled !== undefined) return pulled;
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
     const dryRun = await judge.dryRun({ to, source, user });
     const plan = planOf(kinds, to, dryRun);
@@ -74,12 +75,6 @@ export class Planner {
   /** A planner that also computes effects elsewhere, and knows pull requests. */
   with(more: Pick<PlannerParts, 'effects' | 'pulls'>): Planner {
     return new Planner({ ...this.#parts, ...more });
-  }
-
-  #ofPull(number: number): Plan {
-    const plan = this.#parts.pulls?.(number);
-    if (plan !== undefined) return plan;
-    throw noCommit(`refs/pull/${number}/head`, `pull request ${number} has no plan here`);
   }
 
   async #byRef(ref: string): Promise<string> {

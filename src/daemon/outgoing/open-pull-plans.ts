@@ -38,7 +38,7 @@ export function openPullPlans(
     base: () => baseOf(platform),
     isSuspended: () => suspensions.find('remote') !== undefined,
     url: (number) => publicUrl && `${publicUrl}/console/plan?of=refs%2Fpull%2F${number}%2Fhead`,
-    onError: (err) => logger.warn({ err }, 'A pull request cannot be planned'),
+    onError: (err) => logger.warn({ err }, 'Pull requests cannot be planned'),
   });
   const forget = suspensions.subscribe(({ suspension: { part }, is }) => {
     if (part === 'remote' && is !== 'suspended') plans.trigger();

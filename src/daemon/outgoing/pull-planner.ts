@@ -1,6 +1,7 @@
 /** Plans of pull requests: each is merged into the followed branch aside, and the result is judged. */
 import type { Pull } from '../../forges/index.ts';
 import {
+  BlobTooLargeError,
   type PushObjection,
   type Remote,
   type TrialMerge,
@@ -37,7 +38,6 @@ export type PullOutcome =
 /** Limits for one pull request, which anybody may have opened. */
 const MAX_BYTES = 64 * 2 ** 20;
 const MAX_FILES = 5000;
-const BLOBS_AT_ONCE = 100;
 
 /** `base`: tip of the followed branch. Throws GitError and RemoteError. */
 export async function planPull(
@@ -61,7 +61,7 @@ export async function planPull(
     const { from } = dryRun;
     if (from !== undefined && !(await source.isAncestor(from, commit))) return { is: 'outdated' };
     const plan = planOf(kinds, head, dryRun);
-    const encrypted = await encryptedIn(source, changes);
+    const encrypted = await encryptedIn(source, changes, plan);
     return { is: 'planned', plan, prunes: dryRun.prunes.length, encrypted };
   });
 }
@@ -72,22 +72,34 @@ function describe({ path, problem }: PushObjection): string {
 
 type Source = Extract<TrialMerge, { is: 'merged' }>['source'];
 
+/** One file is in memory at a time: 64 MiB of objects can unpack to far more. */
 async function encryptedIn(
   source: Pick<Source, 'readBlobs'>,
-  changes: Awaited<ReturnType<Source['diff']>>,
+  changed: Awaited<ReturnType<Source['diff']>>,
+  { changes }: Plan,
 ): Promise<ReadonlySet<string>> {
-  const versions = changes.flatMap(({ path, oldId, newId }) =>
-    [oldId, newId].flatMap((id) => (id === undefined ? [] : [{ path, id }])),
+  const ofObjects = new Set(
+    changes.flatMap(({ path, previousPath }) => [path, ...(previousPath ? [previousPath] : [])]),
   );
   const found = new Set<string>();
-  for (let at = 0; at < versions.length; at += BLOBS_AT_ONCE) {
-    const some = versions.slice(at, at + BLOBS_AT_ONCE);
-    const blobs = await source.readBlobs(some.map(({ id }) => id));
-    for (const [index, { path }] of some.entries()) {
-      if (isEncrypted(blobs[index]?.toString('utf8') ?? '')) found.add(path);
+  for (const { path, oldId, newId } of changed) {
+    if (!ofObjects.has(path)) continue;
+    for (const id of [oldId, newId]) {
+      if (id !== undefined && (await isEncryptedBlob(source, id))) found.add(path);
     }
   }
   return found;
+}
+
+/** Also true for a file that is too large to be read. */
+async function isEncryptedBlob(source: Pick<Source, 'readBlobs'>, id: string): Promise<boolean> {
+  try {
+    const [blob] = await source.readBlobs([id]);
+    return isEncrypted(blob?.toString('utf8') ?? '');
+  } catch (error) {
+    if (error instanceof BlobTooLargeError) return true;
+    throw error;
+  }
 }
 
 /** Also true for some files that only mention encryption. */

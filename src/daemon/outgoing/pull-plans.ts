@@ -50,7 +50,7 @@ const RECORD = 'forge:pull:';
 const INTERVAL_MS = 60_000;
 const SHORTEST_GAP_MS = 2_000;
 const RETRY = { firstMs: 5_000, lastMs: 10 * 60_000 };
-/** Time until a plan is made again because the followed branch moved. */
+/** Time until a plan is made again because the followed branch moved, or because it failed. */
 const AGE_MS = 5 * 60_000;
 /** Pull requests that are planned: the last updated ones. */
 const MOST_PULLS = 50;
@@ -60,6 +60,7 @@ const MOST_CHANGES = 20_000;
 
 interface Made {
   readonly head: string;
+  /** Empty: it failed. */
   readonly base: string;
   readonly at: number;
 }
@@ -156,7 +157,9 @@ export class PullPlans {
       else this.#plans.delete(pull.number);
       if (outcome.is !== 'merged') await this.#report(pull, base, outcome);
     } catch (error) {
-      // The others are planned all the same, and this one is tried at the next look.
+      // The others are planned all the same, and this one is tried again after a while.
+      this.#made.set(pull.number, { head: pull.commit, base: '', at: clock.now() });
+      this.#plans.delete(pull.number);
       if (!this.#ended.signal.aborted) onError(error);
     }
     await pause(restMs, this.#ended.signal);

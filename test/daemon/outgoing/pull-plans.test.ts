@@ -159,7 +159,7 @@ test('a suspension asks the forge nothing, and a branch that moves is waited for
   expect(await look(plans)).toEqual(REPORTED);
 });
 
-test('a pull request that cannot be planned delays no other, and is tried again', async () => {
+test('a pull request that cannot be planned delays no other, and is tried again after a while', async () => {
   const { world, tried, open, look } = looking();
   const plans = open();
   world.pulls = [pull(7), pull(8)];
@@ -167,6 +167,9 @@ test('a pull request that cannot be planned delays no other, and is tried again'
   expect(await look(plans)).toEqual([]);
   expect(tried).toEqual(['7 a c', '8 a c']);
   expect(world.errors).toHaveLength(2);
+  expect(await look(plans)).toEqual([]);
+  expect(tried).toHaveLength(2);
+  world.now = 5 * 60_000;
   world.outcome = planned;
   expect(await look(plans)).toHaveLength(4);
 });
