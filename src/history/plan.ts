@@ -6,7 +6,7 @@ import {
   withoutValues,
 } from '../apimachinery/index.ts';
 import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../catalog/index.ts';
-import { type KindTable, secretsOf } from '../kinds/index.ts';
+import { GRANT_PREFIX, type KindTable, secretsOf } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { type DryRunReport, isAnew, type WriteEffect } from '../registry/index.ts';
 import { type FieldChange, fieldChanges, type PatchStep, patchOf } from './field-changes.ts';
@@ -138,6 +138,17 @@ export async function withEffects(
   return changes;
 }
 
+/** Ends of the names of derived roles: a digest of an encrypted owner or rule is easily guessed from. */
+function grantDigests(
+  change: ObjectChange,
+  { derived }: Pick<PlanChange, 'derived'>,
+): readonly string[] {
+  if (encryptedPathsOf(change).length === 0) return [];
+  return (derived?.items ?? []).flatMap(({ name }) =>
+    name.startsWith(GRANT_PREFIX) ? (name.split(':').at(-1) ?? []) : [],
+  );
+}
+
 /** A copy whose texts repeat none of the values. */
 function withoutTexts<T>(told: T, values: readonly string[]): T {
   if (values.length === 0) return told;
@@ -175,7 +186,10 @@ function describe(
     name,
     path: there.place.path,
     ...(moved ? { previousPath: before.place.path } : {}),
-    ...withoutTexts(consequences, encryptedValuesOf(change)),
+    ...withoutTexts(consequences, [
+      ...encryptedValuesOf(change),
+      ...grantDigests(change, consequences),
+    ]),
     ...(after !== undefined && after.problems.length > 0 ? { degraded: true as const } : {}),
   };
   if (after === undefined) return { verb: 'delete', ...about, fields: [] };

@@ -104,7 +104,7 @@ export {
   valuesAt,
 } from './secrets/masking.ts';
 export { secretDataOf } from './secrets/secret-data.ts';
-export { sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
+export { isEncryptedKind, sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
 export {
   DEFAULT_STORE,
   linkAnnotations,

@@ -37,7 +37,9 @@ beforeAll(async () => {
   await audited();
   await user('cloner', []);
   const verbs = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-  await user('writer', [{ apiGroups: [GROUP], resources: ['teams', 'sharedsecrets'], verbs }]);
+  await user('writer', [
+    { apiGroups: [GROUP], resources: ['teams', 'sharedsecrets', 'tenants'], verbs },
+  ]);
   clone = await daemon.clone();
   before = await gitIn(daemon, clone, 'rev-parse', 'HEAD');
   await pushed({
@@ -178,6 +180,8 @@ describe('a user who may clone only', () => {
     const compared = (await daemon.call('GET', `/compare?from=${before}`, as('cloner'))).json();
     const team = compared.items.find((item: { kind: string }) => item.kind === 'Team');
     expect(team.fields).toContainEqual({ path: 'spec.displayName', after: '***', masked: true });
+    // A digest of an owner is easily guessed from.
+    expect(team.derived.items[0].name).toBe('gitplane:access:team:hidden:***');
 
     const other = hiddenTeam().replaceAll(CANARY, `${CANARY}-2`);
     await commitFiles(daemon, clone, { 'teams/hidden.yaml': await encrypted(other) });
@@ -216,6 +220,23 @@ describe('a user who may clone only', () => {
     expect(code).not.toBe(0);
     expect(stderr).toContain('its values were encrypted for another object');
     expectHidden(stderr, 'push');
+    await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
+  });
+
+  test('cannot read a file of a tenant in a copy under another name', async () => {
+    const spec = (value: string): string =>
+      `sync:\n  toHost:\n    endpoints:\n      enabled: true\nnote: ${value}\n`;
+    const file = readFileSync(join(daemon.dataDir, 'age.key'), 'utf8');
+    const { identity } = await makeIdentity();
+    const keyring = await Keyring.open([identity], { marks: true });
+    const key = await keyring.make([/age1\w+/.exec(file)?.[0] ?? '']);
+    const text = sealText(spec(CANARY), { key, rule: ruleOfKeys(['note']), now: 0 });
+    await pushed({ 'tenants/hidden/vcluster.yaml': text });
+    await commitFiles(daemon, clone, { 'tenants/copy/vcluster.yaml': text });
+    const url = `https://writer:${keys.get('writer')}@127.0.0.1:${daemon.port}/git/platform.git`;
+    const { code, stderr } = await daemon.git(['push', url, 'HEAD:main'], clone);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('its values were encrypted for another object');
     await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
   });
 

@@ -20,6 +20,11 @@ export function secretKeys(kind: Kind): string[] {
   return [...new Set(keys)];
 }
 
+/** True if files of every object of the kind may hold encrypted secrets, also in a format that its writers choose. */
+export function isEncryptedKind(kind: Kind): boolean {
+  return secretKeys(kind).length > 0 || (kind.storedIn === 'file' && kind.secretPaths.length > 0);
+}
+
 /** Folders of kinds with secrets in git, and the names of the secret fields. */
 export function sealedKinds({ kinds }: KindTable): { folder: string; keys: string[] }[] {
   return kinds

@@ -5,7 +5,7 @@
  */
 import { keyString } from '../../apimachinery/index.ts';
 import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';
-import { type KindTable, secretKeys } from '../../kinds/index.ts';
+import { isEncryptedKind, type KindTable } from '../../kinds/index.ts';
 
 export class IntermediateStates {
   readonly #kinds: ReadonlySet<string>;
@@ -16,7 +16,7 @@ export class IntermediateStates {
 
   /** `pushed`: ids of the commits of the push. */
   constructor(kinds: KindTable, before: Catalog, pushed: ReadonlySet<string>) {
-    const secret = kinds.kinds.filter((kind) => secretKeys(kind).length > 0);
+    const secret = kinds.kinds.filter(isEncryptedKind);
     this.#kinds = new Set(secret.map(({ kind }) => kind));
     this.#before = before;
     this.#pushed = pushed;

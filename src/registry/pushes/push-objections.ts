@@ -13,7 +13,7 @@ import {
   withoutValues,
 } from '../../apimachinery/index.ts';
 import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../../catalog/index.ts';
-import { type Kind, secretKeys } from '../../kinds/index.ts';
+import { isEncryptedKind, type Kind } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
@@ -54,7 +54,7 @@ export class PushObjections {
   holdsSecrets(change: ObjectChange): boolean {
     const kind = kindOf(this.#options, change);
     if (kind === undefined) return false;
-    return secretKeys(kind).length > 0 || encryptedPathsOf(change).length > 0;
+    return isEncryptedKind(kind) || encryptedPathsOf(change).length > 0;
   }
 
   /** True if the user may read every object of the kind, and so may copy the values of any. */
