@@ -1,7 +1,7 @@
 /** `gitplane serve`: starts the daemon, prints the next steps, and stops it on a signal. */
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitGitMemory } from '../git/index.ts';
+import { limitGitMemory, startLauncher } from '../git/index.ts';
 import type { ParsedOptions } from '../options/index.ts';
 import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
@@ -28,6 +28,8 @@ export async function serve(
   const starting = start(read);
   const begun = await Promise.race([starting, ended]);
   if (begun !== undefined) {
+    // Later than the start, which it would slow down.
+    void startLauncher();
     out.write(banner(begun, read));
     notifyReady(read.environment, begun.url);
     await ended;

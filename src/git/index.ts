@@ -26,6 +26,7 @@ export {
   MAX_PUSH_BYTES,
 } from './process/git-environment.ts';
 export { runGit, tryGit } from './process/git-process.ts';
+export { startLauncher } from './process/launcher.ts';
 export { limitedCommand, NOT_FOUND } from './process/limited-command.ts';
 export { GitLimitError, gitMemoryMib, limitGitMemory } from './process/process-limits.ts';
 export { realFiles } from './publication/durable-files.ts';

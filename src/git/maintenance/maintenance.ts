@@ -159,7 +159,7 @@ export class Maintenance {
     const git = new GitProcess(this.#context, args, MAINTENANCE);
     this.#git = git;
     git.stdin.end();
-    git.lowerPriority();
+    void git.lowerPriority();
     const end = await git.ended;
     this.#git = undefined;
     return end.code === 0 ? undefined : git.error(end);

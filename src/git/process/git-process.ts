@@ -2,11 +2,11 @@
  * Starts git for all callers: with a fixed environment, within limits, in a process group of its own,
  * and with the messages of git in the errors.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { errorCode, GitError } from '../git-error.ts';
 import { type GitContext, gitEnvironment } from './git-environment.ts';
+import { launch } from './launcher.ts';
 import { limitedCommand, NOT_FOUND } from './limited-command.ts';
 import {
   GitLimitError,
@@ -16,20 +16,14 @@ import {
   type ProcessLimits,
   QUERY,
 } from './process-limits.ts';
+import { type Ending, type StartedProcess, spawnProcess } from './started-process.ts';
 
 const STDERR_LIMIT = 8 * 1024;
 const KILL_AFTER_MS = 2_000;
 
-/** Result of a process. A process that did not start has only a `failure`. */
-export interface Ending {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly failure?: Error;
-}
-
 /** One git process. It is killed, with its children, when it exceeds a limit. */
 export class GitProcess {
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: StartedProcess;
   readonly #args: readonly string[];
   readonly #limits: ProcessLimits;
   /** Never rejects. */
@@ -49,8 +43,7 @@ export class GitProcess {
   ) {
     this.#args = args;
     this.#limits = limits;
-    this.#child = start(context, args, { ...limits, isTraced: trace !== undefined });
-    if (trace !== undefined) this.#child.stdio[3]?.on('data', trace);
+    this.#child = start(context, args, { ...limits, trace });
     const { stdin, stdout, stderr } = this.#child;
     // The exit code reports a process that ended early, not the broken pipe.
     stdin.on('error', () => undefined);
@@ -61,25 +54,28 @@ export class GitProcess {
     if (isCounted) stdout.on('data', this.#count);
     this.endWithin(limits.deadlineMs);
     running.add(this);
-    this.ended = new Promise<Ending>((resolve) => {
-      this.#child.once('error', (failure) => resolve({ code: null, signal: null, failure }));
-      this.#child.once('close', (code, signal) => resolve({ code, signal }));
-    }).finally(() => {
+    this.ended = this.#child.ended.finally(() => {
       this.#closed = true;
       running.delete(this);
       clearTimeout(this.#deadline);
     });
   }
 
+  /** Undefined until `started`. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
 
-  get stdin(): ChildProcessWithoutNullStreams['stdin'] {
+  /** Resolves when the process runs or has failed to start. */
+  get started(): Promise<void> {
+    return this.#child.started;
+  }
+
+  get stdin(): Writable {
     return this.#child.stdin;
   }
 
-  get stdout(): ChildProcessWithoutNullStreams['stdout'] {
+  get stdout(): Readable {
     return this.#child.stdout;
   }
 
@@ -117,7 +113,8 @@ export class GitProcess {
   }
 
   /** Sets the lowest CPU priority. */
-  lowerPriority(): void {
+  async lowerPriority(): Promise<void> {
+    await this.started;
     try {
       if (this.pid !== undefined) setPriority(this.pid, constants.priority.PRIORITY_LOW);
     } catch {
@@ -134,7 +131,11 @@ export class GitProcess {
 
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     const { pid } = this.#child;
-    if (pid === undefined || this.#closed) return;
+    if (this.#closed) return;
+    if (pid === undefined) {
+      void this.started.then(() => this.pid !== undefined && this.kill(signal));
+      return;
+    }
     try {
       process.kill(IN_GROUP ? -pid : pid, signal);
     } catch {
@@ -184,15 +185,19 @@ process.once('exit', () => {
 function start(
   context: GitContext,
   args: readonly string[],
-  how: { readonly cpuSeconds?: number; readonly isTraced: boolean },
-): ChildProcessWithoutNullStreams {
-  const [command, words] = limitedCommand('git', args, how.cpuSeconds);
-  return spawn(command, words, {
+  how: { readonly cpuSeconds?: number; readonly trace: ((chunk: Buffer) => void) | undefined },
+): StartedProcess {
+  const [program, words] = limitedCommand('git', args, how.cpuSeconds);
+  const command = {
+    command: program,
+    args: words,
     cwd: context.gitDir,
     env: gitEnvironment(context),
-    stdio: how.isTraced ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     detached: IN_GROUP,
-  });
+  };
+  // The launcher passes three streams.
+  const launched = how.trace === undefined ? launch(command) : undefined;
+  return launched ?? spawnProcess(command, how.trace);
 }
 
 /** Error for a failed git process. */

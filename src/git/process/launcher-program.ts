@@ -1,0 +1,107 @@
+/**
+ * Program of the launcher: it starts processes for the daemon. The kernel copies the page tables of a
+ * process that starts another one, which stops the daemon for 10 ms and more; this program is small.
+ * It ends with the daemon.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type CancelledLaunch,
+  type Launch,
+  type LaunchReport,
+  readToken,
+  STREAMS,
+} from './launcher-protocol.ts';
+
+interface Pending {
+  launch?: Launch;
+  isCancelled?: boolean;
+  readonly sockets: (Socket | undefined)[];
+}
+
+/** Time in which the other connections of a cancelled launch arrive. */
+const CANCELLED_MS = 60_000;
+
+const pending = new Map<number, Pending>();
+// Only the user of the daemon can connect.
+const folder = mkdtempSync(join(tmpdir(), 'gitplane-launcher-'));
+const socketPath = join(folder, 'socket');
+
+function report(message: LaunchReport): void {
+  process.send?.(message);
+}
+
+function pendingOf(id: number): Pending {
+  const known = pending.get(id) ?? { sockets: [] };
+  pending.set(id, known);
+  return known;
+}
+
+/** Connections that arrive later are closed too. */
+function cancel(id: number): void {
+  for (const socket of pending.get(id)?.sockets ?? []) socket?.destroy();
+  pending.set(id, { isCancelled: true, sockets: [] });
+  setTimeout(() => pending.delete(id), CANCELLED_MS).unref();
+}
+
+function startIfComplete(id: number): void {
+  const { launch, sockets } = pendingOf(id);
+  const stdio = sockets.filter((socket) => socket !== undefined);
+  if (launch === undefined || stdio.length < STREAMS) return;
+  pending.delete(id);
+  const child = startProcess(launch, stdio);
+  // The process has the connections now; another reader would take bytes of its input.
+  for (const socket of stdio) socket.destroy();
+  if (child?.pid !== undefined) report({ id, pid: child.pid });
+}
+
+function startProcess(launch: Launch, stdio: readonly Socket[]): ChildProcess | undefined {
+  const { id, command, args, cwd, env, detached } = launch;
+  const failed = ({ message, code }: NodeJS.ErrnoException): void =>
+    report({ id, failure: message, errorCode: code });
+  try {
+    const child = spawn(command, args, { cwd, env, detached, stdio: [...stdio] });
+    child.once('error', failed);
+    child.once('exit', (code, signal) => report({ id, code, signal }));
+    return child;
+  } catch (error) {
+    failed(error instanceof Error ? error : new Error(String(error)));
+    return undefined;
+  }
+}
+
+// Half open: the end of a stream is for the process.
+const server = createServer({ allowHalfOpen: true }, (socket) => {
+  socket.on('error', () => undefined);
+  socket.once('data', (head) => {
+    const token = readToken(head);
+    if (token === undefined) {
+      socket.destroy();
+      return;
+    }
+    const { isCancelled = false, sockets } = pendingOf(token.id);
+    if (isCancelled) {
+      socket.destroy();
+      return;
+    }
+    sockets[token.stream] = socket;
+    startIfComplete(token.id);
+  });
+});
+
+process.on('message', (message: Launch | CancelledLaunch) => {
+  if ('cancelled' in message) {
+    cancel(message.cancelled);
+    return;
+  }
+  pendingOf(message.id).launch = message;
+  startIfComplete(message.id);
+});
+process.once('disconnect', () => process.exit());
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+// A signal to all processes of the service is for the daemon, which finishes what it has begun.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+server.listen(socketPath, () => report({ socketPath }));

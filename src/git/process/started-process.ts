@@ -1,0 +1,50 @@
+/** A process with three streams, whoever started it. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import type { Command } from './launcher-protocol.ts';
+
+/** Result of a process. A process that did not start has only a `failure`. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly failure?: Error;
+}
+
+export interface StartedProcess {
+  /** Undefined before `started`, and where the start failed. */
+  readonly pid: number | undefined;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when the process runs or has failed to start. */
+  readonly started: Promise<void>;
+  /** Resolves when the process has ended and its output is closed. Never rejects. */
+  readonly ended: Promise<Ending>;
+}
+
+/** A child of this process. `trace` gets what it writes to file descriptor 3. */
+export function spawnProcess(command: Command, trace?: (chunk: Buffer) => void): StartedProcess {
+  const { command: program, args, ...options } = command;
+  const stdio: 'pipe'[] = Array.from({ length: trace === undefined ? 3 : 4 }, () => 'pipe');
+  const child = spawn(program, args, { ...options, stdio }) as ChildProcessWithoutNullStreams;
+  if (trace !== undefined) child.stdio[3]?.on('data', trace);
+  const ended = new Promise<Ending>((resolve) => {
+    child.once('error', (failure) => resolve({ code: null, signal: null, failure }));
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const { stdin, stdout, stderr } = child;
+  return { pid: child.pid, stdin, stdout, stderr, started: Promise.resolve(), ended };
+}
+
+/** Waits until streams of a process that has ended are closed. What nobody reads is dropped. */
+export async function outputEnded(streams: readonly Readable[]): Promise<void> {
+  const open = streams.filter((stream) => !stream.closed);
+  await Promise.all(
+    open.map((stream) => {
+      const closed = once(stream, 'close').catch(() => undefined);
+      stream.resume();
+      return closed;
+    }),
+  );
+}
