@@ -12,11 +12,11 @@ export function isProcess(pid: number): boolean {
 
 /**
  * Ends a process that leads a group, and all that it started, as when a container goes down. Git
- * processes lead groups of their own.
+ * processes lead groups of their own, and are children of the launcher.
  */
 export function killWithChildren(pid: number): void {
   if (!kill(pid, 'SIGSTOP')) return;
-  for (const child of childrenOf(pid)) if (!kill(-child)) kill(child);
+  for (const child of descendantsOf(pid)) if (!kill(-child)) kill(child);
   if (!kill(-pid)) kill(pid);
 }
 
@@ -27,6 +27,10 @@ function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): boolean {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     return false;
   }
+}
+
+function descendantsOf(parent: number): number[] {
+  return childrenOf(parent).flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
 function childrenOf(parent: number): number[] {

@@ -152,8 +152,14 @@ class LaunchedProcess implements StartedProcess {
     }
   }
 
-  /** The launcher ended: this process cannot report its end. */
+  /** The launcher ended: this process cannot report its end, so it is killed. */
   lose(): void {
+    try {
+      if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+    for (const one of [this.stdout, this.stderr]) one.destroy();
     this.#end({ code: null, signal: null, failure: new Error('the launcher of git ended') });
   }
 

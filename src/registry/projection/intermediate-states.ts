@@ -3,7 +3,7 @@
  * them later. A state that the same incarnation of the object had before the push does not count,
  * since a merge repeats such states.
  */
-import { keyString } from '../../apimachinery/index.ts';
+import { flatMapYielding, keyString } from '../../apimachinery/index.ts';
 import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';
 import { isEncryptedKind, type KindTable } from '../../kinds/index.ts';
 
@@ -33,11 +33,13 @@ export class IntermediateStates {
     }
   }
 
-  found(): ObjectChange[] {
-    return this.#changes.filter(({ key, after }) => {
+  /** Yields to the event loop. */
+  async found(): Promise<ObjectChange[]> {
+    return await flatMapYielding(this.#changes, (change) => {
+      const { key, after } = change;
       const present = this.#before.object(key);
-      if (after === undefined || this.#known.has(stateOf(after))) return false;
-      return present === undefined || stateOf(present) !== stateOf(after);
+      if (after === undefined || this.#known.has(stateOf(after))) return [];
+      return present === undefined || stateOf(present) !== stateOf(after) ? [change] : [];
     });
   }
 }

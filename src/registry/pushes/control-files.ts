@@ -2,6 +2,7 @@
  * Control files in a push: those that its commits touch, and the problems of their contents. The
  * pusher's right to change them is checked in `push-objections.ts`.
  */
+import { flatMapYielding } from '../../apimachinery/index.ts';
 import type { TreeView } from '../../catalog/index.ts';
 import {
   changedPaths,
@@ -33,7 +34,9 @@ export async function controlFilesOf(
   commit: HistoryCommit,
   under: string,
 ): Promise<readonly string[]> {
-  const paths = changedPaths(commit).filter((path) => isControlFile(under, path));
+  const paths = await flatMapYielding(changedPaths(commit), (path) =>
+    isControlFile(under, path) ? [path] : [],
+  );
   return paths.length === 0 ? paths : await ownPaths(source, commit, paths);
 }
 

@@ -135,7 +135,7 @@ export class PushAssessment {
       const lines = [...capped(complaints), ...capped(pruned), count];
       return { ok: false, lines, problems, prunes };
     }
-    const absent = missingAfterPush(this.#options, planned, user);
+    const absent = await missingAfterPush(this.#options, planned, user);
     const lines = [...warnings.map(formatProblem), ...absent].map((text) => `warning: ${text}`);
     return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
   }

@@ -4,7 +4,7 @@
  * together what neither may do alone, such as recreating an object.
  */
 
-import { ownText } from '../../apimachinery/index.ts';
+import { flatMapYielding, ownText } from '../../apimachinery/index.ts';
 import {
   type Catalog,
   type CommitPoint,
@@ -251,7 +251,7 @@ async function dryRunReplay(
     leaks: await leaks.within(repository, { from, to }),
     growth: after.size - before.size,
     controlFiles: [],
-    passing: passing.found(),
+    passing: await passing.found(),
     prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
   return Object.assign(async () => outcome, { isReplay: extended === undefined });
@@ -292,7 +292,9 @@ export async function dryRunAhead(
     for (const path of await controlFilesOf(repository, step.commit, under)) touched.add(path);
   }
   const { catalog: after, changes, paths, view } = ahead;
-  const changed = [...paths].filter((path) => base.file(path)?.blob !== after.file(path)?.blob);
+  const changed = await flatMapYielding(paths, (path) =>
+    base.file(path)?.blob === after.file(path)?.blob ? [] : [path],
+  );
   const outcome: Outcome = {
     changes,
     problems: await after.problemsOfYielding(changed),
@@ -303,7 +305,7 @@ export async function dryRunAhead(
     leaks: leaks.of(steps.map(({ commit }) => commit.id).filter((id) => id !== to)),
     growth: after.size - base.size,
     controlFiles: [],
-    passing: passing.found(),
+    passing: await passing.found(),
     prepared: { from, to, base, ahead },
   };
   if (touched.size === 0) return outcome;

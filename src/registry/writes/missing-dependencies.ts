@@ -4,6 +4,7 @@
  */
 import {
   describeKey,
+  flatMapYielding,
   type KubeObject,
   keyString,
   type ObjectKey,
@@ -30,20 +31,20 @@ export function missingDependencies(
 
 /**
  * The same for every change of a push, one line each with its place, judged on the result of the
- * push.
+ * push. Yields to the event loop.
  */
-export function missingAfterPush(
+export async function missingAfterPush(
   parts: Parts,
   changes: readonly ObjectChange[],
   user: User,
-): string[] {
+): Promise<string[]> {
   const { kinds, store, advice } = parts;
   let after: Map<string, boolean> | undefined;
   const exists: Exists = (key) => {
     after ??= new Map(changes.map((one) => [keyString(one.key), one.after !== undefined]));
     return after.get(keyString(key)) ?? store.get(key) !== undefined;
   };
-  return changes.flatMap((change) => {
+  return await flatMapYielding(changes, (change) => {
     const { key, after: made } = change;
     const kind = kinds.kinds.find((one) => one.group === key.group && one.kind === key.kind);
     if (made === undefined || kind === undefined) return [];
