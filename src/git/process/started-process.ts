@@ -1,4 +1,4 @@
-/** A process with three streams, whoever started it. */
+/** A process with three streams: a child of this process, or of the launcher. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
