@@ -1,7 +1,8 @@
 /**
  * Mutation tests by sample: `npm run mutants -- [module…] [--count n]` changes one expression at a
  * time in a copy of the tree and runs the tests of its module there. A mutant that every test
- * passes has survived. GITPLANE_TEST_SEED draws another sample. The exit status is 1 below 95% killed.
+ * passes has survived. GITPLANE_TEST_SEED draws another sample, without the mutants of
+ * `equivalent-mutants.ts`. The exit status is 1 below 95% killed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,9 +18,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { API } from 'typescript/unstable/sync';
 import { randomFrom } from '../test/support/random.ts';
-import { type Mutation, mutationsOf } from './mutations.ts';
+import { isEquivalent } from './equivalent-mutants.ts';
+import { type Mutation, mutationsIn } from './mutations.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const COPIED = ['src', 'test', 'schemas', 'scripts', 'examples'].concat([
@@ -171,33 +172,23 @@ async function judge(name: string, module: Module): Promise<readonly Verdict[]> 
   const verdicts: Verdict[] = [];
   for (const mutation of sampleOf(module)) {
     const verdict = await verdictOf(mutation, module.tests, limitMs);
-    const { file, line, before, after } = mutation;
-    console.log(`${verdict.padEnd(9)} src/${file}:${line}  ${before}  →  ${after}`);
+    const { file, line, scope, from, to } = mutation;
+    console.log(`${verdict.padEnd(9)} src/${file}:${line} ${scope}\n  - ${from}\n  + ${to}`);
     verdicts.push(verdict);
   }
   return verdicts;
 }
 
 function sampleOf({ files }: Module): readonly Mutation[] {
-  const api = new API({ cwd: ROOT });
-  try {
-    const [project] = api
-      .updateSnapshot({ openProjects: [join(ROOT, 'tsconfig.json')] })
-      .getProjects();
-    const all = files.flatMap((file) => {
-      const source = project?.program.getSourceFile(join(ROOT, 'src', `${file}.ts`));
-      if (source === undefined) throw new Error(`src/${file}.ts is not there`);
-      return mutationsOf(`${file}.ts`, source);
-    });
-    const random = randomFrom(seed);
-    return all
-      .map((mutation) => ({ mutation, order: random.next() }))
-      .sort((a, b) => a.order - b.order)
-      .slice(0, perModule)
-      .map(({ mutation }) => mutation);
-  } finally {
-    api.close();
-  }
+  const all = mutationsIn(files);
+  const judged = all.filter((mutation) => !isEquivalent(mutation));
+  console.log(`${all.length - judged.length} of ${all.length} mutants are known to change nothing`);
+  const random = randomFrom(seed);
+  return judged
+    .map((mutation) => ({ mutation, order: random.next() }))
+    .sort((a, b) => a.order - b.order)
+    .slice(0, perModule)
+    .map(({ mutation }) => mutation);
 }
 
 async function verdictOf(

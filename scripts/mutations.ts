@@ -1,4 +1,5 @@
 /** Changes of one expression of a source file, as a slip of the hand would make them. */
+import { join } from 'node:path';
 import {
   type BinaryExpression,
   type Node,
@@ -10,22 +11,33 @@ import {
   isBinaryExpression,
   isCallExpression,
   isExpressionStatement,
+  isFunctionDeclaration,
+  isGetAccessorDeclaration,
   isIdentifier,
+  isMethodDeclaration,
   isPrefixUnaryExpression,
+  isPropertyDeclaration,
   isReturnStatement,
   isThrowStatement,
   isTypeNode,
 } from 'typescript/unstable/ast/is';
+import { API } from 'typescript/unstable/sync';
+
+const ROOT = join(import.meta.dirname, '..');
 
 export interface Mutation {
   /** Below `src/`. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
+  /** Name of the function, method or property around it; empty at the top of the file. */
+  readonly scope: string;
+  /** The lines that it changes, before and after, on one line each. */
+  readonly from: string;
+  readonly to: string;
   /** Offsets into the text of the file, in UTF-16 code units. */
   readonly start: number;
   readonly end: number;
-  readonly before: string;
   readonly after: string;
 }
 
@@ -47,21 +59,58 @@ const OPERATORS: Readonly<Record<string, string>> = {
   '-=': '+=',
 };
 
-/** Every mutation of a file, in the order of its text; messages of errors are left alone. */
-export function mutationsOf(file: string, source: SourceFile): readonly Mutation[] {
+/** Every mutation of files below `src/`, without the extension, in the order of their text. */
+export function mutationsIn(files: readonly string[]): readonly Mutation[] {
+  const api = new API({ cwd: ROOT });
+  try {
+    const [project] = api
+      .updateSnapshot({ openProjects: [join(ROOT, 'tsconfig.json')] })
+      .getProjects();
+    return files.flatMap((file) => {
+      const source = project?.program.getSourceFile(join(ROOT, 'src', `${file}.ts`));
+      if (source === undefined) throw new Error(`src/${file}.ts is not there`);
+      return mutationsOf(`${file}.ts`, source);
+    });
+  } finally {
+    api.close();
+  }
+}
+
+/** Messages of errors are left alone. */
+function mutationsOf(file: string, source: SourceFile): readonly Mutation[] {
   const { text } = source;
   const found: Mutation[] = [];
-  const visit = (node: Node): void => {
+  const visit = (node: Node, outer: string): void => {
     if (isTypeNode(node) || isThrowStatement(node)) return;
+    const scope = nameOf(node, source) ?? outer;
     for (const change of changesOf(node, source)) {
-      const before = text.slice(change.start, change.end).replaceAll(/\s+/g, ' ');
       const line = text.slice(0, change.start).split('\n').length;
-      found.push({ file, line, before, ...change });
+      found.push({ file, line, scope, ...linesOf(change, text), ...change });
     }
-    node.forEachChild(visit);
+    node.forEachChild((child) => visit(child, scope));
   };
-  visit(source);
+  visit(source, '');
   return found;
+}
+
+function nameOf(node: Node, source: SourceFile): string | undefined {
+  const isNamed = [
+    isFunctionDeclaration,
+    isGetAccessorDeclaration,
+    isMethodDeclaration,
+    isPropertyDeclaration,
+  ].some((isOne) => isOne(node));
+  return isNamed ? (node as { name?: Node }).name?.getText(source) : undefined;
+}
+
+function linesOf({ start, end, after }: Change, text: string): Pick<Mutation, 'from' | 'to'> {
+  const first = text.lastIndexOf('\n', start) + 1;
+  const last = text.indexOf('\n', end);
+  const onOneLine = (lines: string): string => lines.replaceAll(/\s+/g, ' ').trim();
+  return {
+    from: onOneLine(text.slice(first, last)),
+    to: onOneLine(text.slice(first, start) + after + text.slice(end, last)),
+  };
 }
 
 function* changesOf(node: Node, source: SourceFile): Generator<Change> {
@@ -89,8 +138,11 @@ function* operatorOf(node: BinaryExpression, source: SourceFile): Generator<Chan
   yield { start, end: operatorToken.end, after };
 }
 
+/** True and false have a mutation of their own, which is the larger change. */
 function saysSomething(returned: Node | undefined): boolean {
-  return returned !== undefined && !(isIdentifier(returned) && returned.text === 'undefined');
+  if (returned === undefined) return false;
+  if ([SyntaxKind.TrueKeyword, SyntaxKind.FalseKeyword].includes(returned.kind)) return false;
+  return !(isIdentifier(returned) && returned.text === 'undefined');
 }
 
 function isCall(node: Node): boolean {

@@ -6,6 +6,7 @@ import { delegationProblem } from '../../src/auth/escalation/delegation.ts';
 import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
 import { accessGrants } from '../../src/kinds/access/access-grants.ts';
 import { kindOf } from '../support/platform.ts';
+import { clusterBinding, clusterRole } from './builders.ts';
 
 const kind = kindOf('teams');
 const GROUP = 'rbac.authorization.k8s.io';
@@ -54,6 +55,7 @@ function rightsOf(rules: readonly string[], old: KubeObject | undefined): RbacAu
 }
 
 const mine = { owner: { user: 'eve' } };
+const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
 const get = { verbs: ['get'], users: ['bob'] };
 
 describe('a write of owners and access rules', () => {
@@ -259,5 +261,28 @@ describe('a write of owners and access rules', () => {
         old: undefined,
       }),
     ).toBeUndefined();
+  });
+
+  test('an owner field of a kind without access rules means nothing', () => {
+    const config = kindOf('config');
+    expect(config.hasAccessRules).toBe(false);
+    const wanted = object({ owner: { user: 'bob' }, access: [get] }) as KubeObject;
+    const write = { user: eve, kind: config, object: wanted, old: undefined };
+
+    expect(delegationProblem(new RbacAuthorizer(), write)).toBeUndefined();
+  });
+
+  test.each([
+    ['everything', [], undefined],
+    ['everything about one name', ['other'], 'not currently held'],
+  ])('the holder of %s gives rights on any object', (_what, resourceNames, problem) => {
+    const rbac = new RbacAuthorizer();
+    rbac.setRole(clusterRole('r', [{ ...everything, resourceNames }]));
+    rbac.setBinding(clusterBinding('b', 'ClusterRole:r', 'User:eve'));
+    const wanted = object({ access: [get] }) as KubeObject;
+    const write = { user: eve, kind, object: wanted, old: object({}) };
+
+    expect(delegationProblem(rbac, write)?.message ?? '').toContain(problem ?? '');
+    expect(delegationProblem(rbac, write) === undefined).toBe(problem === undefined);
   });
 });

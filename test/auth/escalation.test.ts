@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { escalationProblem } from '../../src/auth/escalation/escalation.ts';
+import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
+import { escalationProblem, isSuperuser } from '../../src/auth/escalation/escalation.ts';
 import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
+import { ScopedAuthorizer } from '../../src/auth/rbac/scoped-authorizer.ts';
+import { Scope } from '../../src/auth/scope/scope.ts';
 import {
   aggregatedRole,
   binding,
@@ -28,6 +30,10 @@ beforeEach(() => {
   rbac.setRole(clusterRole('readers', [readTeams]));
   rbac.setRole(clusterRole('secret-readers', [readPods]));
 });
+
+function scopeOf(spec: JsonObject): Scope {
+  return new Scope(spec, { group: 'g', projectPrefix: () => 'p-', isNamespaced: () => false });
+}
 
 /** Gives ann rules cluster-wide, or in a namespace. */
 function give(namespace: string, ...rules: RuleInput[]): void {
@@ -104,6 +110,29 @@ describe('a role', () => {
     const before = clusterRole('r', [readTeams]);
     const after = clusterRole('r', [readTeams], { 'aggregate-to': 'admin' });
     expect(problem(after, before)).toContain('not currently held');
+  });
+});
+
+describe('a ClusterRole that is assigned in clusters', () => {
+  const assign = (user: string, ref: string) =>
+    rbac.setAssignments(user, [
+      clusterBinding(`${user}-${ref}`, `ClusterRole:${ref}`, `User:${user}`),
+    ]);
+
+  test('it takes its rights there, beside those on the platform', () => {
+    give('', readTeams);
+    assign('bob', 'assigned');
+    expect(problem(clusterRole('assigned', [readTeams]))).toContain('not currently held');
+    expect(problem(clusterRole('free', [readTeams]))).toBeUndefined();
+    expect(problem(role('ns', 'assigned', [readTeams]))).toBeUndefined();
+  });
+
+  test('a writer that holds the rights in clusters and on the platform may write it', () => {
+    give('', readTeams);
+    assign('bob', 'assigned');
+    assign('ann', 'readers');
+    expect(problem(clusterRole('assigned', [readTeams]))).toBeUndefined();
+    expect(problem(clusterRole('assigned', [readPods]))).toContain('not currently held');
   });
 });
 
@@ -200,6 +229,18 @@ test('a change of owners and finalizers only needs no rights', () => {
   expect(problem({ ...old, metadata, rules: [readPods] }, old)).toContain('not currently held');
 });
 
+test('a scope limits a superuser', () => {
+  const root = someone('root', 'system:masters');
+  const scoped = { ...root, scope: scopeOf({ rules: [{ verbs: ['get'] }] }), accessKey: 'k' };
+  expect([isSuperuser(root), isSuperuser(scoped), isSuperuser(ann)]).toEqual([true, false, false]);
+  const rights = new ScopedAuthorizer(rbac);
+  const refused = escalationProblem(rights, { user: scoped, object: clusterRole('r', everything) });
+  expect(refused?.message).toContain('within the scope of access key "k",');
+  expect(escalationProblem(rights, { user: root, object: clusterRole('r', everything) })).toBe(
+    undefined,
+  );
+});
+
 test('other kinds are no concern of this check', () => {
   const team = { apiVersion: 'management.gitplane.dev/v1', kind: 'Role', metadata: { name: 'r' } };
   expect(problem({ ...clusterRole('r', everything), ...team })).toBeUndefined();
@@ -210,4 +251,29 @@ test('the message of a very large role is cut short', () => {
   const said = problem(clusterRole('r', [{ ...readTeams, resources }])) ?? '';
   expect(said.split('\n')).toHaveLength(52);
   expect(said).toContain('… and 450 more');
+});
+
+test.each([
+  [50, 51, undefined],
+  [51, 52, '… and 1 more'],
+])('the message of a role with %i rights has %i lines', (count, lines, last) => {
+  const resources = Array.from({ length: count }, (_, i) => `r${i}`);
+  const said = (
+    problem(clusterRole('r', [{ ...readTeams, verbs: ['get'], resources }])) ?? ''
+  ).split('\n');
+  expect(said).toHaveLength(lines);
+  if (last === undefined) expect(said.join()).not.toContain('…');
+  else expect(said.at(-1)).toBe(last);
+});
+
+test.each([
+  [1000, ''],
+  [1001, '…'],
+])('a right of %i characters is shown up to the thousandth', (length, end) => {
+  const around = '{APIGroups:["g"], Resources:[""], Verbs:["get"]}'.length;
+  const name = 'r'.repeat(length - around);
+  const said =
+    problem(clusterRole('r', [{ ...readTeams, verbs: ['get'], resources: [name] }])) ?? '';
+  const line = said.split('\n').at(-1) ?? '';
+  expect(line).toBe(`{APIGroups:["g"], Resources:["${name}"], Verbs:["get"]}`.slice(0, 1000) + end);
 });

@@ -113,7 +113,52 @@ test.each<[title: string, before: JsonValue[], after: JsonValue[], steps: string
     '0>0 1>1 2>- 3>2 ->3 4>4 5>5',
   ],
   ['a list is changed in place', [[1], 'b'], [[2], 'b'], '0>0 1>1'],
+  [
+    'an item that is equal at both ends of the shorter list is paired once',
+    ['a', 'c', 'b', 'a', 'b', 'c'],
+    ['a', 'b', 'c'],
+    '0>0 1>- 2>- 3>- 4>1 5>2',
+  ],
+  [
+    'items that changed their ends are not equal ends',
+    [[1], 'c', { d: 1 }, 'f'],
+    [{ d: 1 }, 'c', [1], 'f'],
+    '0>- 1>- 2>0 ->1 ->2 3>3',
+  ],
+  [
+    'items that changed their ends are not equal ends',
+    [{ d: 1 }, 'c', [1], 'f'],
+    [[1], 'c', { d: 1 }, 'f'],
+    '0>- 1>- 2>0 ->1 ->2 3>3',
+  ],
 ])('%s', (_title, before, after, expected) => {
   const steps = align(before, after).map(({ from = NOTHING, to = NOTHING }) => `${from}>${to}`);
   expect(steps.join(' ')).toBe(expected);
+});
+
+const maps = (length: number, v: number): JsonValue[] =>
+  Array.from({ length }, (_, k) => ({ k, v, w: v, x: v }));
+
+test('lists of a hundred items are aligned by likeness', () => {
+  const steps = align([[0], ...maps(99, 1)], [...maps(99, 2), 'end']);
+  expect(steps[0]).toEqual({ from: 0, to: undefined });
+  expect(steps.slice(1, -1)).toEqual(
+    Array.from({ length: 99 }, (_, i) => ({ from: i + 1, to: i })),
+  );
+  expect(steps.at(-1)).toEqual({ from: undefined, to: 99 });
+});
+
+test.each([
+  [103, 100],
+  [100, 103],
+  [101, 100],
+])('lists of %i and %i items are aligned by position', (before, after) => {
+  const steps = align([[0], ...maps(before - 1, 1)], [...maps(after - 1, 2), 'end']);
+  const index = (i: number, length: number) => (i < length ? i : undefined);
+  expect(steps).toEqual(
+    Array.from({ length: Math.max(before, after) }, (_, i) => ({
+      from: index(i, before),
+      to: index(i, after),
+    })),
+  );
 });
