@@ -42,9 +42,15 @@ const MODULES: Readonly<Record<string, Module>> = {
     files: ['wal-file', 'wal-format', 'wal-keeper', 'wal-replay', 'wal-checkpoint'].map(
       (name) => `git/wal/${name}`,
     ),
-    tests: ['wal-format', 'wal-file', 'wal-keeper', 'wal-publisher'].map(
-      (name) => `git/wal/${name}`,
-    ),
+    tests: [
+      'wal-format',
+      'wal-file',
+      'wal-keeper',
+      'wal-checkpoint',
+      'wal-replay',
+      'checkpoint',
+      'wal-publisher',
+    ].map((name) => `git/wal/${name}`),
   },
   journal: {
     files: ['state/journal/journal', 'state/journaled-store'],
