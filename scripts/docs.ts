@@ -13,6 +13,7 @@ import { describeOption, type OptionSpec } from '../src/options/option-spec.ts';
 import { cliReference } from './cli-reference.ts';
 import { configTypes, SECTIONS_FOLDER } from './config-types.ts';
 import { coverageTable, ruleTable } from './coverage.ts';
+import { equivalentMutantTable } from './equivalent-mutants.ts';
 import { fieldTable } from './field-table.ts';
 import { columnTable, factTable, kindTable } from './kind-tables.ts';
 import { layerTable } from './layer-table.ts';
@@ -34,6 +35,7 @@ const GENERATORS: Readonly<Record<string, (subject: string) => string>> = {
   layers: layerTable,
   coverage: coverageTable,
   rules: ruleTable,
+  mutants: equivalentMutantTable,
 };
 
 const MARKED = /<!-- generated: (\w+) ?(\S*) -->\n[\s\S]*?<!-- end -->/g;

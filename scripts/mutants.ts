@@ -56,10 +56,11 @@ const MODULES: Readonly<Record<string, Module>> = {
     files: ['state/journal/journal', 'state/journaled-store'],
     tests: [
       'journal/journal',
-      'journaled-store',
-      'redo/redo-log',
+      'journaled-store-opening',
+      'following/following-store',
       'store-laws',
-      'following/freshness',
+      'redo/redo-log',
+      'journaled-store',
     ].map((name) => `state/${name}`),
   },
   fold: {

@@ -1,13 +1,22 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import { RbacAuthorizer } from '../../src/auth/rbac/authorizer.ts';
+import type { Attributes, User } from '../../src/apimachinery/request.ts';
+import {
+  type AccessSource,
+  type ObjectName,
+  RbacAuthorizer,
+} from '../../src/auth/rbac/authorizer.ts';
+import { ScopedAuthorizer } from '../../src/auth/rbac/scoped-authorizer.ts';
+import { Scope } from '../../src/auth/scope/scope.ts';
+import type { AccessGrant } from '../../src/kinds/access/access-grants.ts';
 import { runs } from '../support/properties.ts';
 import {
   aggregatedRole,
   binding,
   clusterBinding,
   clusterRole,
+  GROUP,
   path,
   request,
   role,
@@ -443,4 +452,133 @@ test('every change of a role or binding makes another revision', () => {
     seen.add(rbac.revision);
   }
   expect(seen.size).toBe(1 + changes.length);
+});
+
+describe('access rules of an object', () => {
+  const named: ObjectName = { group: GROUP, resource: 'teams', namespace: '', name: 'x' };
+  const subjects = [
+    { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'ann' },
+    { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'ops' },
+  ] as const;
+  const own = { verbs: ['get'], apiGroups: [GROUP], resources: ['teams'], resourceNames: ['x'] };
+  const grant: AccessGrant = { content: '', title: 'readers', rule: own, subjects };
+  const access: AccessSource = {
+    on: (object) => (object.resource === 'teams' && object.name === 'x' ? [grant] : []),
+    naming: ({ name }) => (name === 'ann' ? [named] : []),
+  };
+  const everyRight = new RbacAuthorizer(access);
+  const narrowed = new ScopedAuthorizer(everyRight);
+
+  test.each([
+    ['ann', 'get teams x', true],
+    ['bob+ops', 'get teams x', true],
+    ['bob', 'get teams x', false],
+    ['ops+ann', 'get teams x', false],
+    ['ann', 'delete teams x', false],
+    ['ann', 'get teams y', false],
+    ['ann', 'get teams', false],
+  ])('%s may %s: %s', (who, what, allowed) => {
+    const reason = allowed ? 'allowed by access rule "readers" of the object' : '';
+    expect(everyRight.authorize(user(who), request(what))).toEqual({ allowed, reason });
+    expect(narrowed.authorize(user(who), request(what))).toEqual({ allowed, reason });
+  });
+
+  test('they are rules of that object alone', () => {
+    for (const rights of [everyRight, narrowed]) {
+      expect(rights.rulesFor(user('ann'), '', named)).toEqual([rule(own)]);
+      expect(rights.rulesFor(user('bob'), '', named)).toEqual([]);
+      expect(rights.rulesFor(user('ann'), '', { ...named, name: '' })).toEqual([]);
+      expect(rights.rulesFor(user('ann'), '')).toEqual([]);
+      expect([...rights.objectsNaming(user('ann'))]).toEqual([named]);
+    }
+  });
+
+  test('traces name every grant that allows a request, and nothing for those that do not', () => {
+    everyRight.setRole(clusterRole('r', [readTeams]));
+    everyRight.setBinding(clusterBinding('b', 'ClusterRole:r', 'User:carl'));
+    everyRight.setBinding(clusterBinding('lost', 'ClusterRole:gone', 'User:carl'));
+    const via = (asked: Attributes): unknown[] =>
+      [...narrowed.tracesOf(asked)].map((trace) =>
+        trace === undefined
+          ? undefined
+          : `${trace.via} ${trace.subject.kind}:${trace.subject.name}`,
+      );
+    const masters = 'builtin Group:system:masters';
+    const objects = ['object User:ann', 'object Group:ops'];
+    expect(via(request('get teams x'))).toEqual([
+      masters,
+      'binding User:carl',
+      undefined,
+      ...objects,
+    ]);
+    expect(via(request('list teams x'))).toEqual([masters, 'binding User:carl', undefined]);
+    expect(via(request('get teams'))).toEqual([masters, 'binding User:carl', undefined]);
+    expect(via(request('delete teams y'))).toEqual([masters, undefined, undefined]);
+    expect(via(path('get', '/version'))).toEqual([
+      masters,
+      'builtin Group:system:authenticated',
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+test('rules for one kind are those of its resource, within the scope of the key', () => {
+  roles(clusterRole('r', [readTeams, { ...readTeams, resources: ['users'] }]));
+  bindings(clusterBinding('b', 'ClusterRole:r', 'User:ann'));
+  const rights = new ScopedAuthorizer(rbac);
+  const on = { group: GROUP, resource: 'teams', namespace: '' };
+  const scope = new Scope(
+    { rules: [{ verbs: ['get'] }] },
+    { group: GROUP, projectPrefix: () => '', isNamespaced: () => false },
+  );
+  const verbs = (who: User): unknown[] =>
+    rights.rulesAt(who, on).map((one) => [one.verbs, one.apiGroups, one.resources]);
+  expect(verbs(user('ann'))).toEqual([[['get', 'list'], [GROUP], ['teams']]]);
+  expect(verbs({ ...user('ann'), scope })).toEqual([[['get'], [GROUP], ['teams']]]);
+});
+
+describe('rights in clusters', () => {
+  const assigned = clusterBinding('c', 'ClusterRole:r', 'User:ann');
+  const narrowed = (): ScopedAuthorizer => new ScopedAuthorizer(rbac);
+
+  beforeEach(() => {
+    roles(clusterRole('r', [readTeams]), clusterRole('other', [readTeams]));
+    expect(rbac.setAssignments('ann', [assigned])).toBe(true);
+  });
+
+  test('they hold there and not on the platform, and those of the platform not there', () => {
+    bindings(clusterBinding('b', 'ClusterRole:r', 'User:bob'));
+    for (const rights of [rbac, narrowed()]) {
+      expect(rights.authorizeInClusters(user('ann'), request('get teams')).allowed).toBe(true);
+      expect(rights.authorizeInClusters(user('ann'), request('delete teams')).allowed).toBe(false);
+      expect(rights.authorizeInClusters(user('bob'), request('get teams')).allowed).toBe(false);
+      expect(rights.authorize(user('ann'), request('get teams')).allowed).toBe(false);
+      expect(rights.rulesInClusters(user('ann'))).toEqual([rule(readTeams)]);
+      expect(rights.rulesInClusters(user('bob'))).toEqual([]);
+      expect(rights.rulesInClusters(user('x+system:masters'))).not.toEqual([]);
+      expect(rights.isAssignedInClusters(clusterRole('r', []))).toBe(true);
+      expect(rights.isAssignedInClusters(clusterRole('other', []))).toBe(false);
+      expect(rights.roleRules({ namespace: '', name: 'r' })).toEqual([rule(readTeams)]);
+    }
+  });
+
+  test('a key with a scope has no rules in clusters', () => {
+    const scope = new Scope(
+      {},
+      { group: GROUP, projectPrefix: () => '', isNamespaced: () => false },
+    );
+    expect(narrowed().rulesInClusters({ ...user('ann'), scope })).toEqual([]);
+  });
+
+  test('they change with the assignment, and only then is there another revision', () => {
+    const { revision } = rbac;
+    expect([rbac.setAssignments('ann', [assigned]), rbac.revision]).toEqual([false, revision]);
+    expect([rbac.setAssignments('eve', []), rbac.revision]).toEqual([false, revision]);
+    expect([...rbac.assignments]).toEqual([['ann', [assigned]]]);
+    expect(rbac.setAssignments('ann', [])).toBe(true);
+    expect(narrowed().revision).toBe(revision + 1);
+    expect([...rbac.assignments]).toEqual([]);
+    expect(rbac.authorizeInClusters(user('ann'), request('get teams')).allowed).toBe(false);
+  });
 });

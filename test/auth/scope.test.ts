@@ -4,7 +4,15 @@ import type { JsonObject } from '../../src/apimachinery/object.ts';
 import type { Attributes } from '../../src/apimachinery/request.ts';
 import { ruleAllows } from '../../src/auth/rbac/policy-rules.ts';
 import { intersectRules } from '../../src/auth/rbac/rule-intersection.ts';
-import type { PermitContext, Target } from '../../src/auth/scope/permits.ts';
+import {
+  MANAGEMENT,
+  type NamespacePattern,
+  type Permit,
+  type PermitContext,
+  permitCovers,
+  type Some,
+  type Target,
+} from '../../src/auth/scope/permits.ts';
 import { Scope } from '../../src/auth/scope/scope.ts';
 import '../support/properties.ts';
 import { processorMs } from '../support/calls.ts';
@@ -905,3 +913,41 @@ describe('laws', () => {
 function rulesOf(spec: JsonObject): JsonObject[] {
   return (spec['rules'] ?? []) as JsonObject[];
 }
+
+describe('permits for namespaces', () => {
+  const patterns: Readonly<Record<string, NamespacePattern>> = {
+    'namespace a': { kind: 'exact', namespace: 'a' },
+    'namespace b': { kind: 'exact', namespace: 'b' },
+    'no namespace': { kind: 'none' },
+    'project a': { kind: 'project', project: 'a' },
+    'project b': { kind: 'project', project: 'b' },
+    'every project': { kind: 'every-project' },
+  };
+  const permit = (namespaces: Some<readonly NamespacePattern[]>): Permit => ({
+    on: 'resources',
+    targets: [MANAGEMENT],
+    verbs: 'all',
+    resources: 'all',
+    names: 'all',
+    namespaces,
+  });
+
+  test.each(Object.keys(patterns))('a permit for %s covers itself and no other', (outer) => {
+    const covered = Object.keys(patterns).filter((inner) =>
+      permitCovers(
+        permit([patterns[outer] as NamespacePattern]),
+        permit([patterns[inner] as NamespacePattern]),
+      ),
+    );
+    const projects = ['project a', 'project b', 'every project'];
+    expect(covered).toEqual(outer === 'every project' ? projects : [outer]);
+  });
+
+  test('a permit for every namespace covers each, and is covered by none', () => {
+    for (const pattern of Object.values(patterns)) {
+      expect(permitCovers(permit('all'), permit([pattern]))).toBe(true);
+      expect(permitCovers(permit([pattern]), permit('all'))).toBe(false);
+    }
+    expect(permitCovers(permit('all'), permit('all'))).toBe(true);
+  });
+});

@@ -1,6 +1,11 @@
 /** How far back the journal reaches, whose events a collection has, and who hears of them. */
 import { beforeEach, expect, test } from 'vitest';
-import { Journal, JournalStep, type JournalWindow } from '../../../src/state/journal/journal.ts';
+import {
+  DEFAULT_WINDOW,
+  Journal,
+  JournalStep,
+  type JournalWindow,
+} from '../../../src/state/journal/journal.ts';
 import type { JournalEvent, StoredObject } from '../../../src/state/store.ts';
 import { keyOf, SECRETS, secretsIn, TEAMS } from '../builders.ts';
 
@@ -186,4 +191,19 @@ test('a restart ends readers, keeps listeners and their logs, and forgets every 
   expect(take(journal, [event('a', 21)], 10)).toBe(0);
   journal.notify(event('a', 21), () => undefined);
   expect(heard).toEqual(['a']);
+});
+
+test('by default, ten thousand events stay at any age, and more of them for five minutes', () => {
+  const journal = new Journal(0, DEFAULT_WINDOW, { now: () => now });
+  take(journal, teams(1, 10_002));
+  now += 5 * 60_000;
+  expect(trim(journal)).toBe(0);
+  now += 1;
+  expect(trim(journal)).toBe(2);
+});
+
+test('by default, events of more than 128 MiB go at any age', () => {
+  const journal = new Journal(0, DEFAULT_WINDOW, { now: () => now });
+  expect(take(journal, teams(1, 128), 2 ** 20)).toBe(0);
+  expect(take(journal, teams(129, 129), 1)).toBe(1);
 });

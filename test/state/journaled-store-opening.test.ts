@@ -1,0 +1,49 @@
+/** Versions that a store goes on with, and questions to a store that is filled or closed. */
+import { expect, test } from 'vitest';
+import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
+import { openStore } from '../../src/state/open-store.ts';
+import { StateError } from '../../src/state/state-error.ts';
+import type { Store } from '../../src/state/store.ts';
+import { put, SetClock } from './builders.ts';
+import { fail, testCodec } from './harnesses.ts';
+
+const clock = new SetClock();
+
+const openOn = (disk: Map<string, Buffer>, followed: boolean): Promise<Store> =>
+  openStore({ codec: testCodec, onError: fail, clock, followed, engine: new MemoryEngine(disk) });
+
+test.each([
+  [true, true, 0],
+  [true, false, 2 ** 20],
+  [false, true, 2 ** 20],
+  [false, false, 2 ** 20],
+])(
+  'after a kill, a store (followed: %s, then %s) goes on %i above the last version',
+  async (before, after, above) => {
+    const disk = new Map<string, Buffer>();
+    const store = await openOn(disk, before);
+    store.apply([put('a')]);
+    store.apply([put('b')]);
+    await store.flush();
+
+    const next = await openOn(new Map(disk), after);
+
+    expect(next.resourceVersion - store.resourceVersion).toBe(above);
+    await store.close();
+    await next.close();
+  },
+);
+
+test('a store with whole contents is filled at once', async () => {
+  const store = await openOn(new Map(), false);
+  await expect(store.filled()).resolves.toBeUndefined();
+  await store.close();
+});
+
+test('a closed store takes no large step', async () => {
+  const store = await openOn(new Map(), false);
+  const { resourceVersion } = store;
+  await store.close();
+  await expect(store.applyYielding([put('a')], {}, [])).rejects.toBeInstanceOf(StateError);
+  expect(store.resourceVersion).toBe(resourceVersion);
+});
