@@ -73,7 +73,9 @@ const MODULES: Readonly<Record<string, Module>> = {
       'undo-log',
       'overlay-map',
     ].map((name) => `catalog/${name}`),
-    tests: ['catalog', 'owner-bindings', 'merges', 'histories'].map((name) => `catalog/${name}`),
+    tests: ['overlay-map', 'owner-bindings', 'catalog', 'merges', 'histories'].map(
+      (name) => `catalog/${name}`,
+    ),
   },
   grants: {
     files: [
@@ -111,6 +113,7 @@ const MODULES: Readonly<Record<string, Module>> = {
     ].map((name) => `replication/${name}`),
     tests: [
       'last-acknowledged-commit',
+      'log-record',
       'read-index',
       'read-lease',
       'log-deadlines',

@@ -63,6 +63,19 @@ describe.each([
     expect(objects[3]?.identity).toEqual(first);
   });
 
+  test('an object that comes to an empty line is the one of the other line', async () => {
+    const objects = await lives(
+      [[], undefined],
+      [[1], undefined],
+      [[1], team('one')],
+      [[3], team('two')],
+      [order(2, 4), team('two')],
+    );
+
+    expect(objects[4]?.identity).toEqual(objects[3]?.identity);
+    expect(objects[4]?.identity.generation).toBe(2);
+  });
+
   test('a recreated object survives the merge of a line with the old one', async () => {
     const objects = await lives(
       [[], team('one')],

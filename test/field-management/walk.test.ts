@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { JsonValue } from '../../src/apimachinery/object.ts';
 import { FieldSet, fieldElement, keyElement } from '../../src/field-management/field-set.ts';
 import type { ShapeNode } from '../../src/field-management/shape.ts';
-import { compare, withoutFields } from '../../src/field-management/walk.ts';
+import { checkApplied, compare, withoutFields } from '../../src/field-management/walk.ts';
 
 const SHAPE: ShapeNode = {
   properties: {
@@ -82,4 +82,41 @@ test.each<[title: string, before: JsonValue, after: JsonValue, gone: object, com
 ])('%s goes with its fields, and the other comes', (_title, before, after, gone, come) => {
   const { added, modified, removed } = compare(SHAPE, before, after);
   expect([removed, added, modified].map((set) => set.toFieldsV1())).toEqual([gone, come, {}]);
+});
+
+test('a list that is one value stays whole, with a field below it', () => {
+  const value = { a: [{ b: 1 }, { b: 2 }] };
+  expect(withoutFields(SHAPE, value, fields(['a', 'b']))).toEqual(value);
+});
+
+const TWICE = [{ name: 'x' }, { name: 'x' }];
+const NESTED: ShapeNode = {
+  properties: {
+    below: SHAPE,
+    items: {
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+      items: SHAPE,
+    },
+    whole: { 'x-kubernetes-list-type': 'atomic', items: SHAPE },
+  },
+};
+
+test.each<[string, JsonValue]>([
+  ['in the object', { items: TWICE }],
+  ['in a map of it', { below: { items: TWICE } }],
+  ['in an item of a list of it', { items: [{ name: 'y', items: TWICE }] }],
+])('an item that is applied twice is refused %s', (_where, value) => {
+  expect(() => checkApplied(NESTED, value)).toThrow('duplicate entries for key');
+});
+
+test.each<[string, JsonValue]>([
+  ['different items', { items: [{ name: 'x' }, { name: 'y' }], below: null }],
+  ['equal items of a list that is one value', { whole: [{ items: TWICE }, { items: TWICE }] }],
+])('%s are applied', (_what, value) => {
+  expect(() => checkApplied(NESTED, value)).not.toThrow();
+});
+
+test('an item without its key is refused', () => {
+  expect(() => checkApplied(NESTED, { items: [{ other: 1 }] })).toThrow('has no key');
 });

@@ -174,3 +174,22 @@ test('a connection that breaks is made again, one to an unknown host is not wait
   line.close();
   expect(await line.ask(address)).toBeUndefined();
 });
+
+test('a closed read index asks nobody', async () => {
+  let connections = 0;
+  const line = new ReadIndex({
+    connect: () => {
+      connections += 1;
+      throw new Error('connected');
+    },
+  });
+  line.close();
+  expect([await line.ask('1'), connections]).toEqual([undefined, 0]);
+});
+
+test('a connection that fails is ended by the side that answers', () => {
+  const socket = new PassThrough();
+  answerReadIndex(socket, async () => 1n);
+  socket.emit('error', new Error('reset'));
+  expect(socket.destroyed).toBe(true);
+});

@@ -18,7 +18,7 @@ test.each([
   [false, true, 2 ** 20],
   [false, false, 2 ** 20],
 ])(
-  'after a kill, a store (followed: %s, then %s) goes on %i above the last version',
+  'a killed store (followed: %s, then %s) goes on %i above the last version',
   async (before, after, above) => {
     const disk = new Map<string, Buffer>();
     const store = await openOn(disk, before);

@@ -193,7 +193,7 @@ test('a restart ends readers, keeps listeners and their logs, and forgets every 
   expect(heard).toEqual(['a']);
 });
 
-test('by default, ten thousand events stay at any age, and more of them for five minutes', () => {
+test('ten thousand events stay at any age by default, and more of them for five minutes', () => {
   const journal = new Journal(0, DEFAULT_WINDOW, { now: () => now });
   take(journal, teams(1, 10_002));
   now += 5 * 60_000;
@@ -202,7 +202,7 @@ test('by default, ten thousand events stay at any age, and more of them for five
   expect(trim(journal)).toBe(2);
 });
 
-test('by default, events of more than 128 MiB go at any age', () => {
+test('events of more than 128 MiB go at any age by default', () => {
   const journal = new Journal(0, DEFAULT_WINDOW, { now: () => now });
   expect(take(journal, teams(1, 128), 2 ** 20)).toBe(0);
   expect(take(journal, teams(129, 129), 1)).toBe(1);

@@ -1,0 +1,95 @@
+/** Maps on top of others: read as one map, applied at once, and undone at once. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { OverlayMap, overlayOfKeys, overlayOfPaths } from '../../src/catalog/overlay-map.ts';
+import { UndoLog } from '../../src/catalog/undo-log.ts';
+
+const sorted = (entries: Iterable<[string, number]>): [string, number][] =>
+  [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const change = fc.record({
+  key: fc.constantFrom('a', 'b', 'c', 'd'),
+  value: fc.option(fc.nat(9), { nil: undefined }),
+});
+
+test('an overlay reads as the map that it leads to, and the map below stays as it is', () => {
+  fc.assert(
+    fc.property(fc.array(change), fc.array(change, { minLength: 1 }), (first, then) => {
+      const below = new Map<string, number>();
+      for (const { key, value } of first) if (value !== undefined) below.set(key, value);
+      const before = sorted(below.entries());
+      const model = new Map(below);
+      const overlay = overlayOfPaths<number>(below);
+      for (const { key, value } of then) {
+        if (value === undefined) expect(overlay.delete(key)).toBe(model.delete(key));
+        else {
+          overlay.set(key, value);
+          model.set(key, value);
+        }
+        expect([overlay.size, overlay.get(key), overlay.has(key)]).toEqual([
+          model.size,
+          model.get(key),
+          model.has(key),
+        ]);
+      }
+      expect(sorted(overlay.entries())).toEqual(sorted(model.entries()));
+      expect([...overlay.values()].sort()).toEqual([...model.values()].sort());
+      expect(sorted(below.entries())).toEqual(before);
+
+      const undo = new UndoLog();
+      overlay.sink(undo);
+      expect(sorted(below.entries())).toEqual(sorted(model.entries()));
+      expect(undo.size).toBe([...overlay.changedKeys()].length);
+      undo.run();
+      expect(sorted(below.entries())).toEqual(before);
+    }),
+  );
+});
+
+test('the keys that an overlay changed are those that were set or removed', () => {
+  const overlay = overlayOfPaths(
+    new Map([
+      ['a', 1],
+      ['b', 2],
+    ]),
+  );
+  overlay.set('c', 3);
+  overlay.delete('a');
+  overlay.delete('missing');
+  expect([...overlay.changedKeys()].sort()).toEqual(['a', 'c']);
+});
+
+test('objects are found by the parts of their key', () => {
+  const key = { group: 'g', kind: 'K', namespace: 'n', name: 'x' };
+  const overlay = overlayOfKeys<number>(new OverlayMap(new Map(), new Map()));
+  overlay.set({ ...key }, 1);
+  expect([overlay.get({ ...key }), overlay.get({ ...key, name: 'y' })]).toEqual([1, undefined]);
+});
+
+test('an undo restores the oldest value, once, or on layers without the maps', () => {
+  const map = new Map([['a', 1]]);
+  const undo = new UndoLog();
+  for (const [key, value] of [
+    ['a', 2],
+    ['a', 3],
+    ['b', 4],
+  ] as const) {
+    undo.map(map, key);
+    map.set(key, value);
+  }
+  const layer = new Map(map);
+  undo.runOn(new Map([[map, layer]]));
+  expect([[...layer], [...map]]).toEqual([
+    [['a', 1]],
+    [
+      ['a', 3],
+      ['b', 4],
+    ],
+  ]);
+  undo.run();
+  expect([...map]).toEqual([['a', 1]]);
+  expect(undo.size).toBe(0);
+  map.set('a', 5);
+  undo.run();
+  expect([...map]).toEqual([['a', 5]]);
+});
