@@ -483,7 +483,7 @@ describe('access rules of an object', () => {
     expect(narrowed.authorize(user(who), request(what))).toEqual({ allowed, reason });
   });
 
-  test('they are rules of that object alone', () => {
+  test('rules of an object hold for that object alone', () => {
     for (const rights of [everyRight, narrowed]) {
       expect(rights.rulesFor(user('ann'), '', named)).toEqual([rule(own)]);
       expect(rights.rulesFor(user('bob'), '', named)).toEqual([]);
@@ -547,7 +547,7 @@ describe('rights in clusters', () => {
     expect(rbac.setAssignments('ann', [assigned])).toBe(true);
   });
 
-  test('they hold there and not on the platform, and those of the platform not there', () => {
+  test('rights in clusters hold there and not on the platform, and those of the platform not there', () => {
     bindings(clusterBinding('b', 'ClusterRole:r', 'User:bob'));
     for (const rights of [rbac, narrowed()]) {
       expect(rights.authorizeInClusters(user('ann'), request('get teams')).allowed).toBe(true);
@@ -571,7 +571,7 @@ describe('rights in clusters', () => {
     expect(narrowed().rulesInClusters({ ...user('ann'), scope })).toEqual([]);
   });
 
-  test('they change with the assignment, and only then is there another revision', () => {
+  test('rights in clusters change with the assignment, and only then is there another revision', () => {
     const { revision } = rbac;
     expect([rbac.setAssignments('ann', [assigned]), rbac.revision]).toEqual([false, revision]);
     expect([rbac.setAssignments('eve', []), rbac.revision]).toEqual([false, revision]);

@@ -119,7 +119,7 @@ describe('a ClusterRole that is assigned in clusters', () => {
       clusterBinding(`${user}-${ref}`, `ClusterRole:${ref}`, `User:${user}`),
     ]);
 
-  test('it takes its rights there, beside those on the platform', () => {
+  test('an assigned ClusterRole takes its rights there, beside those on the platform', () => {
     give('', readTeams);
     assign('bob', 'assigned');
     expect(problem(clusterRole('assigned', [readTeams]))).toContain('not currently held');
