@@ -3,11 +3,11 @@
  * starts a daemon on the example platform, makes some changes, and needs chromium. Each picture is below
  * 100 KB.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type APIRequestContext, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -46,6 +46,26 @@ const PICTURES: readonly Picture[] = [
     },
   },
   {
+    name: 'edit-form',
+    path: `${STOREFRONT}?tab=edit`,
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Form', exact: true }).click();
+      await page.getByLabel('Users 1', { exact: true }).fill('grace');
+      await page.getByRole('heading', { name: 'Effect', exact: true }).waitFor();
+    },
+  },
+  {
+    name: 'delete',
+    path: `${STOREFRONT}?tab=edit`,
+    height: 520,
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Delete…' }).click();
+      await page.getByRole('heading', { name: 'Effect', exact: true }).waitFor();
+      await page.evaluate("document.querySelector('.opened').scrollIntoView()");
+      await page.evaluate('scrollBy(0, -72)');
+    },
+  },
+  {
     name: 'object-history',
     path: `${STOREFRONT}?tab=history`,
     prepare: async (page) => await page.getByRole('button', { name: 'Changes' }).first().click(),
@@ -64,15 +84,49 @@ const PICTURES: readonly Picture[] = [
       await page.getByText('1 field').first().click();
     },
   },
-  { name: 'plan', path: '/console/plan?of=main' },
+  { name: 'plan', path: '/console/plan?of=checkout' },
+  { name: 'branches', path: '/console/plan', height: 520 },
+  {
+    name: 'shortcuts',
+    path: '/console/objects/teams',
+    height: 560,
+    prepare: async (page) => await page.keyboard.press('?'),
+  },
   {
     name: 'access',
     path: `/console/access?as=user&subject=ada&verb=get&kind=sharedsecrets&${SECRET}`,
   },
-  { name: 'tenants', path: '/console/tenants' },
+  {
+    name: 'tenants',
+    path: '/console/tenants/blue/playground',
+    height: 800,
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Run the patches' }).click();
+      await page.getByRole('heading', { name: 'Steps' }).scrollIntoViewIfNeeded();
+    },
+  },
   { name: 'config', path: '/console/config', height: 500 },
   { name: 'costs', path: '/console/costs' },
 ];
+
+const TENANT = `sync:
+  toHost:
+    endpoints:
+      enabled: true
+      patches:
+        - path: metadata.labels["team"]
+          expression: '"blue-" + value'
+          reverseExpression: 'value.slice(5)'
+`;
+const TEAM = `apiVersion: management.gitplane.dev/v1
+kind: Team
+metadata:
+  name: checkout
+spec:
+  displayName: Checkout
+  owner: {team: platform}
+  users: [ada, deploy-bot]
+`;
 
 const FORMS = [
   { width: 1280, height: 600, colorScheme: 'light' },
@@ -105,6 +159,7 @@ try {
   const key = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
   const first = await browser.newContext({ ignoreHTTPSErrors: true });
   await change(first.request, base, key);
+  push(base, key);
   const page = await first.newPage();
   await page.setViewportSize({ width: 1280, height: 600 });
   await page.goto(`${base}/login`);
@@ -181,6 +236,33 @@ async function change(request: APIRequestContext, base: string, key: string): Pr
   ).json()) as { spec: { raw: string } };
   const raw = spec.raw.replace(/costControl:\n( +)enabled: false/, 'costControl:\n$1enabled: true');
   await send('PATCH', 'config/platform', { spec: { raw } }, 'Shows costs');
+}
+
+/** A tenant, and a branch that waits for its review. */
+function push(base: string, key: string): void {
+  const clone = join(dataDir, 'clone');
+  const env = {
+    ...{ PATH: process.env['PATH'], HOME: dataDir, GIT_CONFIG_GLOBAL: '/dev/null' },
+    ...{ GIT_SSL_CAINFO: join(dataDir, 'tls', 'ca.crt'), GIT_TERMINAL_PROMPT: '0' },
+    ...{ GIT_AUTHOR_NAME: 'Grace', GIT_AUTHOR_EMAIL: 'grace@example.com' },
+    ...{ GIT_COMMITTER_NAME: 'Grace', GIT_COMMITTER_EMAIL: 'grace@example.com' },
+  };
+  const git = (...args: string[]): void => {
+    execFileSync('git', args, { cwd: dataDir, env, stdio: 'ignore' });
+  };
+  const write = (path: string, text: string, message: string): void => {
+    mkdirSync(dirname(join(clone, path)), { recursive: true });
+    writeFileSync(join(clone, path), text);
+    git('-C', clone, 'add', '.');
+    git('-C', clone, 'commit', '-qm', message);
+  };
+  const url = new URL('/git/platform.git', base);
+  Object.assign(url, { username: 'admin', password: key });
+  git('clone', '-q', url.href, clone);
+  write('tenants/blue/vcluster.yaml', TENANT, 'A cluster for the storefront');
+  git('-C', clone, 'push', '-q');
+  write('teams/checkout.yaml', TEAM, 'A team of its own for the checkout');
+  git('-C', clone, 'push', '-q', 'origin', 'HEAD:refs/heads/checkout');
 }
 
 async function take(

@@ -140,7 +140,7 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('tries a patch', async () => {
+  test('tries a patch, and saves it to the tenant', async () => {
     const { page } = await open();
     await page.getByRole('link', { name: 'Tenants' }).first().click();
     await page.getByRole('link', { name: 'blue' }).click();
@@ -150,6 +150,23 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
       .getByText(/the storefront/)
       .first()
       .waitFor();
+    const settings = page.getByLabel('Settings with the patches');
+    const before = await settings.inputValue();
+    await settings.fill(before.replace('the ', 'our '));
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page
+      .getByText(/our storefront/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Save to the tenant' }).click();
+    await page.locator('.line.added', { hasText: 'our ' }).waitFor();
+    await page.getByLabel('Reason').fill('It is ours');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const source = `${API}/tenants/blue/source`;
+    const text = async (): Promise<string> => (await daemon.call('GET', source)).json().text;
+    await expect.poll(text).toBe(before.replace('the ', 'our '));
+    const [commit] = (await daemon.call('GET', '/commits?limit=1')).json().items;
+    expect(commit.message).toContain('It is ours');
   });
 
   test('learns what the branch of a pull request would do', async () => {

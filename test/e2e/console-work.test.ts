@@ -92,10 +92,10 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
   /** A page of the console for the holder of a key. */
   async function open(
     path: string,
-    { as, width = 1280 }: { as?: string; width?: number } = {},
+    of: { as?: string; width?: number; colorScheme?: 'light' | 'dark' } = {},
   ): Promise<Visit> {
+    const { as, width = 1280, colorScheme = 'light' } = of;
     const viewport = { width, height: 900 };
-    const colorScheme = width < 600 ? 'dark' : 'light';
     const visit = await browser.visit({ viewport, colorScheme });
     const value = as === undefined ? daemon.token : (keys[as] ?? '');
     const cookie = { name: '__Host-session', value, url: daemon.url };
@@ -325,9 +325,16 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
     '/console/costs',
   ];
 
+  const FORMS = [
+    [1280, 'light'],
+    [1280, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const;
+
   test.each(PAGES)('%s is accessible and fits wide and narrow windows', async (path) => {
-    for (const width of [1280, 390]) {
-      const visit = await open(path, { width });
+    for (const [width, colorScheme] of FORMS) {
+      const visit = await open(path, { width, colorScheme });
       await visit.page.locator('main .loading').waitFor({ state: 'detached' });
       await expectAccessible(visit.page);
       const overflow: unknown = await visit.page.evaluate(

@@ -138,10 +138,11 @@ function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
             </button>
           </div>
         </div>
-        <figure>
-          <figcaption>Status: parsed, with defaults</figcaption>
-          <pre class="lines">{textOf(withoutConditions(checked?.status ?? config.status))}</pre>
-        </figure>
+        <div class="stack">
+          <Panel title="Status" aside={<span class="muted">parsed, with defaults</span>}>
+            <pre class="lines">{textOf(withoutConditions(checked?.status ?? config.status))}</pre>
+          </Panel>
+        </div>
       </form>
     </>
   );

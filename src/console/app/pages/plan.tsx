@@ -82,7 +82,7 @@ function PlannedCommit({ of }: { of: string }): JSX.Element {
       </form>
       {of === '' ? (
         <>
-          <p class="muted spaced">
+          <p class="muted spaced spaced-above">
             Push a branch to the repository, and choose it here. The address of the plan can be put
             into a pull request.
           </p>
