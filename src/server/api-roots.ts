@@ -11,7 +11,7 @@ import { CLUSTER_OBJECTS, type KindSource, platformKinds, refusalOf } from './ro
 const PUBLIC_PATHS = [
   /^\/(healthz|livez|readyz)(\/|$)/,
   /^\/schemas(\/|$)/,
-  /^\/openapi\/v[23](\/|$)/,
+  /^\/openapi(\.json$|\/v[23](\/|$))/,
   /^\/apis?$/,
   /^\/apis\/[^/]+(\/[^/]+)?$/,
   /^\/api\/v1$/,

@@ -2,6 +2,8 @@
 
 /** The hosted repository. */
 export const GIT_PATH = '/git/platform.git';
+/** The whole API in one document. */
+export const OPENAPI_PATH = '/openapi.json';
 export const PLAN_PATH = '/plan';
 export const BRANCHES_PATH = '/branches';
 export const COMMITS_PATH = '/commits';

@@ -276,9 +276,9 @@ function errorAnswer(
     ...(status.code === 401 ? { 'www-authenticate': 'Bearer realm="gitplane"' } : {}),
     ...(status instanceof MethodNotAllowedError ? { allow: status.allowed.join(', ') } : {}),
   };
-  // A missing commit or object is named, also by documents outside of the API root.
-  const isNamed = status.details?.kind !== undefined;
-  const known = request.url.startsWith(deps.root) || status.code !== 404 || isNamed;
+  // Documents outside of the API root name a missing object in a Status as well.
+  const isRoute = status.code === 404 && status.message === noSuchRoute().message;
+  const known = request.url.startsWith(deps.root) || !isRoute;
   const answer = known
     ? { code: status.code, ...encodeStatus(status.toStatus(), request.headers.accept) }
     : textAnswer('404 page not found\n', 404);

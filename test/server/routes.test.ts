@@ -1,7 +1,9 @@
 /** Routes of objects: paths that only look like one of a kind, and spellings of one path. */
+import type { FastifyInstance } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { CLIENT_KINDS, CORE_KINDS } from '../../src/kinds/kubernetes/tables.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { DOCUMENT_OPERATIONS } from '../../src/server/documents/http-api/http-api.ts';
 import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -10,8 +12,8 @@ import { kinds } from '../support/platform.ts';
 const ROOT = '/kubernetes/management';
 const TENANT = `${ROOT}/apis/management.gitplane.dev/v1/tenants/a`;
 
-/** Answers every request as a user with all rights. */
-async function answerTo(method: 'GET' | 'PATCH' | 'POST', url: string): Promise<[number, string]> {
+/** A server whose requests come from a user with all rights. */
+function server(): FastifyInstance {
   const deps = {
     ...{ kinds, config: { current: {} }, clock: Date, audit: { isOn: false }, version: '0' },
     root: ROOT,
@@ -29,9 +31,30 @@ async function answerTo(method: 'GET' | 'PATCH' | 'POST', url: string): Promise<
   } as unknown as ServerDependencies;
   const app = buildServer(deps, {});
   onTestFinished(() => app.close());
+  return app;
+}
+
+async function answerTo(method: 'GET' | 'PATCH' | 'POST', url: string): Promise<[number, string]> {
   const headers = { authorization: 'Bearer key', 'content-type': 'application/json' };
-  const answer = await app.inject({ method, url, headers, payload: '{}' });
+  const answer = await server().inject({ method, url, headers, payload: '{}' });
   return [answer.statusCode, answer.body];
+}
+
+/** `GET /path` of each route, from the tree that Fastify prints. */
+async function routes(): Promise<string[]> {
+  const app = server();
+  await app.ready();
+  const found: string[] = [];
+  const above: string[] = [];
+  for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
+    const [, indent = '', segment = '', methods = ''] =
+      /^([│ ]*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? [];
+    above.length = indent.length / 4;
+    above.push(segment);
+    for (const method of methods.split(', ').filter((name) => name !== '' && name !== 'HEAD'))
+      found.push(`${method} ${above.join('')}`);
+  }
+  return found;
 }
 
 const NO_ROUTE = 'the server could not find the requested resource';
@@ -63,4 +86,33 @@ test.each(['patches:preview', 'patches%3Apreview', 'patches%3apreview', 'patches
 test('a method that a path does not have is 405', async () => {
   expect((await answerTo('PATCH', TENANT))[0]).toBe(405);
   expect((await answerTo('GET', `${TENANT}/patches:preview`))[0]).toBe(405);
+});
+
+/** Routes of other protocols and of pages, which an OpenAPI document does not describe. */
+const NOT_DOCUMENTS: Readonly<Record<string, RegExp>> = {
+  'objects, which the Kubernetes part describes': /^\/kubernetes\//,
+  'git over HTTP': /^\/git\//,
+  'webhooks of forges': /^\/hooks\//,
+  'the OpenID provider':
+    /^\/(oidc\/|\.well-known\/(openid-configuration|oauth-authorization-server)\/oidc)/,
+  'sign-in with a provider': /^\/auth\/(:id|password|providerE|logout|link)/,
+  'sign-in of programs (RFC 8252 and RFC 8628)': /^\/(auth\/(cli|device)|device)/,
+  'wildcards of the protocols above, without their prefix': /^\*$/,
+  pages: /^\/(login|console.*)?$/,
+};
+
+test('every route of the server is in the document or speaks another protocol', async () => {
+  const registered = await routes();
+  const documented = new Set(
+    DOCUMENT_OPERATIONS.filter(({ isOwnRoute }) => isOwnRoute).map(
+      ({ method, path }) => `${method.toUpperCase()} ${path}`,
+    ),
+  );
+  const others = registered.filter(
+    (route) =>
+      !documented.has(route) &&
+      !Object.values(NOT_DOCUMENTS).some((pattern) => pattern.test(route.split(' ')[1] ?? '')),
+  );
+  expect(others).toEqual([]);
+  expect([...documented].filter((route) => !registered.includes(route))).toEqual([]);
 });

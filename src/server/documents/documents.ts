@@ -10,7 +10,12 @@ import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
 import { accessRoutes } from '../overview/access-explanation.ts';
 import { searchRoute } from '../overview/search.ts';
 import { summaryRoute } from '../overview/summary-route.ts';
-import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';
+import {
+  AUTH_INFO_PATH,
+  OPENAPI_PATH,
+  PLATFORM_SETTINGS_PATH,
+  UI_SETTINGS_PATH,
+} from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
 import { branchesRoute } from '../routes/branches.ts';
 import { commitsRoute } from '../routes/commits.ts';
@@ -21,9 +26,10 @@ import { suspensionRoutes } from '../routes/suspensions.ts';
 import { syncRoutes } from '../routes/sync.ts';
 import { type ApiGroupVersion, buildDiscovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
+import { encodedApi, isDocumented } from './http-api/http-api.ts';
 import { buildOpenApi } from './openapi.ts';
 import { buildOpenApiV2 } from './openapi-v2.ts';
-import { isNotModified, type ReadyDocument } from './ready-document.ts';
+import { isNotModified, memoized, type ReadyDocument } from './ready-document.ts';
 import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
@@ -46,6 +52,8 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     readOnly(version(deps)),
     readOnly(discovery(found, [])),
     readOnly(openApi(deps, found)),
+    refuseUndocumented,
+    wholeApiDocument(deps, found),
     metrics(deps),
     schemas,
     settingsDocuments(deps),
@@ -200,6 +208,18 @@ function ready(
   return isNotModified(header(request, 'if-none-match'), document)
     ? { code: 304, contentType, body: '', headers }
     : { code: 200, contentType, body, headers };
+}
+
+/** Throws 404 for a document that the table of operations does not have. */
+function refuseUndocumented({ info }: ApiRequest): undefined {
+  if (!isDocumented(info.verb, info.path)) throw noSuchRoute();
+}
+
+function wholeApiDocument(deps: ServerDependencies, kinds: KindTable): Document {
+  const options = { root: deps.root, version: deps.version, ...PATCH_SUPPORT };
+  const document = memoized(() => encodedApi(kinds, options));
+  return (request) =>
+    request.info.path === OPENAPI_PATH ? ready(request, document(undefined)) : undefined;
 }
 
 function metrics(deps: ServerDependencies): Document {

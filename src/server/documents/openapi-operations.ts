@@ -2,7 +2,7 @@
  * Operations of a kind: method, path, parameters and schemas. The OpenAPI documents of both versions
  * and the routes of the server are made from them.
  */
-import type { Verb } from '../../apimachinery/index.ts';
+import type { JsonObject, Verb } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import type { Subresource } from './openapi-history.ts';
 import {
@@ -21,6 +21,8 @@ export interface Parameter {
   readonly in: 'query' | 'path';
   readonly type: 'string' | 'integer' | 'boolean';
   readonly description: string;
+  /** Limits of the value, as in JSON Schema. */
+  readonly limits?: JsonObject;
 }
 
 export interface Operation {
@@ -63,8 +65,13 @@ interface Template {
   readonly parameters: readonly Parameter[];
 }
 
-function query(name: string, type: Parameter['type'], description: string): Parameter {
-  return { name, in: 'query', type, description };
+function query(
+  name: string,
+  type: Parameter['type'],
+  description: string,
+  limits: JsonObject = {},
+): Parameter {
+  return { name, in: 'query', type, description, limits };
 }
 
 const PRETTY = query('pretty', 'string', 'true: the answer is indented.');
@@ -161,7 +168,7 @@ const TEMPLATES: readonly Template[] = [
     action: 'put',
     one: true,
     words: (kind) => `replace the specified ${kind}`,
-    parameters: WRITE,
+    parameters: [...WRITE, FORCE],
   },
   {
     verb: 'delete',
@@ -184,14 +191,20 @@ const TEMPLATES: readonly Template[] = [
 const METHODS_OF_SUBRESOURCES = { get: 'get', create: 'post', update: 'put' } as const;
 
 function templateOf(subresource: Subresource): Template {
-  const { verb, words, paged, writes } = subresource;
+  const { verb, words, paged, past, limited, writes } = subresource;
   const method = METHODS_OF_SUBRESOURCES[verb];
   const parameters = [
     PRETTY,
-    ...(paged === true ? [LIMIT, CONTINUE] : []),
-    ...(writes === true ? [DRY_RUN, SHOW, FIELD_MANAGER] : []),
+    ...(limited === undefined ? [] : [limitOf(limited)]),
+    ...(paged === true ? [CONTINUE] : []),
+    ...(past === true ? PAST : []),
+    ...(writes === true ? [DRY_RUN, SHOW, FIELD_MANAGER, FORCE] : []),
   ];
   return { verb, method, action: method, one: true, subresource, words, parameters };
+}
+
+function limitOf({ description, ...limits }: NonNullable<Subresource['limited']>): Parameter {
+  return query('limit', 'integer', description, { minimum: 0, ...limits });
 }
 
 const NAMESPACE = '/namespaces/{namespace}';
@@ -262,7 +275,7 @@ function pathParameters(kind: Kind, path: string): Parameter[] {
 
 function bodyOf(kind: Kind, { method, action, subresource }: Template): Operation['body'] {
   if (subresource !== undefined) {
-    const schema = modelName(subresourceKind(kind, subresource.kind));
+    const schema = modelName(subresourceKind(kind, subresource.body ?? subresource.kind));
     return method === 'get' ? undefined : { schema, required: true };
   }
   switch (method) {

@@ -1,6 +1,7 @@
 /** Subresources of the kinds, and the schemas of those of a tenant: sync state and preview of patches. */
 import type { JsonObject } from '../../apimachinery/index.ts';
 import { hasStatus, type Kind } from '../../kinds/index.ts';
+import { text } from './http-api/schema-parts.ts';
 import { SOURCE, SOURCE_WRITE, SUBRESOURCES, type Subresource } from './openapi-history.ts';
 
 /** Subresources of a kind. */
@@ -46,7 +47,6 @@ const SUBRESOURCES_OF_FILES: readonly Subresource[] = [
   },
 ];
 
-const text = (description: string): JsonObject => ({ type: 'string', description });
 const listOf = (description: string, items: JsonObject): JsonObject => ({
   ...{ type: 'array', description },
   items,

@@ -63,9 +63,9 @@ function bodyV2({ schema, required }: NonNullable<Operation['body']>): JsonObjec
   };
 }
 
-function parameterV2({ name, in: where, type, description }: Parameter): JsonObject {
+function parameterV2({ name, in: where, type, description, limits }: Parameter): JsonObject {
   const required = where === 'path' ? { required: true } : {};
-  return { name, in: where, description, type, uniqueItems: true, ...required };
+  return { name, in: where, description, type, uniqueItems: true, ...limits, ...required };
 }
 
 function responses(operation: Operation): [string, JsonObject][] {

@@ -66,7 +66,7 @@ function encode(path: string, kinds: readonly Kind[], options: OpenApiOptions): 
 }
 
 /** The document of some kinds as plain JSON. */
-export function openApiV3(kinds: readonly Kind[], options: OpenApiOptions): JsonObject {
+export function openApiV3(kinds: readonly Kind[], options: OpenApiOptions) {
   return {
     openapi: '3.0.0',
     info: { title: 'gitplane', version: options.version },
@@ -113,9 +113,10 @@ export function commonFields({ kind, gvk, action, description, id }: Operation):
   };
 }
 
-function parameterV3({ name, in: where, type, description }: Parameter): JsonObject {
+function parameterV3({ name, in: where, type, description, limits }: Parameter): JsonObject {
   const required = where === 'path' ? { required: true } : {};
-  return { name, in: where, description, ...required, schema: { type, uniqueItems: true } };
+  const schema = { type, uniqueItems: true, ...limits };
+  return { name, in: where, description, ...required, schema };
 }
 
 function requestBody({ method, body }: Operation, options: OpenApiOptions): JsonValue {
