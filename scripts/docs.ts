@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { COMMAND_TABLE, isCommandName } from '../src/options/command-table.ts';
 import { describeOption, type OptionSpec } from '../src/options/option-spec.ts';
 import { cliReference } from './cli-reference.ts';
+import { API_TYPES_FILE, apiTypes } from './api-types.ts';
 import { configTypes, SECTIONS_FOLDER } from './config-types.ts';
 import { coverageTable, ruleTable } from './coverage.ts';
 import { equivalentMutantTable } from './equivalent-mutants.ts';
@@ -103,6 +104,7 @@ function main(): void {
   for (const page of documentationPages()) rewrite(page, renderPage(textOf(page)));
   const types = configTypes();
   for (const [file, text] of types) rewrite(file, text);
+  rewrite(API_TYPES_FILE, apiTypes());
   for (const name of readdirSync(join(ROOT, SECTIONS_FOLDER))) {
     const file = `${SECTIONS_FOLDER}/${name}`;
     if (!types.has(file)) rmSync(join(ROOT, file));

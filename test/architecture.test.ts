@@ -96,7 +96,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'state',
     'telemetry',
   ],
-  console: [],
+  client: [],
+  console: ['client'],
   server: [
     'console',
     'concurrency',

@@ -22,6 +22,50 @@ await engine.close();
 process.stdout.write(patched.object.subsets[0].addresses[0].hostname);
 `;
 
+const CLIENT = `
+import { ApiError, createClient } from 'gitplane/client';
+const [url, token] = process.argv.slice(2);
+const client = createClient({ url, token });
+const TEAMS = '/apis/management.gitplane.dev/v1/teams';
+const { metadata } = await client.get(TEAMS);
+const abort = new AbortController();
+const query = { resourceVersion: metadata.resourceVersion };
+const seen = (async () => {
+  for await (const event of client.watch(TEAMS, { query, signal: abort.signal })) {
+    const { name } = event.object.metadata;
+    if (event.type === 'DELETED') return abort.abort(), name;
+  }
+})();
+const made = await client.post(TEAMS, { body: { metadata: { name: 'typed' }, spec: { displayName: 'A' } } });
+const path = { name: made.metadata.name };
+const body = [{ op: 'replace', path: '/spec/displayName', value: 'B' }];
+const patched = await client.patch(TEAMS + '/{name}', { path, body });
+const plan = await client.post('/plan', { body: { ref: 'main' } });
+const summary = await client.get('/summary');
+const refused = await client.get('/search', { query: { q: '' } }).catch((error) => error);
+const names = [];
+for await (const team of client.list(TEAMS, { query: { limit: 2 } })) names.push(team.metadata.name);
+await client.delete(TEAMS + '/{name}', { path });
+process.stdout.write(JSON.stringify({
+  displayName: patched.spec.displayName, verdict: plan.verdict, ok: summary.health.ok, names,
+  refused: refused instanceof ApiError && refused.code, deleted: await seen,
+}));
+`;
+/** Compiled against the declarations of the package. */
+const TYPED = `
+import { createClient, type Team, type WatchEvent } from 'gitplane/client';
+const client = createClient({ url: 'https://platform.example', token: 'key' });
+export const team: Promise<Team> = client.get('/apis/management.gitplane.dev/v1/teams/{name}', { path: { name: 'a' } });
+export const events: AsyncGenerator<WatchEvent<Team>> = client.watch('/apis/management.gitplane.dev/v1/teams');
+export const verdict: Promise<'accepted' | 'refused' | 'held'> = client.post('/plan', { body: { ref: 'main' } }).then((plan) => plan.verdict);
+// @ts-expect-error a name is required
+export const nameless = client.get('/apis/management.gitplane.dev/v1/teams/{name}');
+// @ts-expect-error no such document
+export const unknown = client.get('/nothing');
+// @ts-expect-error the body is required
+export const bodiless = client.post('/plan');
+`;
+
 /** Appends the name of each CommonJS module that a process or thread asks for. */
 const RECORDER = `
 const { appendFileSync } = require('node:fs');
@@ -93,6 +137,20 @@ describe('the package', () => {
     expect(files).toContain('dist/endpoint-patches/library.d.ts');
   });
 
+  test('has declarations of the client that fit its use', async () => {
+    writeFileSync(join(folder, 'typed.ts'), TYPED);
+    const compilerOptions = {
+      ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, types: [] },
+      ...{ module: 'nodenext', target: 'es2023', lib: ['es2023', 'dom', 'dom.asynciterable'] },
+    };
+    const project = join(folder, 'tsconfig.json');
+    writeFileSync(project, JSON.stringify({ compilerOptions, files: ['typed.ts'] }));
+    const compiler = join(ROOT, 'node_modules/.bin/tsc');
+    const { code, stdout } = await run(compiler, ['-p', project]);
+    expect(stdout).toBe('');
+    expect(code).toBe(0);
+  });
+
   describe('the packaged daemon', () => {
     const recorder = join(folder, 'recorder.cjs');
     const dataDir = join(folder, 'data');
@@ -125,6 +183,18 @@ describe('the package', () => {
       const kubeconfig = ['--kubeconfig', join(dataDir, 'kubeconfig')];
       const status = await run(process.execPath, [main, 'status', ...kubeconfig]);
       expect([status.code, status.stdout]).toEqual([0, expect.stringContaining('health      ok')]);
+    });
+
+    test('answers the client of the package', async () => {
+      writeFileSync(join(folder, 'client.mjs'), CLIENT);
+      const env = { NODE_EXTRA_CA_CERTS: join(dataDir, 'tls/ca.crt') };
+      const args = [join(folder, 'client.mjs'), daemon.url, daemon.token];
+      const { stdout, stderr } = await run(process.execPath, args, { env });
+      expect(stdout, stderr).not.toBe('');
+      expect(JSON.parse(stdout)).toMatchObject({
+        ...{ displayName: 'B', verdict: 'accepted', ok: true, refused: 400, deleted: 'typed' },
+        names: ['payments', 'platform', 'pushed', 'storefront', 'tour', 'typed'],
+      });
     });
 
     test('loads no library of a feature that is off', () => {

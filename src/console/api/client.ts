@@ -1,4 +1,5 @@
 /** Client of the API for browsers and Node, over `fetch`. It knows no page and no DOM. */
+import { ApiClient, type Ask, type ClientOptions } from '../../client/index.ts';
 import type {
   Blame,
   CommitPage,
@@ -9,60 +10,12 @@ import type {
   ObjectRef,
   ObjectSource,
   Resource,
-  Status,
   SyncStatus,
   Table,
   WritePreview,
 } from './objects.ts';
 import type { Comparison } from './plan.ts';
 import type { SearchResult, Summary } from './summary.ts';
-
-export interface ClientOptions {
-  /** Prefix of every URL; empty in a browser, which asks its own host. */
-  readonly base?: string;
-  /** API root: `/kubernetes/management`. */
-  readonly root: string;
-  readonly fetch?: typeof fetch;
-  /** Headers of every request: `authorization` for programs. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** For the session of a browser: proof that a page of the host asks for a change. */
-  readonly csrfToken?: string;
-  /** Called when the session is over. */
-  readonly onUnauthorized?: () => void;
-}
-
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
-
-export interface Ask {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly query?: Query;
-  readonly accept?: string;
-  readonly body?: unknown;
-  readonly contentType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A refusal of the API. */
-export class ApiError extends Error {
-  readonly code: number;
-  readonly status: Status;
-
-  constructor(code: number, status: Status) {
-    super(status.message ?? `The server answered ${code}`);
-    this.name = 'ApiError';
-    this.code = code;
-    this.status = status;
-  }
-}
-
-/** The server could not be reached. */
-export class ConnectionError extends Error {
-  constructor(message: string, options: { readonly cause: unknown }) {
-    super(message, options);
-    this.name = 'ConnectionError';
-  }
-}
 
 export interface ListOptions extends Moment {
   readonly namespace?: string | undefined;
@@ -75,19 +28,21 @@ export interface ListOptions extends Moment {
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const YAML = 'application/yaml';
-/** Delays before the second and the third attempt. */
-const RETRY_DELAYS_MS = [300, 1000];
+const DEFAULT_ROOT = '/kubernetes/management';
 
 export class Client {
-  readonly #options: ClientOptions;
+  /** Documents, with the types of the OpenAPI document. */
+  readonly api: ApiClient;
+  readonly #root: string;
 
   constructor(options: ClientOptions) {
-    this.#options = options;
+    this.api = new ApiClient(options);
+    this.#root = options.root ?? DEFAULT_ROOT;
   }
 
   /** Path of a collection. */
   pathOf({ group, version, name }: Resource, namespace?: string): string {
-    const { root } = this.#options;
+    const root = this.#root;
     const api = group === '' ? `${root}/api/${version}` : `${root}/apis/${group}/${version}`;
     return namespace
       ? `${api}/namespaces/${encodeURIComponent(namespace)}/${name}`
@@ -98,55 +53,14 @@ export class Client {
     return `${this.pathOf(resource, namespace)}/${encodeURIComponent(name)}`;
   }
 
-  /**
-   * Sends a request, again if no answer comes: browsers drop connections when a network interface
-   * changes. The idempotency key makes a repeated write one commit. Throws ApiError for a refusal and
-   * ConnectionError without an answer.
-   */
-  async send(path: string, ask: Ask = {}): Promise<Response> {
-    const { base = '', csrfToken, onUnauthorized } = this.#options;
-    const { method = 'GET', signal } = ask;
-    const isChange = method !== 'GET';
-    const headers: Record<string, string> = {
-      accept: ask.accept ?? 'application/json',
-      ...this.#options.headers,
-      ...ask.headers,
-      ...(isChange ? { 'idempotency-key': randomKey() } : {}),
-      ...(isChange && csrfToken !== undefined ? { 'x-csrf-token': csrfToken } : {}),
-      ...(ask.body === undefined ? {} : { 'content-type': ask.contentType ?? 'application/json' }),
-    };
-    const body = bodyOf(ask.body);
-    const response = await this.#fetched(`${base}${path}${queryOf(ask.query)}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    if (response.ok) return response;
-    if (response.status === 401) onUnauthorized?.();
-    throw new ApiError(response.status, await statusOf(response));
-  }
-
-  async #fetched(url: string, init: RequestInit): Promise<Response> {
-    const request = this.#options.fetch ?? globalThis.fetch;
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await request(url, init);
-      } catch (error) {
-        if (init.signal?.aborted === true) throw error;
-        const delay = RETRY_DELAYS_MS[attempt];
-        if (delay === undefined) {
-          throw new ConnectionError('The server cannot be reached', { cause: error });
-        }
-        await new Promise((resolve) => setTimeout(resolve, delay));
-      }
-    }
+  /** Throws ApiError for a refusal and ConnectionError without an answer. */
+  async send(path: string, ask?: Ask): Promise<Response> {
+    return await this.api.transport.send(path, ask);
   }
 
   /** The answer as JSON. `T` is what the API documents for the path. */
   async json<T>(path: string, ask?: Ask): Promise<T> {
-    const response = await this.send(path, ask);
-    return (await response.json()) as T;
+    return await this.api.transport.json(path, ask);
   }
 
   async get(
@@ -250,7 +164,7 @@ export class Client {
       readonly team?: string | undefined;
     } = {},
   ): Promise<CommitPage> {
-    return await this.json('/commits', { query: { ...query } });
+    return await this.api.get('/commits', { query });
   }
 
   /** Objects that differ between two moments: commits or times. Without `to`: the present. */
@@ -260,11 +174,11 @@ export class Client {
     readonly signal?: AbortSignal;
   }): Promise<Comparison> {
     const { signal, ...query } = of;
-    return await this.json('/compare', { query, signal });
+    return await this.api.get('/compare', { query, signal });
   }
 
   async sync(signal?: AbortSignal): Promise<SyncStatus> {
-    return await this.json('/sync', { signal });
+    return await this.api.get('/sync', { signal });
   }
 
   /** `since`: waits until the summary differs from the one with this version. */
@@ -276,21 +190,21 @@ export class Client {
   ): Promise<Summary> {
     const { since, signal, ...moment } = of;
     const query = since === undefined ? { ...moment } : { since, timeout: '30s' };
-    return await this.json('/summary', { query, signal });
+    return await this.api.get('/summary', { query, signal });
   }
 
   async search(text: string, limit: number, signal?: AbortSignal): Promise<SearchResult> {
-    return await this.json('/search', { query: { q: text, limit }, signal });
+    return await this.api.get('/search', { query: { q: text, limit }, signal });
   }
 
   /** Approves a held revision. */
   async approve(revision: string, reason: string): Promise<SyncStatus> {
-    return await this.json('/sync/approve', { method: 'POST', body: { revision, reason } });
+    return await this.api.post('/sync/approve', { body: { revision, reason } });
   }
 
   /** Every kind that the API serves. */
   async discover(): Promise<readonly Resource[]> {
-    const { root } = this.#options;
+    const root = this.#root;
     const accept = DISCOVERY;
     const [core, groups] = await Promise.all(
       [`${root}/api`, `${root}/apis`].map((path) => this.json<Discovery>(path, { accept })),
@@ -367,31 +281,4 @@ function resourcesOf(discovery: Discovery | undefined): Resource[] {
       })),
     ),
   );
-}
-
-/** Also where the page came by plain HTTP, without `crypto.randomUUID`. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-function bodyOf(body: unknown): string | undefined {
-  return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-}
-
-function queryOf(query: Query = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const pairs = given.map(([name, value]): [string, string] => [name, String(value)]);
-  const text = new URLSearchParams(pairs).toString();
-  return text === '' ? '' : `?${text}`;
-}
-
-async function statusOf(response: Response): Promise<Status> {
-  const text = await response.text().catch(() => '');
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return text === '' ? {} : { message: text.trim().slice(0, 500) };
-  }
 }

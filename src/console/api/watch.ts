@@ -2,7 +2,8 @@
  * A list that stays current: one list by pages, then one watch, resumed after its last event. It begins
  * again by itself after a restart of the server (410), and tells whether it is connected.
  */
-import { ApiError, type Client, type ListOptions } from './client.ts';
+import { ApiError, linesOf, sleep } from '../../client/index.ts';
+import type { Client, ListOptions } from './client.ts';
 import type { Column, KubeObject, Moment, ObjectRef, Resource, Table } from './objects.ts';
 import { type LiveRow, Rows } from './rows.ts';
 
@@ -226,34 +227,4 @@ function isOver({ onChange, onConnection }: LiveObjectOptions, error: unknown): 
 interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: Partial<Table> & { readonly code?: number; readonly message?: string };
-}
-
-/** Lines of a stream of JSON documents. */
-export async function* linesOf(response: Response): AsyncGenerator<string> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) return;
-  let rest = '';
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      const lines = (rest + value).split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines.filter((line) => line !== '');
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
-}
-
-function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener('abort', end);
-  });
 }

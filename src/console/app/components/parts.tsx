@@ -1,7 +1,7 @@
 /** Small parts that every page uses. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
-import { ApiError } from '../../api/client.ts';
+import { ApiError } from '../../../client/index.ts';
 import { ago, dateTime, shortRevision } from '../format.ts';
 import { session } from '../session.ts';
 import { Icon, type IconName } from './icons.tsx';

@@ -1,5 +1,5 @@
 /** Verdict of the server on a draft: problems at their places, and the file that saving would leave. */
-import { ApiError, type Ask } from '../../api/client.ts';
+import { ApiError, type Ask } from '../../../client/index.ts';
 import type { ObjectRef, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
 import type { Mark } from '../components/editor.ts';
 import { client } from '../session.ts';

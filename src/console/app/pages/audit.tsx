@@ -1,7 +1,7 @@
 /** Audit: events by person, object, verb and time, with links to objects and commits. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../api/client.ts';
+import { ApiError, type AuditEvent } from '../../../client/index.ts';
 import {
   Badge,
   Empty,
@@ -33,24 +33,6 @@ const TIMES = [
 ] as const;
 const ALL = [...FIELDS, ...TIMES].map(([field]) => field);
 const LIMIT = 200;
-
-interface Event {
-  readonly auditID: string;
-  readonly stage: string;
-  readonly stageTimestamp: string;
-  readonly verb: string;
-  readonly requestURI: string;
-  readonly user?: { readonly username?: string };
-  readonly objectRef?: {
-    readonly apiGroup?: string;
-    readonly resource?: string;
-    readonly namespace?: string;
-    readonly name?: string;
-    readonly subresource?: string;
-  };
-  readonly responseStatus?: { readonly code?: number };
-  readonly annotations?: Readonly<Record<string, string>>;
-}
 
 type Filters = Readonly<Record<string, string>>;
 
@@ -107,7 +89,7 @@ function Events({ filters }: { filters: Filters }): JSX.Element {
     async (signal) => {
       const times = TIMES.map(([field]) => [field, instantOf(filters[field] ?? '')]);
       const asked = { ...filters, ...Object.fromEntries(times), limit: LIMIT };
-      return await client.json<{ items: readonly Event[] }>('/audit/events', {
+      return await client.api.get('/audit/events', {
         query: asked,
         signal,
       });
@@ -160,14 +142,14 @@ function instantOf(text: string): string {
 const REVISION = 'gitplane.dev/revision';
 
 /** The object, or the platform, as the commit left it. */
-function momentHref(of: NonNullable<Event['objectRef']>, revision: string): string {
+function momentHref(of: NonNullable<AuditEvent['objectRef']>, revision: string): string {
   const { apiGroup: group = '', resource: plural, namespace = '', name = '' } = of;
   const search = { at: revision };
   if (plural === undefined || name === '') return href([], search);
   return objectHref({ group, name: plural }, { namespace, name }, search);
 }
 
-function EventRow({ event }: { event: Event }): JSX.Element {
+function EventRow({ event }: { event: AuditEvent }): JSX.Element {
   const {
     verb,
     user,

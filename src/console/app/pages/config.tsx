@@ -1,7 +1,8 @@
 /** Config: the raw YAML beside the status that it gives, problems at their lines, and tests of what it connects to. */
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, writing } from '../../api/client.ts';
+import { ApiError } from '../../../client/index.ts';
+import { writing } from '../../api/client.ts';
 import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
 import { textOf } from '../components/difference.tsx';
 import { createEditor, type Editor, type Mark } from '../components/editor.ts';
@@ -268,15 +269,9 @@ function RawProblems({ error, raw }: { error: Error; raw: string }): JSX.Element
   );
 }
 
-interface SignInInfo {
-  readonly methods: {
-    readonly sso: readonly { readonly displayName: string; readonly loginEndpoint: string }[];
-  };
-}
-
 /** Each connector that leads to a provider, with a test. */
 function ConnectorTests(): JSX.Element | null {
-  const info = useLoad((signal) => client.json<SignInInfo>('/auth/info', { signal }), []);
+  const info = useLoad((signal) => client.api.get('/auth/info', { signal }), []);
   const connectors = info.value?.methods.sso ?? [];
   if (connectors.length === 0) return null;
   return (
@@ -334,24 +329,16 @@ async function testConnector(path: string): Promise<{ works: boolean; text: stri
   }
 }
 
-interface StoreState {
-  readonly name: string;
-  readonly state: string;
-  readonly message?: string;
-  readonly address?: string;
-  readonly stores?: readonly StoreState[];
-}
-
 /** Runs a cycle with the secret store, and shows what it answers. */
 function StoreTest(): JSX.Element {
-  const report = useLoad((signal) => client.json<StoreState>('/secret-store', { signal }), []);
+  const report = useLoad((signal) => client.api.get('/secret-store', { signal }), []);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Error>();
   const test = (): void => {
     setBusy(true);
     setFailure(undefined);
-    client
-      .send('/secret-store/sync', { method: 'POST', query: { wait: true, timeout: '20s' } })
+    client.api
+      .post('/secret-store/sync', { query: { wait: true, timeout: '20s' } })
       .then(report.reload, (error: unknown) => setFailure(errorOf(error)))
       .finally(() => setBusy(false));
   };

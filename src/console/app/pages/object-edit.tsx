@@ -1,7 +1,8 @@
 /** The editor of an object: problems while typing, the bytes of the change, the reason, the commit. */
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, writing } from '../../api/client.ts';
+import { ApiError } from '../../../client/index.ts';
+import { writing } from '../../api/client.ts';
 import type { KubeObject, ObjectSource } from '../../api/objects.ts';
 import { createEditor, type Editor } from '../components/editor.ts';
 import { ErrorNotice, Loading, Panel } from '../components/parts.tsx';

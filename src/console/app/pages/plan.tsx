@@ -100,8 +100,7 @@ const COMMIT = /^[0-9a-f]{4,40}$/;
 function LoadedPlan({ of }: { of: string }): JSX.Element {
   const plan = useLoad(
     (signal) =>
-      client.json<Plan>('/plan', {
-        method: 'POST',
+      client.api.post('/plan', {
         body: COMMIT.test(of) ? { revision: of } : { ref: of },
         signal,
       }),

@@ -10,7 +10,7 @@ import type { ObjectTabProps } from './object-tab.ts';
 
 export function Rollback(
   props: ObjectTabProps & {
-    readonly entry: HistoryEntry;
+    readonly entry: Pick<HistoryEntry, 'revision' | 'message'>;
     /** The change that this takes back, where it is the newest one. */
     readonly undone?: HistoryEntry | undefined;
     readonly onClose: () => void;

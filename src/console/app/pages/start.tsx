@@ -262,7 +262,7 @@ function Branch({ summary }: { summary: Summary }): JSX.Element | null {
         rows={[
           ['Head', head === null ? 'no commit yet' : <Revision id={head} />],
           ['Author', commit?.author.name],
-          ['Committed', commit === undefined ? undefined : <Time value={commit.time} />],
+          ['Committed', commit?.time === undefined ? undefined : <Time value={commit.time} />],
           ['Applied', lastAppliedTime == null ? undefined : <Time value={lastAppliedTime} />],
         ]}
       />

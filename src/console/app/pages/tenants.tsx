@@ -1,5 +1,6 @@
 /** Tenants: state of the endpoint sync, objects of both ends, and a playground for endpoint patches. */
 import type { JSX } from 'preact';
+import type { TenantSync } from '../../../client/index.ts';
 import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
 import {
   Badge,
@@ -146,15 +147,7 @@ function TenantView(props: {
   );
 }
 
-interface SyncItem {
-  readonly kind: string;
-  readonly source: { readonly namespace: string; readonly name: string };
-  readonly target: { readonly namespace: string; readonly name: string };
-  readonly state: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly since: string;
-}
+type SyncItem = TenantSync['items'][number];
 
 const STATES: Readonly<Record<string, Tone>> = {
   Synced: 'good',
@@ -166,10 +159,7 @@ const STATES: Readonly<Record<string, Tone>> = {
 function SyncState({ resource, tenant }: { resource: Resource; tenant: KubeObject }): JSX.Element {
   const { name } = tenant.metadata;
   const path = `${client.objectPath(resource, { namespace: '', name })}/sync`;
-  const state = useLoad(
-    (signal) => client.json<{ items: readonly SyncItem[] }>(path, { signal }),
-    [path],
-  );
+  const state = useLoad((signal) => client.json<TenantSync>(path, { signal }), [path]);
   const conditions = tenant.status?.conditions ?? [];
   return (
     <div class="stack">

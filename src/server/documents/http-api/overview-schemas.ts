@@ -39,9 +39,7 @@ const SUMMARY: Readonly<Record<string, JsonObject>> = {
   }),
   DegradedObject: shape('Object whose newest manifest is not valid.', {
     ...LINKED,
-    'path?': text('Path of the file.'),
-    'line?': count('Line, from 1.'),
-    'col?': count('Column, from 1.'),
+    ...PLACE,
     message: text('First problem of the manifest.'),
   }),
   HealthCheck: shape('One check of `/readyz`.', {
@@ -197,11 +195,17 @@ const ACCESS: Readonly<Record<string, JsonObject>> = {
     'object?': described('NamedObject', 'Object with the access rule.'),
     'rule?': {
       description: 'Rule of the role, or name of the access rule.',
-      oneOf: [text('Name of the access rule.'), ref('AccessRule')],
+      oneOf: [text('Name of the access rule.'), ref('PolicyRule')],
     },
   }),
-  AccessRule: shape('Rule of a role.', {
-    'apiGroups?': listOf(text('API group.'), 'API groups.'),
+  PolicyRule: shape('Rule of a role.', {
+    verbs: listOf(text('Verb.'), 'Verbs.'),
+    apiGroups: listOf(text('API group.'), 'API groups.'),
+    resources: listOf(text('Resource.'), 'Resources.'),
+    resourceNames: listOf(text('Name.'), 'Names of objects; empty: all.'),
+    nonResourceURLs: listOf(text('Path.'), 'Paths.'),
+  }),
+  AccessRule: shape('Verbs on an object, or a rule of a changed role.', {
     verbs: listOf(text('Verb.'), 'Verbs.'),
     'resources?': listOf(text('Resource.'), 'Resources.'),
     'resourceNames?': listOf(text('Name.'), 'Names of objects; empty: all.'),

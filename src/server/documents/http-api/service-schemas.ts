@@ -128,6 +128,12 @@ const SUSPENSIONS: Readonly<Record<string, JsonObject>> = {
   }),
 };
 
+/** Agents may send more fields. */
+const open = (description: string, fields: Readonly<Record<string, JsonObject>>): JsonObject => ({
+  ...shape(description, fields),
+  additionalProperties: true,
+});
+
 const AUDIT: Readonly<Record<string, JsonObject>> = {
   AuditEventList: shape('Audit events in the form of Kubernetes, newest first.', {
     kind: oneOf(['EventList'], 'Kind of the document.'),
@@ -135,22 +141,29 @@ const AUDIT: Readonly<Record<string, JsonObject>> = {
     'metadata?': openObject('Empty.'),
     items: { ...listOf(ref('AuditEvent'), 'Events.'), maxItems: 1000 },
   }),
-  AuditEvent: {
-    ...shape('Event of `audit.k8s.io/v1`.', {
-      level: oneOf(['Metadata', 'Request', 'RequestResponse'], 'Recorded detail.'),
-      auditID: text('Id of the request.'),
-      stage: text('Stage of the request.'),
-      'requestURI?': text('URI; secrets in it are left out.'),
-      'verb?': text('Verb.'),
-      'user?': openObject('User and groups.'),
-      'objectRef?': openObject('Object of the request.'),
-      'responseStatus?': openObject('Status of the answer.'),
-      'annotations?': mapOf(text('Value.'), 'Annotations, such as the commit of a write.'),
-      'requestReceivedTimestamp?': time('Arrival of the request.'),
-      stageTimestamp: time('Time of the event.'),
+  AuditEvent: open('Event of `audit.k8s.io/v1`.', {
+    level: oneOf(['Metadata', 'Request', 'RequestResponse'], 'Recorded detail.'),
+    auditID: text('Id of the request.'),
+    stage: text('Stage of the request.'),
+    'requestURI?': text('URI; secrets in it are left out.'),
+    'verb?': text('Verb.'),
+    'user?': open('Caller.', {
+      'username?': text('Name of the user.'),
+      'groups?': listOf(text('Group.'), 'Groups of the user.'),
     }),
-    additionalProperties: true,
-  },
+    'objectRef?': open('Object of the request.', {
+      'apiGroup?': text('API group.'),
+      'apiVersion?': text('API version.'),
+      'resource?': text('Plural of the kind.'),
+      'subresource?': text('Subresource.'),
+      'namespace?': text('Namespace.'),
+      'name?': text('Name.'),
+    }),
+    'responseStatus?': open('Status of the answer.', { 'code?': count('HTTP status code.') }),
+    'annotations?': mapOf(text('Value.'), 'Annotations, such as the commit of a write.'),
+    'requestReceivedTimestamp?': time('Arrival of the request.'),
+    stageTimestamp: time('Time of the event.'),
+  }),
 };
 
 const CONFIG = openApiSchema('config-status');
