@@ -23,7 +23,6 @@ export type {
   PlanEffects,
   PushSummary,
   SearchResult,
-  Status,
   Summary,
   SyncStatus,
   TenantSync,

@@ -67,6 +67,9 @@ const texts = [
   'CONTRIBUTING.md',
 ];
 
+/** Generated: its comments are the descriptions of the schemas. */
+const API_TYPES = 'src/client/api.ts';
+
 describe('words', () => {
   test.each(RETIRED)('$word is retired: use $use', ({ word, except }) => {
     const found = texts
@@ -82,7 +85,7 @@ describe('words', () => {
 
   test('no comment of the source opens with a question word', () => {
     const found = sources
-      .filter((file) => file.endsWith('.ts'))
+      .filter((file) => file.endsWith('.ts') && file !== API_TYPES)
       .flatMap((file) =>
         [
           ...readFileSync(join(ROOT, file), 'utf8').matchAll(

@@ -8,7 +8,6 @@ export type {
   ObjectBlame as Blame,
   ObjectHistory as HistoryPage,
   ObjectSource,
-  Status,
   SyncStatus,
 } from '../../client/index.ts';
 

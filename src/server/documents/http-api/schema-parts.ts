@@ -12,11 +12,6 @@ export const count = (description: string, more: JsonObject = {}): JsonObject =>
   description,
   ...more,
 });
-export const amount = (description: string, more: JsonObject = {}): JsonObject => ({
-  type: 'number',
-  description,
-  ...more,
-});
 export const flag = (description: string): JsonObject => ({ type: 'boolean', description });
 export const time = (description: string): JsonObject => text(description, { format: 'date-time' });
 export const oneOf = (values: readonly string[], description: string): JsonObject =>
