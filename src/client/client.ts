@@ -54,7 +54,8 @@ interface Given extends Common {
 
 const ROOT = '/kubernetes/management';
 const TYPED_GROUP = '/apis/management.gitplane.dev/';
-const RESUME_DELAY_MS = 500;
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 10_000;
 
 export class ApiClient {
   readonly transport: Transport;
@@ -120,8 +121,8 @@ export class ApiClient {
 
   /**
    * Changes of a list, from `resourceVersion` on, or with all of its objects first. It goes on after the
-   * end of a connection, until the signal is aborted. Throws ApiError, with 410 if the changes since the
-   * last one are not stored any more: begin anew then.
+   * end of a connection, until the signal is aborted. Throws if the first connection fails, and ApiError
+   * with 410 if the changes since the last one are not stored any more: begin anew then.
    */
   async *watch<P extends PathsOf<'GET'>>(
     path: P,
@@ -129,19 +130,25 @@ export class ApiClient {
   ): AsyncGenerator<WatchEvent<ItemOf<P>>> {
     const given: Given = { ...options };
     const { signal } = given;
-    let query: VersionQuery = { ...given.query };
     const isOver = (): boolean => signal?.aborted === true;
+    let query: VersionQuery = { ...given.query };
+    let isConnected = false;
+    let delay = FIRST_DELAY_MS;
     while (!isOver()) {
       try {
         for await (const event of this.#events<ItemOf<P>>(path, { ...given, query })) {
+          [isConnected, delay] = [true, FIRST_DELAY_MS];
           query = { ...query, resourceVersion: event.object.metadata.resourceVersion };
           if (event.type !== 'BOOKMARK') yield event;
         }
+        isConnected = true;
       } catch (error) {
         if (isOver()) return;
-        if (error instanceof ApiError && error.code < 500) throw error;
+        const isFinal = error instanceof ApiError && error.code < 500;
+        if (!isConnected || isFinal) throw error;
       }
-      await sleep(RESUME_DELAY_MS, signal);
+      await sleep(delay, signal);
+      delay = Math.min(2 * delay, LONGEST_DELAY_MS);
     }
   }
 
