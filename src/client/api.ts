@@ -59,6 +59,8 @@ export interface BranchSummary {
   readonly state: 'applied' | 'held' | 'failing' | 'past';
   /** Reason of `failing`. */
   readonly message?: string;
+  /** Address of the review of writes. */
+  readonly review?: string;
   /** Newest commit of the branch. */
   readonly head: string | null;
   /** Commit that readers see. */
@@ -528,6 +530,32 @@ export interface CommitFile {
   }[];
 }
 
+/** Branches that can be planned, newest first. */
+export interface BranchList {
+  /** Kind of the document. */
+  readonly kind: 'BranchList';
+  /** Group and version of the platform. */
+  readonly apiVersion: string;
+  /** Length of the list. */
+  readonly metadata: {
+    /** The repository has more branches. */
+    readonly hasMore?: boolean;
+  };
+  /** Branches. */
+  readonly items: readonly {
+    /** Name. */
+    readonly name: string;
+    /** Newest commit. */
+    readonly revision: string;
+    /** Committer time. */
+    readonly time: string;
+    /** Name of the author. */
+    readonly author: string;
+    /** First line of the message. */
+    readonly subject: string;
+  }[];
+}
+
 /** Commit of a comparison. */
 export interface ComparedCommit {
   /** Id of the commit. */
@@ -751,6 +779,8 @@ export interface SyncStatus {
   readonly state: 'applied' | 'held' | 'failing';
   /** Reason of `failing`. */
   readonly message?: string;
+  /** Address of the review of writes. */
+  readonly review?: string;
   /** Held move of the branch; null: none. */
   readonly held: HeldSummary | null;
   /** The first 1000 problems of manifests. */
@@ -998,7 +1028,7 @@ export interface PlatformSettings {
   };
   /** The dashboard of costs and savings. */
   readonly costControl?: {
-    /** If true the dashboard is shown and its metrics are collected. */
+    /** If true, the dashboard is shown and its metrics are collected. */
     readonly enabled?: boolean;
     /** Components that run once for the platform. */
     readonly global?: {
@@ -1101,7 +1131,7 @@ export interface PlatformSettings {
       };
       /** Graphics processors. */
       readonly gpuSettings?: {
-        /** If true the dashboard shows graphics processors. */
+        /** If true, the dashboard shows graphics processors. */
         readonly enabled?: boolean;
         /** Average price of a graphics processor. */
         readonly averageGPUPrice?: {
@@ -1122,7 +1152,7 @@ export interface PlatformSettings {
   };
   /** Builds images from devcontainer definitions. */
   readonly imageBuilder?: {
-    /** If false such builds are not possible. */
+    /** If false, such builds are not possible. */
     readonly enabled?: boolean;
     /** Number of replicas. */
     readonly replicas?: number;
@@ -1148,7 +1178,7 @@ export interface PlatformSettings {
   };
   /** Applications that people can install. */
   readonly apps?: {
-    /** If true the prepared applications are left out. */
+    /** If true, the prepared applications are left out. */
     readonly noDefault?: boolean;
     /** Chart repositories. */
     readonly repositories?: readonly {
@@ -1160,7 +1190,7 @@ export interface PlatformSettings {
       readonly username?: string;
       /** Password. `$NAME` takes it from the environment. */
       readonly password?: string;
-      /** If true the certificate of the repository is not checked. */
+      /** If true, the certificate of the repository is not verified. */
       readonly insecure?: boolean;
     }[];
     /** Applications to show first. */
@@ -1225,7 +1255,7 @@ export interface UISettings {
   }[];
   /** External addresses that the user interface may load. */
   readonly externalURLs?: {
-    /** If true requests of the user interface to other hosts are blocked. */
+    /** If true, requests of the user interface to other hosts are blocked. */
     readonly block?: boolean;
     /** URLs, or the names of prepared modules (features and licenses, tag manager, changelog), that may be called all the same. Only matters when `block` is true. */
     readonly allow?: readonly string[];
@@ -1386,7 +1416,7 @@ export interface Config {
         readonly postLogoutRedirectURI?: string;
         /** Path of a PEM file with the root certificate of the provider. */
         readonly caFile?: string;
-        /** If true the certificate of the provider is not checked. */
+        /** If true, the certificate of the provider is not verified. */
         readonly insecureCa?: boolean;
         /** Claim that holds the preferred user name. */
         readonly preferredUsername?: string;
@@ -1402,11 +1432,11 @@ export interface Config {
         readonly usernamePrefix?: string;
         /** Claim that holds the groups: a text or a list of texts. */
         readonly groupsClaim?: string;
-        /** If not empty, only members of at least one of these groups get in. */
+        /** If not empty, only members of at least one of these groups may sign in. */
         readonly groups?: readonly string[];
         /** Scopes to ask for. Empty means `email` and `profile`. */
         readonly scopes?: readonly string[];
-        /** If true further data is read from the UserInfo endpoint. */
+        /** If true, further data is read from the UserInfo endpoint. */
         readonly getUserInfo?: boolean;
         /** Put in front of group names that come from claims. */
         readonly groupsPrefix?: string;
@@ -1423,7 +1453,7 @@ export interface Config {
         readonly clientSecret?: string;
         /** Address that the provider redirects to after login: `https://<platform host>/auth/providerA/callback`. */
         readonly redirectURI?: string;
-        /** Organizations to ask for groups, which are then named `organization:team`. If set, people must be members of at least one. Absent: everybody gets in, without groups. */
+        /** Organizations whose teams become groups, named `organization:team`. If set, users must be members of at least one. Absent: all users may sign in, without groups. */
         readonly orgs?: readonly {
           /** Name of the organization as its address has it. */
           readonly name: string;
@@ -1445,7 +1475,7 @@ export interface Config {
         readonly redirectURI?: string;
         /** Address of a self-hosted edition. Absent: the public one. */
         readonly baseURL?: string;
-        /** Full paths of groups. Only these are kept, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
+        /** Full paths of groups. Only these count, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
         readonly groups?: readonly string[];
       };
       /** An identity provider with hosted domains and a directory of groups. */
@@ -1458,9 +1488,9 @@ export interface Config {
         readonly redirectURI?: string;
         /** Scopes to ask for. */
         readonly scopes?: readonly string[];
-        /** If not empty, only users of these domains get in. */
+        /** If not empty, only users of these domains may sign in. */
         readonly hostedDomains?: readonly string[];
-        /** If not empty, only members of these groups get in. Needs `serviceAccountFilePath`. */
+        /** If not empty, only members of these groups may sign in. Needs `serviceAccountFilePath`. */
         readonly groups?: readonly string[];
         /** Path of a service account file, used to read groups from the directory. */
         readonly serviceAccountFilePath?: string;
@@ -1475,13 +1505,13 @@ export interface Config {
         readonly clientSecret?: string;
         /** Address that the provider redirects to after login: `https://<platform host>/auth/providerD/callback`. */
         readonly redirectURI?: string;
-        /** Which accounts get in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
+        /** Accounts that may sign in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
         readonly tenant?: string;
         /** People must be members of one of these groups, which are named by display name or object id. Needs a single tenant. */
         readonly groups?: readonly string[];
-        /** If true only security groups count. */
+        /** If true, only security groups count. */
         readonly onlySecurityGroups?: boolean;
-        /** If true only the groups in `groups` are kept. */
+        /** If true, only the groups in `groups` count. */
         readonly useGroupsAsWhitelist?: boolean;
       };
       /** A SAML 2.0 identity provider. */
@@ -1494,7 +1524,7 @@ export interface Config {
         readonly caData?: string;
         /** Path of a PEM file with the signing certificates of the provider. It is read at every login. */
         readonly ca?: string;
-        /** If true signatures are not checked. Anyone can then log in as anyone. */
+        /** If true, signatures are not verified. Any client can then sign in as any user. */
         readonly insecureSkipSignatureValidation?: boolean;
         /** Attribute that holds the user name. */
         readonly usernameAttr?: string;
@@ -1506,11 +1536,11 @@ export interface Config {
         readonly entityIssuer?: string;
         /** Issuer that responses must name. */
         readonly ssoIssuer?: string;
-        /** If set, the groups are one text that is split at this; white space around them is left out. */
+        /** Separator of the groups in one text; white space around a group is removed. */
         readonly groupsDelim?: string;
         /** Only members of these groups get in. Needs `groupsAttr`. */
         readonly allowedGroups?: readonly string[];
-        /** If true only the groups in `allowedGroups` are kept. */
+        /** If true, only the groups in `allowedGroups` count. */
         readonly filterGroups?: boolean;
         /** Format of the NameID to ask for: a whole URI or its last part, as in `emailAddress`. */
         readonly nameIDPolicyFormat?: string;
@@ -1521,12 +1551,12 @@ export interface Config {
         readonly host?: string;
         /** API key of the form name:secret. `$NAME` takes it from the environment. */
         readonly bearerToken?: string;
-        /** If true the certificate of the endpoint is not checked. */
+        /** If true, the certificate of the endpoint is not verified. */
         readonly insecure?: boolean;
       };
       /** Signing in with a password. */
       readonly password?: {
-        /** If true nobody can sign in with a password. */
+        /** If true, no user can sign in with a password. */
         readonly disabled?: boolean;
       };
       /** Further providers. */
@@ -1549,7 +1579,7 @@ export interface Config {
           readonly postLogoutRedirectURI?: string;
           /** Path of a PEM file with the root certificate of the provider. */
           readonly caFile?: string;
-          /** If true the certificate of the provider is not checked. */
+          /** If true, the certificate of the provider is not verified. */
           readonly insecureCa?: boolean;
           /** Claim that holds the preferred user name. */
           readonly preferredUsername?: string;
@@ -1565,11 +1595,11 @@ export interface Config {
           readonly usernamePrefix?: string;
           /** Claim that holds the groups: a text or a list of texts. */
           readonly groupsClaim?: string;
-          /** If not empty, only members of at least one of these groups get in. */
+          /** If not empty, only members of at least one of these groups may sign in. */
           readonly groups?: readonly string[];
           /** Scopes to ask for. Empty means `email` and `profile`. */
           readonly scopes?: readonly string[];
-          /** If true further data is read from the UserInfo endpoint. */
+          /** If true, further data is read from the UserInfo endpoint. */
           readonly getUserInfo?: boolean;
           /** Put in front of group names that come from claims. */
           readonly groupsPrefix?: string;
@@ -1586,7 +1616,7 @@ export interface Config {
           readonly clientSecret?: string;
           /** Address that the provider redirects to after login: `https://<platform host>/auth/providerA/callback`. */
           readonly redirectURI?: string;
-          /** Organizations to ask for groups, which are then named `organization:team`. If set, people must be members of at least one. Absent: everybody gets in, without groups. */
+          /** Organizations whose teams become groups, named `organization:team`. If set, users must be members of at least one. Absent: all users may sign in, without groups. */
           readonly orgs?: readonly {
             /** Name of the organization as its address has it. */
             readonly name: string;
@@ -1608,7 +1638,7 @@ export interface Config {
           readonly redirectURI?: string;
           /** Address of a self-hosted edition. Absent: the public one. */
           readonly baseURL?: string;
-          /** Full paths of groups. Only these are kept, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
+          /** Full paths of groups. Only these count, and users in none of them cannot sign in. Absent: all users can sign in, with all groups. */
           readonly groups?: readonly string[];
         };
         /** An identity provider with hosted domains and a directory of groups. */
@@ -1621,9 +1651,9 @@ export interface Config {
           readonly redirectURI?: string;
           /** Scopes to ask for. */
           readonly scopes?: readonly string[];
-          /** If not empty, only users of these domains get in. */
+          /** If not empty, only users of these domains may sign in. */
           readonly hostedDomains?: readonly string[];
-          /** If not empty, only members of these groups get in. Needs `serviceAccountFilePath`. */
+          /** If not empty, only members of these groups may sign in. Needs `serviceAccountFilePath`. */
           readonly groups?: readonly string[];
           /** Path of a service account file, used to read groups from the directory. */
           readonly serviceAccountFilePath?: string;
@@ -1638,13 +1668,13 @@ export interface Config {
           readonly clientSecret?: string;
           /** Address that the provider redirects to after login: `https://<platform host>/auth/providerD/callback`. */
           readonly redirectURI?: string;
-          /** Which accounts get in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
+          /** Accounts that may sign in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
           readonly tenant?: string;
           /** People must be members of one of these groups, which are named by display name or object id. Needs a single tenant. */
           readonly groups?: readonly string[];
-          /** If true only security groups count. */
+          /** If true, only security groups count. */
           readonly onlySecurityGroups?: boolean;
-          /** If true only the groups in `groups` are kept. */
+          /** If true, only the groups in `groups` count. */
           readonly useGroupsAsWhitelist?: boolean;
         };
         /** A SAML 2.0 identity provider. */
@@ -1657,7 +1687,7 @@ export interface Config {
           readonly caData?: string;
           /** Path of a PEM file with the signing certificates of the provider. It is read at every login. */
           readonly ca?: string;
-          /** If true signatures are not checked. Anyone can then log in as anyone. */
+          /** If true, signatures are not verified. Any client can then sign in as any user. */
           readonly insecureSkipSignatureValidation?: boolean;
           /** Attribute that holds the user name. */
           readonly usernameAttr?: string;
@@ -1669,19 +1699,19 @@ export interface Config {
           readonly entityIssuer?: string;
           /** Issuer that responses must name. */
           readonly ssoIssuer?: string;
-          /** If set, the groups are one text that is split at this; white space around them is left out. */
+          /** Separator of the groups in one text; white space around a group is removed. */
           readonly groupsDelim?: string;
           /** Only members of these groups get in. Needs `groupsAttr`. */
           readonly allowedGroups?: readonly string[];
-          /** If true only the groups in `allowedGroups` are kept. */
+          /** If true, only the groups in `allowedGroups` count. */
           readonly filterGroups?: boolean;
           /** Format of the NameID to ask for: a whole URI or its last part, as in `emailAddress`. */
           readonly nameIDPolicyFormat?: string;
         };
       }[];
-      /** If true a login does not make teams for groups that have none. */
+      /** If true, a login does not create teams for groups that have none. */
       readonly disableTeamCreation?: boolean;
-      /** If true a login does not create users: users without a user object cannot sign in. */
+      /** If true, a login does not create users: users without a user object cannot sign in. */
       readonly disableUserCreation?: boolean;
       /** Longest life of any access key, in seconds. 0 or absent: no limit. */
       readonly accessKeyMaxTTLSeconds?: number;
@@ -1694,9 +1724,9 @@ export interface Config {
     };
     /** Configure clients in the user interface or in secrets instead. The built-in OpenID provider. */
     readonly oidc?: {
-      /** If true the platform is an OpenID provider. */
+      /** If true, the platform is an OpenID provider. */
       readonly enabled?: boolean;
-      /** If true `*` is allowed in the redirect URIs of clients. */
+      /** If true, `*` is allowed in the redirect URIs of clients. */
       readonly wildcardRedirect?: boolean;
       /** Clients that may use the provider. */
       readonly clients?: readonly {
@@ -1712,7 +1742,7 @@ export interface Config {
     };
     /** Applications that people can install. */
     readonly apps?: {
-      /** If true the prepared applications are left out. */
+      /** If true, the prepared applications are left out. */
       readonly noDefault?: boolean;
       /** Chart repositories. */
       readonly repositories?: readonly {
@@ -1724,7 +1754,7 @@ export interface Config {
         readonly username?: string;
         /** Password. `$NAME` takes it from the environment. */
         readonly password?: string;
-        /** If true the certificate of the repository is not checked. */
+        /** If true, the certificate of the repository is not verified. */
         readonly insecure?: boolean;
       }[];
       /** Applications to show first. */
@@ -1747,9 +1777,9 @@ export interface Config {
     };
     /** The audit log. */
     readonly audit?: {
-      /** If true requests are logged as the policy says. */
+      /** If true, requests are logged according to the policy. */
       readonly enabled?: boolean;
-      /** If true agents do not send their audit logs to the platform. */
+      /** If true, agents do not send their audit logs to the platform. */
       readonly disableAgentSyncBack?: boolean;
       /** Prepared policy, from 1 (little) to 4 (bodies of requests and answers); 0 is none. Not together with `policy`. */
       readonly level?: number;
@@ -1806,17 +1836,17 @@ export interface Config {
       };
       /** Address of the event database, credentials included. `$NAME` takes it from the environment. */
       readonly dataStoreEndpoint?: string;
-      /** Hours that events are kept in the data store. */
+      /** Hours for which the data store retains events. */
       readonly dataStoreTTL?: number;
       /** Directory or file of the log. Needed when auditing is enabled. Older files stay beside it. */
       readonly path?: string;
-      /** Days that older files are kept, by the time in their name. Absent: for ever. */
+      /** Days for which older files are retained, by the time in their name. Absent: no limit. */
       readonly maxAge?: number;
-      /** Older files that are kept. Absent: all. */
+      /** Number of older files that are retained. Absent: all. */
       readonly maxBackups?: number;
       /** Megabytes at which a new file begins. */
       readonly maxSize?: number;
-      /** If true older files are compressed with gzip. */
+      /** If true, older files are compressed with gzip. */
       readonly compress?: boolean;
     };
     /** Host name of the platform, without a scheme. */
@@ -1862,7 +1892,7 @@ export interface Config {
       }[];
       /** External addresses that the user interface may load. */
       readonly externalURLs?: {
-        /** If true requests of the user interface to other hosts are blocked. */
+        /** If true, requests of the user interface to other hosts are blocked. */
         readonly block?: boolean;
         /** URLs, or the names of prepared modules (features and licenses, tag manager, changelog), that may be called all the same. Only matters when `block` is true. */
         readonly allow?: readonly string[];
@@ -1872,11 +1902,11 @@ export interface Config {
     readonly secretStore?: {
       /** Name of the store, which annotations of secrets refer to. Required in `secretStores`; the store of `secretStore` has the name `default`. */
       readonly name?: string;
-      /** If true secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
+      /** If true, secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
       readonly enabled?: boolean;
-      /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: taken from the environment. */
+      /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: the value of the environment. */
       readonly address?: string;
-      /** If true the certificate of the store is not checked. */
+      /** If true, the certificate of the store is not verified. */
       readonly skipTLSVerify?: boolean;
       /** Path of a PEM file with the authorities of the store, in place of those of the system. Read again when it changes. Absent, like `caData`: `BAO_CACERT`, else `VAULT_CACERT`, in the environment. */
       readonly caFile?: string;
@@ -1902,7 +1932,7 @@ export interface Config {
           readonly name?: string;
           /** Key inside the secret. */
           readonly key: string;
-          /** If true the secret may be absent. */
+          /** If true, the secret may be absent. */
           readonly optional?: boolean;
         };
         /** Path of a file with the token, in a folder for credentials. Read again when it changes. */
@@ -1923,7 +1953,7 @@ export interface Config {
             readonly name?: string;
             /** Key inside the secret. */
             readonly key: string;
-            /** If true the secret may be absent. */
+            /** If true, the secret may be absent. */
             readonly optional?: boolean;
           };
         };
@@ -1950,7 +1980,7 @@ export interface Config {
             readonly name?: string;
             /** Key inside the secret. */
             readonly key: string;
-            /** If true the secret may be absent. */
+            /** If true, the secret may be absent. */
             readonly optional?: boolean;
           };
         };
@@ -1970,7 +2000,7 @@ export interface Config {
             readonly name?: string;
             /** Key inside the secret. */
             readonly key: string;
-            /** If true the secret may be absent. */
+            /** If true, the secret may be absent. */
             readonly optional?: boolean;
           };
         };
@@ -1987,7 +2017,7 @@ export interface Config {
         readonly mount: string;
         /** Folder below the mount. Absent: the whole mount. */
         readonly path?: string;
-        /** If false folders below the path are left out. */
+        /** If false, folders below the path are left out. */
         readonly recursive?: boolean;
         /** RE2 expression that has to match in the path of a secret below `path`. Absent: all secrets. */
         readonly match?: string;
@@ -2013,11 +2043,11 @@ export interface Config {
     readonly secretStores?: readonly {
       /** Name of the store, which annotations of secrets refer to. Required in `secretStores`; the store of `secretStore` has the name `default`. */
       readonly name?: string;
-      /** If true secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
+      /** If true, secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
       readonly enabled?: boolean;
-      /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: taken from the environment. */
+      /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: the value of the environment. */
       readonly address?: string;
-      /** If true the certificate of the store is not checked. */
+      /** If true, the certificate of the store is not verified. */
       readonly skipTLSVerify?: boolean;
       /** Path of a PEM file with the authorities of the store, in place of those of the system. Read again when it changes. Absent, like `caData`: `BAO_CACERT`, else `VAULT_CACERT`, in the environment. */
       readonly caFile?: string;
@@ -2043,7 +2073,7 @@ export interface Config {
           readonly name?: string;
           /** Key inside the secret. */
           readonly key: string;
-          /** If true the secret may be absent. */
+          /** If true, the secret may be absent. */
           readonly optional?: boolean;
         };
         /** Path of a file with the token, in a folder for credentials. Read again when it changes. */
@@ -2064,7 +2094,7 @@ export interface Config {
             readonly name?: string;
             /** Key inside the secret. */
             readonly key: string;
-            /** If true the secret may be absent. */
+            /** If true, the secret may be absent. */
             readonly optional?: boolean;
           };
         };
@@ -2091,7 +2121,7 @@ export interface Config {
             readonly name?: string;
             /** Key inside the secret. */
             readonly key: string;
-            /** If true the secret may be absent. */
+            /** If true, the secret may be absent. */
             readonly optional?: boolean;
           };
         };
@@ -2111,7 +2141,7 @@ export interface Config {
             readonly name?: string;
             /** Key inside the secret. */
             readonly key: string;
-            /** If true the secret may be absent. */
+            /** If true, the secret may be absent. */
             readonly optional?: boolean;
           };
         };
@@ -2128,7 +2158,7 @@ export interface Config {
         readonly mount: string;
         /** Folder below the mount. Absent: the whole mount. */
         readonly path?: string;
-        /** If false folders below the path are left out. */
+        /** If false, folders below the path are left out. */
         readonly recursive?: boolean;
         /** RE2 expression that has to match in the path of a secret below `path`. Absent: all secrets. */
         readonly match?: string;
@@ -2198,9 +2228,9 @@ export interface Config {
         readonly to: readonly string[];
       };
     }[];
-    /** If true the configuration cannot be changed through the user interface and the config endpoint. */
+    /** If true, the user interface and the config endpoint cannot change the configuration. */
     readonly disableConfigEndpoint?: boolean;
-    /** If true `/version` needs authentication. Tenant clusters need version 0.27 or later. */
+    /** If true, `/version` needs authentication. Tenant clusters need version 0.27 or later. */
     readonly authenticateVersionEndpoint?: boolean;
     /** Settings of the hosted edition. */
     readonly cloud?: {
@@ -2223,7 +2253,7 @@ export interface Config {
     };
     /** The dashboard of costs and savings. */
     readonly costControl?: {
-      /** If true the dashboard is shown and its metrics are collected. */
+      /** If true, the dashboard is shown and its metrics are collected. */
       readonly enabled?: boolean;
       /** Components that run once for the platform. */
       readonly global?: {
@@ -2326,7 +2356,7 @@ export interface Config {
         };
         /** Graphics processors. */
         readonly gpuSettings?: {
-          /** If true the dashboard shows graphics processors. */
+          /** If true, the dashboard shows graphics processors. */
           readonly enabled?: boolean;
           /** Average price of a graphics processor. */
           readonly averageGPUPrice?: {
@@ -2352,7 +2382,7 @@ export interface Config {
     };
     /** Builds images from devcontainer definitions. */
     readonly imageBuilder?: {
-      /** If false such builds are not possible. */
+      /** If false, such builds are not possible. */
       readonly enabled?: boolean;
       /** Number of replicas. */
       readonly replicas?: number;
@@ -2373,7 +2403,7 @@ export interface Config {
     };
     /** An external database for the platform. */
     readonly database?: {
-      /** If true the external database is used. */
+      /** If true, the external database is used. */
       readonly enabled?: boolean;
       /** Address of the database, credentials included. `$NAME` takes it from the environment. */
       readonly dataSource?: string;
@@ -2390,19 +2420,19 @@ export interface Config {
     };
     /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -2411,19 +2441,19 @@ export interface Config {
 /** A list of Config objects. */
 export type ConfigList = List<Config>;
 
-/** A short-lived token for connecting to a cluster directly, without the central instance. It is returned once and never kept. */
+/** A short-lived token for a direct connection to a cluster, without the central instance. The server returns it once and never stores it. */
 export interface DirectClusterEndpointToken {
   /** API group and version of this object, such as `management.gitplane.dev/v1`. */
   readonly apiVersion?: string;
   /** Always `DirectClusterEndpointToken`. Cannot be changed. */
   readonly kind?: 'DirectClusterEndpointToken';
-  /** May be empty: these objects are never kept. */
+  /** May be empty: these objects are never stored. */
   readonly metadata: ObjectMeta;
-  /** What the token is to be like. */
+  /** Requested properties of the token. */
   readonly spec?: {
     /** Seconds that the token lives. */
     readonly ttl?: number;
-    /** What the token may reach at most. */
+    /** Limits of the token. */
     readonly scope?: {
       /** Prepared sets of permissions. */
       readonly roles?: readonly {
@@ -2475,7 +2505,7 @@ export interface DirectClusterEndpointToken {
         readonly namespaces?: readonly string[];
         /** URL paths. `*` is allowed only as the whole last step, as in `/healthz/*`. */
         readonly nonResourceURLs?: readonly string[];
-        /** Where requests may go. Empty means everywhere. */
+        /** Targets of the requests. Empty: all targets. */
         readonly requestTargets?: readonly (
           | 'Management'
           | 'Cluster'
@@ -2500,21 +2530,21 @@ export interface DirectClusterEndpointToken {
   readonly status?: {
     /** The signed token. */
     readonly token?: string;
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -2674,7 +2704,7 @@ export interface OwnedAccessKey {
   readonly spec?: {
     /** Name that the user interface shows. */
     readonly displayName?: string;
-    /** What the key is for. */
+    /** Purpose of the key. */
     readonly description?: string;
     /** The user that the key acts as. */
     readonly user?: string;
@@ -2686,13 +2716,13 @@ export interface OwnedAccessKey {
     readonly groups?: readonly string[];
     /** The key itself. Leave it out to have one made, which is shown once in the answer. In git only its hash, `sha256:` and 64 hexadecimal digits. */
     readonly key?: string;
-    /** If true the key exists but does not authenticate. */
+    /** If true, the key exists but does not authenticate. */
     readonly disabled?: boolean;
     /** Seconds that the key lives; 0 or absent is for ever. */
     readonly ttl?: number;
-    /** If true the time to live starts again with each use. */
+    /** If true, the time to live starts again with each use. */
     readonly ttlAfterLastActivity?: boolean;
-    /** What the key may reach at most. Leave it out for everything its owner may reach. */
+    /** Limits of the key. Absent: all rights of its owner. */
     readonly scope?: {
       /** Prepared sets of permissions. */
       readonly roles?: readonly {
@@ -2744,7 +2774,7 @@ export interface OwnedAccessKey {
         readonly namespaces?: readonly string[];
         /** URL paths. `*` is allowed only as the whole last step, as in `/healthz/*`. */
         readonly nonResourceURLs?: readonly string[];
-        /** Where requests may go. Empty means everywhere. */
+        /** Targets of the requests. Empty: all targets. */
         readonly requestTargets?: readonly (
           | 'Management'
           | 'Cluster'
@@ -2764,7 +2794,7 @@ export interface OwnedAccessKey {
       /** Use a `roles` entry with the role `platform-cli` instead. Allows the read-only requests that the command-line client makes. */
       readonly allowPlatformCli?: boolean;
     };
-    /** Who manages the key. People make `User` keys; most others belong to the platform. */
+    /** Type of the key. Users create `User` keys; most other types belong to the platform. */
     readonly type?:
       | ''
       | 'Login'
@@ -2774,7 +2804,7 @@ export interface OwnedAccessKey {
       | 'OIDCRefreshToken'
       | 'NetworkPeer'
       | 'Workspace';
-    /** Who logged in, for keys that a single sign-on made. */
+    /** Identity of the login, for keys that a single sign-on made. */
     readonly identity?: {
       /** Subject of the user at the provider. */
       readonly userId?: string;
@@ -2784,7 +2814,7 @@ export interface OwnedAccessKey {
       readonly preferredUsername?: string;
       /** Mail address. */
       readonly email?: string;
-      /** Whether the provider has verified the mail address. */
+      /** True if the provider has verified the mail address. */
       readonly emailVerified?: boolean;
       /** Further claims, as far as the configuration allows them. */
       readonly extraClaims?: Readonly<Record<string, unknown>>;
@@ -2792,12 +2822,12 @@ export interface OwnedAccessKey {
       readonly groups?: readonly string[];
       /** The connector that the user logged in with. */
       readonly connector?: string;
-      /** What the connector needs to refresh the login. Never leaves the server. */
+      /** Data with which the connector refreshes the login. Never leaves the server. */
       readonly connectorData?: string;
-      /** When the login was last refreshed. */
+      /** Time of the last refresh of the login. */
       readonly identityRefresh?: string;
     };
-    /** When the login was last refreshed; the same as `identity.identityRefresh`, at the place where older manifests have it. */
+    /** Time of the last refresh of the login; the same as `identity.identityRefresh`, in its place in older manifests. */
     readonly identityRefresh?: string;
     /** Present when the key is a refresh token of the built-in OpenID provider. */
     readonly oidcProvider?: {
@@ -2805,9 +2835,9 @@ export interface OwnedAccessKey {
       readonly clientId?: string;
       /** The nonce of the login. */
       readonly nonce?: string;
-      /** Where the login was sent back to. */
+      /** Redirect URI of the login. */
       readonly redirectUri?: string;
-      /** Scopes that were asked for, separated by spaces. */
+      /** Requested scopes, separated by spaces. */
       readonly scopes?: string;
     };
     /** Use `identity` instead. The key that this one shares its login data with. */
@@ -2820,29 +2850,29 @@ export interface OwnedAccessKey {
       readonly accessToken?: string;
       /** Refresh token. */
       readonly refreshToken?: string;
-      /** When the tokens were last refreshed. */
+      /** Time of the last refresh of the tokens. */
       readonly lastRefresh?: string;
     };
   };
   /** Observed state of an access key. */
   readonly status?: {
-    /** When the key was last used. */
+    /** Time of the last use of the key. */
     readonly lastActivity?: string;
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -2905,9 +2935,9 @@ export interface ProjectSecret {
   readonly spec?: {
     /** Name that the user interface shows. */
     readonly displayName?: string;
-    /** What the secret is for. */
+    /** Purpose of the secret. */
     readonly description?: string;
-    /** Who owns this secret, and so has every right on it. */
+    /** Owner of this secret, with every right on it. */
     readonly owner?: {
       /** Name of the user who owns the object. */
       readonly user?: string;
@@ -2916,11 +2946,11 @@ export interface ProjectSecret {
     };
     /** The secret values. Keys consist of letters, digits, `-`, `_` and `.`; each value is base64 (RFC 4648 section 4) of any bytes. */
     readonly data?: Readonly<Record<string, string>>;
-    /** Who may do what with this secret. Turned into roles and role bindings. */
+    /** Rights of users and teams on this secret. The daemon derives roles and role bindings from it. */
     readonly access?: readonly {
       /** A name for the rule, for people. */
       readonly name?: string;
-      /** What the users and teams may do, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
+      /** Verbs that the users and teams get, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
       readonly verbs: readonly string[];
       /** Subresources that the verbs reach as well. `*` stands for all of them. */
       readonly subresources?: readonly string[];
@@ -2932,21 +2962,21 @@ export interface ProjectSecret {
   };
   /** Observed state of a project secret. */
   readonly status?: {
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -2981,9 +3011,9 @@ export interface SharedSecret {
   readonly spec?: {
     /** Name that the user interface shows. */
     readonly displayName?: string;
-    /** What the secret is for. */
+    /** Purpose of the secret. */
     readonly description?: string;
-    /** Who owns this secret, and so has every right on it. */
+    /** Owner of this secret, with every right on it. */
     readonly owner?: {
       /** Name of the user who owns the object. */
       readonly user?: string;
@@ -2992,11 +3022,11 @@ export interface SharedSecret {
     };
     /** The secret values. Keys consist of letters, digits, `-`, `_` and `.`; each value is base64 (RFC 4648 section 4) of any bytes. */
     readonly data?: Readonly<Record<string, string>>;
-    /** Who may do what with this secret. Turned into roles and role bindings. */
+    /** Rights of users and teams on this secret. The daemon derives roles and role bindings from it. */
     readonly access?: readonly {
       /** A name for the rule, for people. */
       readonly name?: string;
-      /** What the users and teams may do, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
+      /** Verbs that the users and teams get, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
       readonly verbs: readonly string[];
       /** Subresources that the verbs reach as well. `*` stands for all of them. */
       readonly subresources?: readonly string[];
@@ -3008,21 +3038,21 @@ export interface SharedSecret {
   };
   /** Observed state of a shared secret. */
   readonly status?: {
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -3043,9 +3073,9 @@ export interface Team {
   readonly spec?: {
     /** Name that the user interface shows. */
     readonly displayName?: string;
-    /** What the team is for. */
+    /** Purpose of the team. */
     readonly description?: string;
-    /** Who owns this team, and so has every right on it. */
+    /** Owner of this team, with every right on it. */
     readonly owner?: {
       /** Name of the user who owns the object. */
       readonly user?: string;
@@ -3076,11 +3106,11 @@ export interface Team {
       /** Name of the cluster role. */
       readonly name?: string;
     }[];
-    /** Who may do what with this team. Turned into roles and role bindings. */
+    /** Rights of users and teams on this team. The daemon derives roles and role bindings from it. */
     readonly access?: readonly {
       /** A name for the rule, for people. */
       readonly name?: string;
-      /** What the users and teams may do, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
+      /** Verbs that the users and teams get, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
       readonly verbs: readonly string[];
       /** Subresources that the verbs reach as well. `*` stands for all of them. */
       readonly subresources?: readonly string[];
@@ -3092,21 +3122,21 @@ export interface Team {
   };
   /** Observed state of a team. */
   readonly status?: {
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -3123,19 +3153,19 @@ export interface Tenant {
   readonly kind?: 'Tenant';
   /** The name is that of the folder. */
   readonly metadata: ObjectMeta;
-  /** The content of the file. Fields that are not listed here are kept as they are, and expressions can read them. */
+  /** The content of the file. Other fields stay unchanged, and expressions can read them. */
   readonly spec?: {
-    /** What is synced between the clusters. */
+    /** Sync between the clusters. */
     readonly sync?: {
-      /** What is synced to the control-plane cluster. */
+      /** Sync to the control-plane cluster. */
       readonly toHost?: {
         /** Namespaces of the tenant that have one of their own on the control-plane cluster, where their objects keep their names. */
         readonly namespaces?: {
-          /** Whether there are any; false where it is absent. */
+          /** True if mappings are used; default: false. */
           readonly enabled?: boolean;
-          /** Whether objects in namespaces without a mapping are not synced at all. */
+          /** True if objects in namespaces without a mapping are not synced. */
           readonly mappingsOnly?: boolean;
-          /** Which namespace is which. */
+          /** Mappings of namespaces. */
           readonly mappings?: {
             /** From namespaces of the tenant to those of the control-plane cluster. Both or none end in `*`; `${name}` is the name of the tenant. */
             readonly byName?: Readonly<Record<string, string>>;
@@ -3145,11 +3175,11 @@ export interface Tenant {
         };
         /** Endpoints of the tenant cluster. */
         readonly endpoints?: {
-          /** Whether Endpoints are synced; true where it is absent. */
+          /** True if Endpoints are synced; default: true. */
           readonly enabled?: boolean;
           /** Changes of what is synced, in order. */
           readonly patches?: readonly {
-            /** Path to the value, as in `metadata.labels["a.b/c"]` or `subsets[*].addresses[*].ip`; empty for the whole object. Not applied where there is no such value. */
+            /** Path to the value, as in `metadata.labels["a.b/c"]` or `subsets[*].addresses[*].ip`; empty for the whole object. Not applied to objects without such a value. */
             readonly path: string;
             /** JavaScript that gives the value for the control-plane cluster. */
             readonly expression?: string;
@@ -3176,11 +3206,11 @@ export interface Tenant {
         };
         /** Services of the tenant cluster. They are synced beside Endpoints. */
         readonly services?: {
-          /** Whether Services are synced; true where it is absent. Needs Endpoints to be synced. */
+          /** True if Services are synced; default: true. Needs the sync of Endpoints. */
           readonly enabled?: boolean;
           /** Changes of what is synced, in order. */
           readonly patches?: readonly {
-            /** Path to the value, as in `metadata.labels["a.b/c"]` or `spec.ports[*].name`; empty for the whole object. Not applied where there is no such value. */
+            /** Path to the value, as in `metadata.labels["a.b/c"]` or `spec.ports[*].name`; empty for the whole object. Not applied to objects without such a value. */
             readonly path: string;
             /** JavaScript that gives the value for the control-plane cluster. */
             readonly expression?: string;
@@ -3211,23 +3241,23 @@ export interface Tenant {
     };
     /** Settings of other tools. */
     readonly external?: {
-      /** Where the two ends of the sync are. */
+      /** The two ends of the sync. */
       readonly gitplane?: {
         /** Namespace of the control-plane cluster that receives the synced objects; `vcluster-<name>` where it is absent. */
         readonly namespace?: string;
         /** Name of the control-plane cluster; `local` where it is absent. */
         readonly cluster?: string;
-        /** What becomes of the synced objects on the control-plane cluster when the tenant is removed: Delete (where it is absent) or Retain. */
+        /** Action for the synced objects on the control-plane cluster when the tenant is removed: Delete (the default) or Retain. */
         readonly deletionPolicy?: 'Delete' | 'Retain';
         /** Project that the tenant belongs to; scopes of access keys name it by this. */
         readonly project?: string;
-        /** How to reach the tenant cluster; its surface here where it is absent. */
+        /** Access to the tenant cluster; default: the cluster that gitplane serves for it. */
         readonly source?: {
-          /** Whether the cluster of the kubeconfig gets a ClusterRoleBinding for each role in `spec.clusterRoles` of a Team or User; true where it is absent. */
+          /** True if the cluster of the kubeconfig gets a ClusterRoleBinding for each role in `spec.clusterRoles` of a Team or User; default: true. */
           readonly clusterRoles?: boolean;
-          /** What the cluster puts before the groups of an endpoint token (`--oidc-groups-prefix`), and so before the groups in these bindings; `gitplane:` where it is absent, empty for a cluster that asks by TokenReview. */
+          /** Prefix of the cluster for the groups of an endpoint token (`--oidc-groups-prefix`), and so for the groups in these bindings; default: `gitplane:`; empty for a cluster that uses TokenReview. */
           readonly groupsPrefix?: string;
-          /** Where the kubeconfig is: one of `file` and `sharedSecret`. */
+          /** Source of the kubeconfig: one of `file` and `sharedSecret`. */
           readonly kubeconfig?: {
             /** Name of a file in the folder `kubeconfigs` of the data directory. */
             readonly file?: string;
@@ -3242,9 +3272,9 @@ export interface Tenant {
             };
           };
         };
-        /** How to reach the control-plane cluster; its surface here where it is absent. */
+        /** Access to the control-plane cluster; default: the cluster that gitplane serves for it. */
         readonly target?: {
-          /** Where the kubeconfig is: one of `file` and `sharedSecret`. */
+          /** Source of the kubeconfig: one of `file` and `sharedSecret`. */
           readonly kubeconfig?: {
             /** Name of a file in the folder `kubeconfigs` of the data directory. */
             readonly file?: string;
@@ -3266,30 +3296,30 @@ export interface Tenant {
   };
   /** Observed state of a tenant. */
   readonly status?: {
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
     /** Sync of Endpoints and Services, as of the last pass. The counts are those of Endpoints. */
     readonly sync?: {
       /** Synced, Stale (the target does not have the newest yet), Failed or Disabled. */
       readonly state?: string;
-      /** Why it is not Synced, in a word. */
+      /** Reason why it is not Synced, in one word. */
       readonly reason?: string;
-      /** Why it is not Synced. */
+      /** Reason why it is not Synced. */
       readonly message?: string;
       /** Endpoints of the tenant cluster. */
       readonly objects?: number;
@@ -3301,15 +3331,15 @@ export interface Tenant {
       readonly stale?: number;
       /** Those that cannot be synced without a change. */
       readonly failed?: number;
-      /** When everything was synced for the last time. */
+      /** Time of the last complete sync. */
       readonly lastSyncTime?: string;
       /** The same for Services; absent where they are not synced. */
       readonly services?: {
         /** Synced, Stale (the target does not have the newest yet), Failed or Disabled. */
         readonly state?: string;
-        /** Why it is not Synced, in a word. */
+        /** Reason why it is not Synced, in one word. */
         readonly reason?: string;
-        /** Why it is not Synced. */
+        /** Reason why it is not Synced. */
         readonly message?: string;
         /** Services of the tenant cluster. */
         readonly objects?: number;
@@ -3321,7 +3351,7 @@ export interface Tenant {
         readonly stale?: number;
         /** Those that cannot be synced without a change. */
         readonly failed?: number;
-        /** When everything was synced for the last time. */
+        /** Time of the last complete sync. */
         readonly lastSyncTime?: string;
       };
     };
@@ -3385,9 +3415,9 @@ export interface User {
   readonly spec?: {
     /** Name that the user interface shows. */
     readonly displayName?: string;
-    /** What the user is for. */
+    /** Purpose of the user. */
     readonly description?: string;
-    /** Who owns this user, and so has every right on it. */
+    /** Owner of this user, with every right on it. */
     readonly owner?: {
       /** Name of the user who owns the object. */
       readonly user?: string;
@@ -3398,11 +3428,11 @@ export interface User {
     readonly username?: string;
     /** Mail address. Also the author of the user's commits. */
     readonly email?: string;
-    /** Stable id of the user at the identity provider, exactly as the provider says it. Together with `connector`, users are found by this when they sign in, never by their name or mail address. */
+    /** Stable id of the user at the identity provider, exactly as the provider sends it. Sign-in finds a user by this and `connector`, never by name or mail address. */
     readonly subject?: string;
-    /** Id of the connector that `subject` comes from: `oidc`, `saml`, `providerA` … or the id of an entry of `auth.connectors`. Without it nobody signs in as this user through a provider. */
+    /** Id of the connector that `subject` comes from: `oidc`, `saml`, `providerA` … or the id of an entry of `auth.connectors`. Without it, no one can sign in as this user through a provider. */
     readonly connector?: string;
-    /** What the password of the user is checked against: `$scrypt$ln=15,r=8,p=1$<salt>$<hash>`. `gitplane users passwd` makes it. Never shown; a change ends every session of the user. */
+    /** Hash of the password of the user: `$scrypt$ln=15,r=8,p=1$<salt>$<hash>`. `gitplane users passwd` makes it. Never shown; a change ends every session of the user. */
     readonly passwordHash?: string;
     /** Groups of the user, managed by hand. */
     readonly groups?: readonly string[];
@@ -3410,7 +3440,7 @@ export interface User {
     readonly ssoGroups?: readonly string[];
     /** URL of a picture. */
     readonly icon?: string;
-    /** If true the user can neither sign in nor use a key. */
+    /** If true, the user can neither sign in nor use a key. */
     readonly disabled?: boolean;
     /** Raise it to void every token that was given out for the user before. */
     readonly tokenGeneration?: number;
@@ -3434,11 +3464,11 @@ export interface User {
     }[];
     /** Further claims of the identity token, as far as the configuration allows them. */
     readonly extraClaims?: Readonly<Record<string, unknown>>;
-    /** Who may do what with this user. Turned into roles and role bindings. */
+    /** Rights of users and teams on this user. The daemon derives roles and role bindings from it. */
     readonly access?: readonly {
       /** A name for the rule, for people. */
       readonly name?: string;
-      /** What the users and teams may do, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
+      /** Verbs that the users and teams get, such as `get`, `update` or `delete`; on a team also `bind` and `makeowner`. `*` stands for every verb. */
       readonly verbs: readonly string[];
       /** Subresources that the verbs reach as well. `*` stands for all of them. */
       readonly subresources?: readonly string[];
@@ -3450,21 +3480,21 @@ export interface User {
   };
   /** Observed state of a user. */
   readonly status?: {
-    /** What controllers observed about this object, one entry a type. */
+    /** Observations of controllers about this object, one entry per type. */
     readonly conditions?: readonly {
-      /** What the condition is about, such as `Ready`. */
+      /** Type of the condition, such as `Ready`. */
       readonly type: string;
-      /** Whether it holds. */
+      /** State of the condition. */
       readonly status: 'True' | 'False' | 'Unknown';
-      /** How grave it is that the condition does not hold. Only set while `status` is `False`. */
+      /** Severity of a condition that does not hold. Only set while `status` is `False`. */
       readonly severity?: '' | 'Info' | 'Warning' | 'Error';
       /** One word for programs, in CamelCase. */
       readonly reason?: string;
       /** A sentence for people. */
       readonly message?: string;
-      /** When `status` last changed. */
+      /** Time of the last change of `status`. */
       readonly lastTransitionTime?: string;
-      /** The generation that was looked at. */
+      /** Generation that the controller observed. */
       readonly observedGeneration?: number;
     }[];
   };
@@ -3481,7 +3511,7 @@ export interface ConfigMap {
   readonly kind?: 'ConfigMap';
   /** Identity, labels and annotations. */
   readonly metadata: ObjectMeta;
-  /** Whether the data can be changed. Once set, it stays. */
+  /** True if the data cannot be changed. Once set, it stays. */
   readonly immutable?: boolean;
   /** Texts. */
   readonly data?: Readonly<Record<string, string>>;
@@ -3514,7 +3544,7 @@ export interface Event {
     readonly uid?: string;
     /** Version of the object. */
     readonly resourceVersion?: string;
-    /** Which part of the object is meant. */
+    /** Part of the object. */
     readonly fieldPath?: string;
   };
   /** A further object that has to do with it. */
@@ -3531,41 +3561,41 @@ export interface Event {
     readonly uid?: string;
     /** Version of the object. */
     readonly resourceVersion?: string;
-    /** Which part of the object is meant. */
+    /** Part of the object. */
     readonly fieldPath?: string;
   };
-  /** What happened, in a word. */
+  /** Reason of the event, in one word. */
   readonly reason?: string;
-  /** What happened. */
+  /** Description of the event. */
   readonly message?: string;
   /** `Normal` or `Warning`. */
   readonly type?: string;
-  /** What was done. */
+  /** Action of the controller. */
   readonly action?: string;
-  /** How often it happened. */
+  /** Number of occurrences. */
   readonly count?: number;
-  /** Who noticed. */
+  /** Component that reported the event. */
   readonly source?: {
     /** Name of the component. */
     readonly component?: string;
     /** Its machine. */
     readonly host?: string;
   };
-  /** When it happened first. */
+  /** Time of the first occurrence. */
   readonly firstTimestamp?: string | null;
-  /** When it happened last. */
+  /** Time of the last occurrence. */
   readonly lastTimestamp?: string | null;
-  /** When it happened. */
+  /** Time of the event. */
   readonly eventTime?: string | null;
-  /** Who noticed. */
+  /** Component that reported the event. */
   readonly reportingComponent?: string;
-  /** Which one of those. */
+  /** Instance of the component. */
   readonly reportingInstance?: string;
   /** A series of events. */
   readonly series?: {
-    /** How often it happened. */
+    /** Number of occurrences. */
     readonly count?: number;
-    /** When it happened last. */
+    /** Time of the last occurrence. */
     readonly lastObservedTime?: string;
   };
 }
@@ -3583,7 +3613,7 @@ export interface Namespace {
   readonly metadata: ObjectMeta;
   /** Desired state of a namespace. */
   readonly spec?: {
-    /** What has to happen before the namespace goes. */
+    /** Finalizers that delay the deletion of the namespace. */
     readonly finalizers?: readonly string[];
   };
   /** Observed state of a namespace. */
@@ -3603,9 +3633,9 @@ export interface Secret {
   readonly kind?: 'Secret';
   /** Identity, labels and annotations. */
   readonly metadata: ObjectMeta;
-  /** What the secret is for. */
+  /** Purpose of the secret. */
   readonly type?: string;
-  /** Whether the data can be changed. */
+  /** True if the data cannot be changed. */
   readonly immutable?: boolean;
   /** Values in base64. */
   readonly data?: Readonly<Record<string, string>>;
@@ -3624,7 +3654,7 @@ export interface CustomResourceDefinition {
   readonly kind?: 'CustomResourceDefinition';
   /** Identity, labels and annotations. */
   readonly metadata: ObjectMeta;
-  /** What the kind is. */
+  /** Description of the kind. */
   readonly spec?: {
     /** API group of the kind. */
     readonly group?: string;
@@ -3638,12 +3668,12 @@ export interface CustomResourceDefinition {
     readonly versions?: readonly {
       readonly [field: string]: unknown;
     }[];
-    /** How objects get from one version to another: `None`, as there is one. */
+    /** Conversion between versions: `None`, because there is one version. */
     readonly conversion?: {
       readonly [field: string]: unknown;
     };
   };
-  /** Whether the kind is served. */
+  /** True if the kind is served. */
   readonly status?: {
     readonly [field: string]: unknown;
   };
@@ -3686,11 +3716,11 @@ export interface ListMeta {
 export interface ManagedFieldsEntry {
   /** The workflow that manages these fields. */
   readonly manager?: string;
-  /** How the fields were set. */
+  /** Operation that set the fields. */
   readonly operation?: 'Apply' | 'Update';
   /** API group and version that the field set is written in. */
   readonly apiVersion?: string;
-  /** When the entry was added or last changed. */
+  /** Time of the last change of the entry. */
   readonly time?: string;
   /** Format of `fieldsV1`. */
   readonly fieldsType?: 'FieldsV1';
@@ -3702,7 +3732,7 @@ export interface ManagedFieldsEntry {
 
 /** Metadata that every object carries. Fields marked read-only are filled by the server and ignored in a manifest. */
 export interface ObjectMeta {
-  /** Name of the object, unique within its namespace (or among all objects of the kind where there are no namespaces). Cannot be changed. */
+  /** Name of the object, unique within its namespace, or within its kind if the kind has no namespaces. Cannot be changed. */
   readonly name?: string;
   /** Prefix of a name that the server completes with a random suffix. Only for creating through the API, and only used when `name` is absent; the prefix may be cut to make room. */
   readonly generateName?: string;
@@ -3716,9 +3746,9 @@ export interface ObjectMeta {
   readonly resourceVersion?: string;
   /** Counts the versions of the desired state. */
   readonly generation?: number;
-  /** When the object came into being (RFC 3339, UTC). Null in lists. */
+  /** Time of the creation (RFC 3339, UTC). Null in lists. */
   readonly creationTimestamp?: Time;
-  /** Set by the server when a graceful deletion was asked for. Never unset and never moved later. */
+  /** Set by the server when a client requests a graceful deletion. Never unset and never moved to a later time. */
   readonly deletionTimestamp?: Time;
   /** Seconds a graceful deletion may take. Only set together with `deletionTimestamp`; may only become shorter. */
   readonly deletionGracePeriodSeconds?: number;
@@ -3730,7 +3760,7 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
   /** Each entry must be removed by the client that added it before the object disappears. While the object is being deleted none can be added. */
   readonly finalizers?: readonly string[];
-  /** Who manages which fields; kept by the server. */
+  /** Managers of the fields; the server maintains it. */
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
@@ -3744,9 +3774,9 @@ export interface OwnerReference {
   readonly name: string;
   /** uid of the owner. */
   readonly uid: string;
-  /** Whether the owner is the controller of this object. */
+  /** True if the owner is the controller of this object. */
   readonly controller?: boolean;
-  /** Whether an owner that is being deleted in the foreground has to wait until this reference is gone. Setting it needs the right to delete the owner. */
+  /** True if a foreground deletion of the owner waits until this reference is gone. A user needs the right to delete the owner to set it. */
   readonly blockOwnerDeletion?: boolean;
 }
 
@@ -3812,17 +3842,17 @@ export interface StatusDetails {
 /** A time (RFC 3339). */
 export type Time = string;
 
-/** Who the caller is. */
+/** The user of the request. */
 export interface SelfSubjectReview {
   /** Always `authentication.k8s.io/v1`. */
   readonly apiVersion?: string;
   /** Always `SelfSubjectReview`. Cannot be changed. */
   readonly kind?: 'SelfSubjectReview';
-  /** May be empty: reviews are never kept. */
+  /** May be empty: reviews are never stored. */
   readonly metadata: ObjectMeta;
   /** The caller. */
   readonly status?: {
-    /** Who it is. */
+    /** The user. */
     readonly userInfo?: {
       /** Name of the user. */
       readonly username?: string;
@@ -3830,7 +3860,7 @@ export interface SelfSubjectReview {
       readonly uid?: string;
       /** Groups of the user. */
       readonly groups?: readonly string[];
-      /** What else is known, lists by name. */
+      /** Further attributes, lists by name. */
       readonly extra?: Readonly<Record<string, readonly string[]>>;
     };
   };
@@ -3839,13 +3869,13 @@ export interface SelfSubjectReview {
 /** A list of SelfSubjectReview objects. */
 export type SelfSubjectReviewList = List<SelfSubjectReview>;
 
-/** Whether an endpoint token is good, and whose it is. */
+/** Validity and owner of an endpoint token. */
 export interface TokenReview {
   /** Always `authentication.k8s.io/v1`. */
   readonly apiVersion?: string;
   /** Always `TokenReview`. Cannot be changed. */
   readonly kind?: 'TokenReview';
-  /** May be empty: reviews are never kept. */
+  /** May be empty: reviews are never stored. */
   readonly metadata: ObjectMeta;
   /** The token. */
   readonly spec: {
@@ -3856,9 +3886,9 @@ export interface TokenReview {
   };
   /** The answer. */
   readonly status?: {
-    /** Whether the token is good. */
+    /** True if the token is valid. */
     readonly authenticated?: boolean;
-    /** Who it is. */
+    /** The user. */
     readonly user?: {
       /** Name of the user. */
       readonly username?: string;
@@ -3866,12 +3896,12 @@ export interface TokenReview {
       readonly uid?: string;
       /** Groups of the user. */
       readonly groups?: readonly string[];
-      /** What else is known, lists by name. */
+      /** Further attributes, lists by name. */
       readonly extra?: Readonly<Record<string, readonly string[]>>;
     };
-    /** Those that the token is for, of those asked for. */
+    /** Requested audiences for which the token is valid. */
     readonly audiences?: readonly string[];
-    /** Why the token is not good. */
+    /** Reason why the token is not valid. */
     readonly error?: string;
   };
 }
@@ -3887,7 +3917,7 @@ export interface ClusterRole {
   readonly kind?: 'ClusterRole';
   /** Identity, labels and annotations. A manifest in git needs `name`; what only the server writes is ignored there. */
   readonly metadata: ObjectMeta;
-  /** What the role allows. Filled by the server when there is an `aggregationRule`. */
+  /** Rights of the role. The server fills it if there is an `aggregationRule`. */
   readonly rules?:
     | readonly {
         /** Verbs, such as `get` or `list`. `*` stands for every verb. */
@@ -3912,7 +3942,7 @@ export interface ClusterRole {
       readonly matchExpressions?: readonly {
         /** Key of the label. */
         readonly key: string;
-        /** How the label is compared. */
+        /** Operator of the comparison. */
         readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
         /** Values to compare with: some for `In` and `NotIn`, none for the others. */
         readonly values?: readonly string[];
@@ -3929,7 +3959,7 @@ export interface ClusterRoleBinding {
   readonly kind?: 'ClusterRoleBinding';
   /** Identity, labels and annotations. A manifest in git needs `name`; what only the server writes is ignored there. */
   readonly metadata: ObjectMeta;
-  /** Who gets the role. */
+  /** Users and groups that get the role. */
   readonly subjects?:
     | readonly {
         /** `rbac.authorization.k8s.io` for users and groups, empty for service accounts. Filled in from `kind` when absent. */
@@ -3979,7 +4009,7 @@ export interface Role {
   readonly kind?: 'Role';
   /** Identity, labels and annotations. A manifest in git needs `name`; what only the server writes is ignored there. */
   readonly metadata: ObjectMeta;
-  /** What the role allows. */
+  /** Rights of the role. */
   readonly rules?:
     | readonly {
         /** Verbs, such as `get` or `list`. `*` stands for every verb. */
@@ -4004,7 +4034,7 @@ export interface RoleBinding {
   readonly kind?: 'RoleBinding';
   /** Identity, labels and annotations. A manifest in git needs `name`; what only the server writes is ignored there. */
   readonly metadata: ObjectMeta;
-  /** Who gets the role. */
+  /** Users and groups that get the role. */
   readonly subjects?:
     | readonly {
         /** `rbac.authorization.k8s.io` for users and groups, empty for service accounts. Filled in from `kind` when absent. */
@@ -4043,7 +4073,7 @@ export interface LocalSubjectAccessReview {
   readonly apiVersion?: string;
   /** Always `LocalSubjectAccessReview`. Cannot be changed. */
   readonly kind?: 'LocalSubjectAccessReview';
-  /** May be empty: reviews are never kept. */
+  /** May be empty: reviews are never stored. */
   readonly metadata: ObjectMeta;
   /** The request and whose it is. */
   readonly spec: {
@@ -4051,7 +4081,7 @@ export interface LocalSubjectAccessReview {
     readonly resourceAttributes?: {
       /** Empty is every namespace, or none for a kind that has none. */
       readonly namespace?: string;
-      /** What is to be done; `*` stands for every verb. */
+      /** Verb of the request; `*` stands for every verb. */
       readonly verb?: string;
       /** API group; `*` stands for all. */
       readonly group?: string;
@@ -4063,29 +4093,29 @@ export interface LocalSubjectAccessReview {
       readonly subresource?: string;
       /** Empty is every object. */
       readonly name?: string;
-      /** Which fields a list or watch selects. Read, and not taken into account. */
+      /** Field selector of a list or watch. The review does not evaluate it. */
       readonly fieldSelector?: {
         /** The selector as it stands in a query parameter. */
         readonly rawSelector?: string;
         /** The selector in its parts. */
         readonly requirements?: readonly {
-          /** What is compared. */
+          /** Key that is compared. */
           readonly key?: string;
-          /** How. */
+          /** Operator of the comparison. */
           readonly operator?: string;
           /** With what. */
           readonly values?: readonly string[];
         }[];
       };
-      /** Which labels a list or watch selects. Read, and not taken into account. */
+      /** Label selector of a list or watch. The review does not evaluate it. */
       readonly labelSelector?: {
         /** The selector as it stands in a query parameter. */
         readonly rawSelector?: string;
         /** The selector in its parts. */
         readonly requirements?: readonly {
-          /** What is compared. */
+          /** Key that is compared. */
           readonly key?: string;
-          /** How. */
+          /** Operator of the comparison. */
           readonly operator?: string;
           /** With what. */
           readonly values?: readonly string[];
@@ -4105,18 +4135,18 @@ export interface LocalSubjectAccessReview {
     readonly groups?: readonly string[];
     /** Unique identifier of the user. Makes no difference. */
     readonly uid?: string;
-    /** What else is known, lists by name. */
+    /** Further attributes, lists by name. */
     readonly extra?: Readonly<Record<string, readonly string[]>>;
   };
   /** The answer. */
   readonly status?: {
-    /** Whether the request would be allowed. */
+    /** True if the request would be allowed. */
     readonly allowed?: boolean;
-    /** Whether something forbids it, so that nobody else should allow it. */
+    /** True if a rule forbids the request, so that no other authorizer should allow it. */
     readonly denied?: boolean;
-    /** Why. */
+    /** Reason of the decision. */
     readonly reason?: string;
-    /** What went wrong on the way to the answer. */
+    /** Error during the evaluation. */
     readonly evaluationError?: string;
   };
 }
@@ -4124,13 +4154,13 @@ export interface LocalSubjectAccessReview {
 /** A list of LocalSubjectAccessReview objects. */
 export type LocalSubjectAccessReviewList = List<LocalSubjectAccessReview>;
 
-/** Whether the caller may make a request, with the key it uses. */
+/** Decision about a request of the caller, with the key of the review. */
 export interface SelfSubjectAccessReview {
   /** Always `authorization.k8s.io/v1`. */
   readonly apiVersion?: string;
   /** Always `SelfSubjectAccessReview`. Cannot be changed. */
   readonly kind?: 'SelfSubjectAccessReview';
-  /** May be empty: reviews are never kept. */
+  /** May be empty: reviews are never stored. */
   readonly metadata: ObjectMeta;
   /** The request: exactly one of the two. */
   readonly spec: {
@@ -4138,7 +4168,7 @@ export interface SelfSubjectAccessReview {
     readonly resourceAttributes?: {
       /** Empty is every namespace, or none for a kind that has none. */
       readonly namespace?: string;
-      /** What is to be done; `*` stands for every verb. */
+      /** Verb of the request; `*` stands for every verb. */
       readonly verb?: string;
       /** API group; `*` stands for all. */
       readonly group?: string;
@@ -4150,29 +4180,29 @@ export interface SelfSubjectAccessReview {
       readonly subresource?: string;
       /** Empty is every object. */
       readonly name?: string;
-      /** Which fields a list or watch selects. Read, and not taken into account. */
+      /** Field selector of a list or watch. The review does not evaluate it. */
       readonly fieldSelector?: {
         /** The selector as it stands in a query parameter. */
         readonly rawSelector?: string;
         /** The selector in its parts. */
         readonly requirements?: readonly {
-          /** What is compared. */
+          /** Key that is compared. */
           readonly key?: string;
-          /** How. */
+          /** Operator of the comparison. */
           readonly operator?: string;
           /** With what. */
           readonly values?: readonly string[];
         }[];
       };
-      /** Which labels a list or watch selects. Read, and not taken into account. */
+      /** Label selector of a list or watch. The review does not evaluate it. */
       readonly labelSelector?: {
         /** The selector as it stands in a query parameter. */
         readonly rawSelector?: string;
         /** The selector in its parts. */
         readonly requirements?: readonly {
-          /** What is compared. */
+          /** Key that is compared. */
           readonly key?: string;
-          /** How. */
+          /** Operator of the comparison. */
           readonly operator?: string;
           /** With what. */
           readonly values?: readonly string[];
@@ -4189,13 +4219,13 @@ export interface SelfSubjectAccessReview {
   };
   /** The answer. */
   readonly status?: {
-    /** Whether the request would be allowed. */
+    /** True if the request would be allowed. */
     readonly allowed?: boolean;
-    /** Whether something forbids it, so that nobody else should allow it. */
+    /** True if a rule forbids the request, so that no other authorizer should allow it. */
     readonly denied?: boolean;
-    /** Why. */
+    /** Reason of the decision. */
     readonly reason?: string;
-    /** What went wrong on the way to the answer. */
+    /** Error during the evaluation. */
     readonly evaluationError?: string;
   };
 }
@@ -4203,13 +4233,13 @@ export interface SelfSubjectAccessReview {
 /** A list of SelfSubjectAccessReview objects. */
 export type SelfSubjectAccessReviewList = List<SelfSubjectAccessReview>;
 
-/** What the caller may do in a namespace, with the key it uses. For display: to decide something ask for a SelfSubjectAccessReview. */
+/** Rights of the caller in a namespace, with the key of the request. For display: for a decision use a SelfSubjectAccessReview. */
 export interface SelfSubjectRulesReview {
   /** Always `authorization.k8s.io/v1`. */
   readonly apiVersion?: string;
   /** Always `SelfSubjectRulesReview`. Cannot be changed. */
   readonly kind?: 'SelfSubjectRulesReview';
-  /** May be empty: reviews are never kept. */
+  /** May be empty: reviews are never stored. */
   readonly metadata: ObjectMeta;
   /** The namespace. */
   readonly spec: {
@@ -4236,9 +4266,9 @@ export interface SelfSubjectRulesReview {
       /** Paths. */
       readonly nonResourceURLs?: readonly string[];
     }[];
-    /** Whether there may be more. */
+    /** True if there may be more rights. */
     readonly incomplete?: boolean;
-    /** Why the list may be incomplete. */
+    /** Reason why the list may be incomplete. */
     readonly evaluationError?: string;
   };
 }
@@ -4252,7 +4282,7 @@ export interface SubjectAccessReview {
   readonly apiVersion?: string;
   /** Always `SubjectAccessReview`. Cannot be changed. */
   readonly kind?: 'SubjectAccessReview';
-  /** May be empty: reviews are never kept. */
+  /** May be empty: reviews are never stored. */
   readonly metadata: ObjectMeta;
   /** The request, exactly one of the two, and whose it is. */
   readonly spec: {
@@ -4260,7 +4290,7 @@ export interface SubjectAccessReview {
     readonly resourceAttributes?: {
       /** Empty is every namespace, or none for a kind that has none. */
       readonly namespace?: string;
-      /** What is to be done; `*` stands for every verb. */
+      /** Verb of the request; `*` stands for every verb. */
       readonly verb?: string;
       /** API group; `*` stands for all. */
       readonly group?: string;
@@ -4272,29 +4302,29 @@ export interface SubjectAccessReview {
       readonly subresource?: string;
       /** Empty is every object. */
       readonly name?: string;
-      /** Which fields a list or watch selects. Read, and not taken into account. */
+      /** Field selector of a list or watch. The review does not evaluate it. */
       readonly fieldSelector?: {
         /** The selector as it stands in a query parameter. */
         readonly rawSelector?: string;
         /** The selector in its parts. */
         readonly requirements?: readonly {
-          /** What is compared. */
+          /** Key that is compared. */
           readonly key?: string;
-          /** How. */
+          /** Operator of the comparison. */
           readonly operator?: string;
           /** With what. */
           readonly values?: readonly string[];
         }[];
       };
-      /** Which labels a list or watch selects. Read, and not taken into account. */
+      /** Label selector of a list or watch. The review does not evaluate it. */
       readonly labelSelector?: {
         /** The selector as it stands in a query parameter. */
         readonly rawSelector?: string;
         /** The selector in its parts. */
         readonly requirements?: readonly {
-          /** What is compared. */
+          /** Key that is compared. */
           readonly key?: string;
-          /** How. */
+          /** Operator of the comparison. */
           readonly operator?: string;
           /** With what. */
           readonly values?: readonly string[];
@@ -4314,18 +4344,18 @@ export interface SubjectAccessReview {
     readonly groups?: readonly string[];
     /** Unique identifier of the user. Makes no difference. */
     readonly uid?: string;
-    /** What else is known, lists by name. */
+    /** Further attributes, lists by name. */
     readonly extra?: Readonly<Record<string, readonly string[]>>;
   };
   /** The answer. */
   readonly status?: {
-    /** Whether the request would be allowed. */
+    /** True if the request would be allowed. */
     readonly allowed?: boolean;
-    /** Whether something forbids it, so that nobody else should allow it. */
+    /** True if a rule forbids the request, so that no other authorizer should allow it. */
     readonly denied?: boolean;
-    /** Why. */
+    /** Reason of the decision. */
     readonly reason?: string;
-    /** What went wrong on the way to the answer. */
+    /** Error during the evaluation. */
     readonly evaluationError?: string;
   };
 }
@@ -4333,7 +4363,7 @@ export interface SubjectAccessReview {
 /** A list of SubjectAccessReview objects. */
 export type SubjectAccessReviewList = List<SubjectAccessReview>;
 
-/** Who holds something for a while, such as the lead among several copies of a controller. */
+/** Holder of a lock for a time, such as the leader among several replicas of a controller. */
 export interface Lease {
   /** API version of this object: `coordination.k8s.io/v1`. */
   readonly apiVersion?: string;
@@ -4341,21 +4371,21 @@ export interface Lease {
   readonly kind?: 'Lease';
   /** Identity, labels and annotations. */
   readonly metadata: ObjectMeta;
-  /** Who holds it, and since when. */
+  /** Holder of the lease and its times. */
   readonly spec?: {
-    /** Who holds it. Empty: nobody does. */
+    /** Holder of the lease. Empty: none. */
     readonly holderIdentity?: string;
-    /** For so long after `renewTime` nobody else takes it. */
+    /** Time after `renewTime` during which no other client takes the lease. */
     readonly leaseDurationSeconds?: number;
     /** Since when it is held, to the microsecond. */
     readonly acquireTime?: string;
-    /** When its holder renewed it last, to the microsecond. */
+    /** Time of the last renewal, to the microsecond. */
     readonly renewTime?: string;
-    /** How often it went from one holder to another. */
+    /** Number of changes of the holder. */
     readonly leaseTransitions?: number;
-    /** How a server picks the holder. No server does here: it is not kept. */
+    /** Strategy of a server that picks the holder. gitplane does not pick one and does not store it. */
     readonly strategy?: string;
-    /** Who should hold it instead, as a server picked. It is not kept. */
+    /** Holder that a server prefers. gitplane does not store it. */
     readonly preferredHolder?: string;
   };
 }
@@ -4385,7 +4415,7 @@ export interface EventsEvent {
     readonly uid?: string;
     /** Version of the object. */
     readonly resourceVersion?: string;
-    /** Which part of the object is meant. */
+    /** Part of the object. */
     readonly fieldPath?: string;
   };
   /** A further object that has to do with it. */
@@ -4402,41 +4432,41 @@ export interface EventsEvent {
     readonly uid?: string;
     /** Version of the object. */
     readonly resourceVersion?: string;
-    /** Which part of the object is meant. */
+    /** Part of the object. */
     readonly fieldPath?: string;
   };
-  /** What happened, in a word. */
+  /** Reason of the event, in one word. */
   readonly reason?: string;
-  /** What happened. */
+  /** Description of the event. */
   readonly note?: string;
   /** `Normal` or `Warning`. */
   readonly type?: string;
-  /** What was done. */
+  /** Action of the controller. */
   readonly action?: string;
-  /** How often it happened. */
+  /** Number of occurrences. */
   readonly deprecatedCount?: number;
-  /** Who noticed. */
+  /** Component that reported the event. */
   readonly deprecatedSource?: {
     /** Name of the component. */
     readonly component?: string;
     /** Its machine. */
     readonly host?: string;
   };
-  /** When it happened first. */
+  /** Time of the first occurrence. */
   readonly deprecatedFirstTimestamp?: string | null;
-  /** When it happened last. */
+  /** Time of the last occurrence. */
   readonly deprecatedLastTimestamp?: string | null;
-  /** When it happened. */
+  /** Time of the event. */
   readonly eventTime?: string | null;
-  /** Who noticed. */
+  /** Component that reported the event. */
   readonly reportingController?: string;
-  /** Which one of those. */
+  /** Instance of the component. */
   readonly reportingInstance?: string;
   /** A series of events. */
   readonly series?: {
-    /** How often it happened. */
+    /** Number of occurrences. */
     readonly count?: number;
-    /** When it happened last. */
+    /** Time of the last occurrence. */
     readonly lastObservedTime?: string;
   };
 }
@@ -4496,6 +4526,13 @@ export interface ListCommitsQuery {
   readonly pretty?: boolean | undefined;
   /** Only commits that changed the team or what it owns. */
   readonly team?: string | undefined;
+}
+
+export interface ListBranchesQuery {
+  /** Number of branches; 100 if absent. Larger values are cut to 1000. */
+  readonly limit?: number | undefined;
+  /** Indents the answer. */
+  readonly pretty?: boolean | undefined;
 }
 
 export interface CompareQuery {
@@ -4797,6 +4834,8 @@ export interface Operations {
   'GET /search': Operation<NoFields, SearchQuery, undefined, SearchResult>;
   /** Commits of the branch, newest first. Takes the right to clone. */
   'GET /commits': Operation<NoFields, ListCommitsQuery, undefined, CommitList>;
+  /** Branches that can be planned, newest first. Takes the right to clone. */
+  'GET /branches': Operation<NoFields, ListBranchesQuery, undefined, BranchList>;
   /** Objects that differ between two moments. Takes the right to clone. */
   'GET /compare': Operation<NoFields, CompareQuery, undefined, Comparison>;
   /** Changes that a commit of the repository would make, with the verdict of a push by the caller. Takes the right to clone. */

@@ -5,6 +5,7 @@ export type {
   AccessGrant,
   AccessList,
   AuditEvent,
+  BranchList,
   Commit,
   CommitList,
   CommitSignature,

@@ -52,6 +52,7 @@ const REQUESTS: Readonly<Record<string, () => Sent>> = {
   readSummary: () => ({}),
   search: () => ({ path: '/search?q=team' }),
   listCommits: () => ({ path: '/commits?limit=2' }),
+  listBranches: () => ({}),
   compare: () => ({ path: `/compare?from=${head}` }),
   plan: () => ({ body: { revision: head } }),
   explainAccess: () => ({ path: '/access/explain?verb=get&resource=teams&name=platform&user=ada' }),

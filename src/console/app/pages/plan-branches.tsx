@@ -1,20 +1,9 @@
 /** Branches of the repository: each link plans one. */
 import type { JSX } from 'preact';
+import type { BranchList } from '../../../client/index.ts';
 import { Empty, ErrorNotice, Loading, Panel, Revision, Time } from '../components/parts.tsx';
 import type { Loaded } from '../load.ts';
 import { href } from '../location.ts';
-
-/** `GET /branches`. */
-export interface BranchList {
-  readonly metadata: { readonly hasMore?: boolean };
-  readonly items: readonly {
-    readonly name: string;
-    readonly revision: string;
-    readonly time: string;
-    readonly author: string;
-    readonly subject: string;
-  }[];
-}
 
 export function Branches({ list }: { list: Loaded<BranchList> }): JSX.Element {
   const { value, error } = list;

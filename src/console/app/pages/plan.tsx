@@ -17,7 +17,7 @@ import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href, query, setQuery } from '../location.ts';
 import { client } from '../session.ts';
-import { Branches, type BranchList } from './plan-branches.tsx';
+import { Branches } from './plan-branches.tsx';
 import { PastedManifest } from './plan-manifest.tsx';
 
 export function PlanPage(): JSX.Element {
@@ -49,7 +49,7 @@ export function PlanPage(): JSX.Element {
 
 function PlannedCommit({ of }: { of: string }): JSX.Element {
   const [text, setText] = useState(of);
-  const branches = useLoad((signal) => client.json<BranchList>('/branches', { signal }), []);
+  const branches = useLoad((signal) => client.api.get('/branches', { signal }), []);
   return (
     <>
       <form

@@ -59,6 +59,22 @@ const COMMITS: Readonly<Record<string, JsonObject>> = {
       'Objects that a version of the file named.',
     ),
   }),
+  BranchList: shape('Branches that can be planned, newest first.', {
+    ...head('BranchList'),
+    metadata: shape('Length of the list.', {
+      'hasMore?': flag('The repository has more branches.'),
+    }),
+    items: listOf(
+      shape('A branch.', {
+        name: text('Name.'),
+        revision: text('Newest commit.'),
+        time: time('Committer time.'),
+        author: text('Name of the author.'),
+        subject: text('First line of the message.'),
+      }),
+      'Branches.',
+    ),
+  }),
   ComparedCommit: shape('Commit of a comparison.', {
     revision: text('Id of the commit.'),
     time: time('Committer time.'),

@@ -50,6 +50,7 @@ const SUMMARY: Readonly<Record<string, JsonObject>> = {
   BranchSummary: shape('State of the branch.', {
     state: oneOf(['applied', 'held', 'failing', 'past'], 'State of the newest commit.'),
     'message?': text('Reason of `failing`.'),
+    'review?': text('Address of the review of writes.'),
     head: nullable(text('Newest commit of the branch.')),
     revision: nullable(text('Commit that readers see.')),
     'lastAppliedTime?': nullable(time('Time of the last new revision since the start.')),

@@ -1,6 +1,7 @@
 /** Operations of documents about the platform: overview, history, access, branch, secret stores, audit. */
 import {
   AUDIT_EVENTS_PATH,
+  BRANCHES_PATH,
   COMMITS_PATH,
   COMPARE_PATH,
   EXPLAIN_PATH,
@@ -74,6 +75,20 @@ const HISTORY: readonly Part[] = [
     },
     answers: { 200: 'CommitList' },
     refusals: [400, 410],
+  },
+  {
+    path: BRANCHES_PATH,
+    method: 'get',
+    id: 'listBranches',
+    description: 'Branches that can be planned, newest first. Takes the right to clone.',
+    query: {
+      limit: count('Number of branches; 100 if absent. Larger values are cut to 1000.', {
+        minimum: 0,
+      }),
+      ...PRETTY,
+    },
+    answers: { 200: 'BranchList' },
+    refusals: [400],
   },
   {
     path: COMPARE_PATH,

@@ -22,6 +22,7 @@ const SYNC: Readonly<Record<string, JsonObject>> = {
     revision: nullable(text('Commit that readers see.')),
     state: oneOf(['applied', 'held', 'failing'], 'State of the newest commit.'),
     'message?': text('Reason of `failing`.'),
+    'review?': text('Address of the review of writes.'),
     held: nullable(described('HeldSummary', 'Held move of the branch; null: none.')),
     problems: listOf(ref('FileProblem'), 'The first 1000 problems of manifests.'),
     problemCount: count('Number of all problems.'),
