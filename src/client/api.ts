@@ -2222,6 +2222,8 @@ export interface Config {
         readonly password?: string;
         /** Path of a file with the password, in a folder for credentials, in place of `password`. Read at each use. */
         readonly passwordFile?: string;
+        /** Path of a file with certificates of authorities (PEM), in a folder for credentials, trusted beside those of Node. Read at each use. */
+        readonly caFile?: string;
         /** Address of the sender. */
         readonly from: string;
         /** Addresses of the recipients. */
