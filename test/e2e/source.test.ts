@@ -395,6 +395,22 @@ describe('a write of the text', () => {
       expect((await put(path, stale)).code).toBe(409);
     });
 
+    test('a text does not take the place of another object', async () => {
+      await daemon.call('DELETE', path);
+      const other = broken('spec: {}\n').replace('name: broken', 'name: beside');
+      const clone = await daemon.clone();
+      writeFileSync(join(clone, 'teams/broken.yaml'), `${broken('spec: {}\n')}---\n${other}`);
+      await daemon.git(['add', '.'], clone);
+      await daemon.git(['commit', '-qm', 'Two'], clone);
+      expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
+      await commit('teams/broken.yaml', `${other}---\nkind: [\n`);
+      const source = await sourceOf(path);
+      const answer = await put(path, { ...source, text: broken('spec: {}\n') });
+      expect(answer.code, answer.text).toBe(409);
+      expect((await get(`${API}/teams/beside`)).code).toBe(200);
+      await commit('teams/broken.yaml', broken('spec: { displayNam: B }\n'));
+    });
+
     test('fields that only the server writes do not get into the file', async () => {
       await commit('teams/broken.yaml', broken('spec: { displayNam: B }\n'));
       const source = await sourceOf(path);

@@ -10,6 +10,7 @@ import {
   type ObjectKey,
   SERVER_POPULATED_META,
   type StatusError,
+  sameKey,
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, FileEntry, FileReader, Place } from '../../catalog/index.ts';
 import { GitError, objectId } from '../../git/index.ts';
@@ -288,6 +289,12 @@ function replacedManifest(
   },
 ): JsonObject {
   const { current, ...from } = at;
+  const { path, index } = current.place;
+  const there = at.file?.documents.find((document) => document.index === index)?.key;
+  // Its own document may be gone, and another one in its place.
+  if (edit !== undefined && there !== undefined && !sameKey(there, key)) {
+    throw conflictWithRepository(key, `another object is in its place in ${path}`);
+  }
   const value =
     edit !== undefined && current.problems.length > 0
       ? parseDocument(edit.text, 0)?.value
