@@ -9,7 +9,7 @@
  *            one. `when` is before, after, or half: half of the bytes of a write arrive.
  *   trace    a file that gets a line for each operation
  *   control  a file that may hold {code, sites} while the daemon runs: operations whose site matches
- *            fail with that code
+ *            fail with that code; or {kill}, as above, counted from then on
  *
  * A site is the operation and the path below the root, with ids and numbers replaced:
  * `rename repo.git/refs/heads/main`.
@@ -85,7 +85,9 @@ function refusal(site) {
     return undefined;
   }
   if (text === '') return undefined;
-  const { code, sites } = JSON.parse(text);
+  const { code, sites, kill } = JSON.parse(text);
+  settings.kill ??= kill;
+  if (code === undefined) return undefined;
   return site === undefined || new RegExp(sites).test(site) ? code : undefined;
 }
 
