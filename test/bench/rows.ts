@@ -18,6 +18,7 @@ import { measureReplicasRead } from './rows/replicas-read.ts';
 import { measureRefill } from './rows/replicas-refill.ts';
 import { measureReplicasWatch } from './rows/replicas-watch.ts';
 import { measureReplicasWrite } from './rows/replicas-write.ts';
+import { measureRoads } from './rows/roads.ts';
 import { measureScale } from './rows/scale.ts';
 import { measureSeal } from './rows/seal.ts';
 import { measureSecretStore } from './rows/secret-store.ts';
@@ -31,6 +32,7 @@ import { measureWrite } from './rows/write.ts';
 export const ROWS: ReadonlyMap<string, Measure> = new Map([
   ['start', measureStart],
   ['push', measurePush],
+  ['roads', measureRoads],
   ['write', measureWrite],
   ['throughput', measureThroughput],
   ['wide', measureWide],
