@@ -12,7 +12,7 @@ export {
   type LogStream,
   openLogger,
 } from './logger.ts';
-export { createMetrics, type Metrics } from './metrics.ts';
+export { createMetrics, type Metrics, scrapeReplica } from './metrics.ts';
 export { createRemoteMetrics, type RemoteMetrics } from './remote-metrics.ts';
 export { createReplicaMetrics } from './replica-metrics.ts';
 export { createRepositoryMetrics } from './repository-metrics.ts';

@@ -23,6 +23,32 @@ export interface Metrics {
   readonly pushes: Counter<'result'>;
   readonly watches: Gauge<'resource'>;
   readonly jobs: JobMetrics;
+  /** Text of a scrape. */
+  scrape(): Promise<string>;
+}
+
+/** Metrics of requests, which every replica counts for its own clients. */
+const OF_EACH_REPLICA = new RegExp(
+  `^gitplane_(audit|fair_queue|job)_|^${REQUESTS.name}$|^gitplane_watches$`,
+);
+
+/**
+ * Text of a scrape of a replica. The metrics of the branch, of following, of tenants and of stores
+ * are those of the leader: they take the place of metrics with the same name.
+ */
+export async function scrapeReplica(own: Registry, leader: Registry | undefined): Promise<string> {
+  if (leader === undefined) return await own.metrics();
+  const ofLeader = new Set(
+    leader.getMetricsAsArray().flatMap(({ name }) => (OF_EACH_REPLICA.test(name) ? [] : [name])),
+  );
+  const texts = [
+    ...own
+      .getMetricsAsArray()
+      .filter(({ name }) => !ofLeader.has(name))
+      .map(({ name }) => own.getSingleMetricAsString(name)),
+    ...[...ofLeader].map((name) => leader.getSingleMetricAsString(name)),
+  ];
+  return `${(await Promise.all(texts)).join('\n\n')}\n`;
 }
 
 /** `objects` counts objects by kind and health, at each scrape. */
@@ -88,6 +114,7 @@ export function createMetrics(observe: {
   });
   return {
     registry,
+    scrape: () => registry.metrics(),
     pushToVisible: histogram(
       'gitplane_push_to_visible_seconds',
       'Time from the detection of a push until readers see it',

@@ -80,6 +80,27 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     }
   });
 
+  test('the leader shows the metrics of the branch beside those of its own requests', async () => {
+    const leader = await set.elected();
+    expect((await leader.daemon.call('POST', TEAMS, { body: team('measured') })).code).toBe(201);
+    const values = async ({ daemon }: Replica, name: string): Promise<number[]> => {
+      const { text } = await daemon.call('GET', '/metrics');
+      expect(text.match(new RegExp(`^# TYPE ${name} `, 'gm'))).toHaveLength(1);
+      return [...text.matchAll(new RegExp(`^${name}(?:{.*})? (.*)$`, 'gm'))].map(([, value]) =>
+        Number(value),
+      );
+    };
+    const [published] = await values(leader, 'gitplane_published_commits_total');
+    expect(published).toBeGreaterThan(0);
+    expect(await values(leader, 'gitplane_leader')).toEqual([1]);
+    expect(await values(leader, 'gitplane_last_applied_commit_age_seconds')).not.toContain(NaN);
+    expect(await values(leader, 'process_start_time_seconds')).toHaveLength(1);
+    for (const one of await followers()) {
+      expect(await values(one, 'gitplane_published_commits_total')).toEqual([0]);
+      expect(await values(one, 'gitplane_leader')).toEqual([0]);
+    }
+  });
+
   test('a replica that does not lead answers summaries and searches with the state of the leader', async () => {
     const [{ daemon }] = await followers();
     const { replicas } = (await daemon.call('GET', '/summary')).json();

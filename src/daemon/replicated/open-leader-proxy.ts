@@ -35,6 +35,7 @@ import {
   createReplicaMetrics,
   type Logger,
   type Metrics,
+  scrapeReplica,
 } from '../../telemetry/index.ts';
 import { VERSION } from '../../version.ts';
 import { type AccessControl, startAccessControl } from '../access/access-control.ts';
@@ -63,6 +64,8 @@ export interface LeaderProxyParts
   readonly logger: Logger;
   /** Reason why the newest record of the feed may be outdated; undefined: it is not. */
   readonly behind?: () => string | undefined;
+  /** Metrics of the leader, while it is in this process. */
+  readonly leading?: () => Metrics | undefined;
   /** Further checks of `/readyz`. */
   readonly ready?: HealthChecks['ready'];
 }
@@ -188,7 +191,10 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
     rights: access.rules,
     identities: access.identities,
     health: healthOf(of),
-    metrics,
+    metrics: {
+      ...metrics,
+      scrape: () => scrapeReplica(metrics.registry, of.leading?.()?.registry),
+    },
     fairness,
     config,
     logger,

@@ -191,6 +191,7 @@ function openReplicaFront(
     feed: openEtcdFeed(etcd, keys.platformState),
     url,
     behind: () => membership.behind,
+    leading: () => membership.role.leader?.service.platform.observation.metrics,
     ready: { draining: () => (drain.isDraining ? 'this replica is about to stop' : undefined) },
   });
   createRoleMetrics(front.metrics.registry, () => membership.snapshot());

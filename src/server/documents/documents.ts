@@ -227,7 +227,7 @@ function metrics(deps: ServerDependencies): Document {
   const read = async (): Promise<Answer> => ({
     code: 200,
     contentType: registry.contentType,
-    body: await registry.metrics(),
+    body: await deps.metrics.scrape(),
   });
   return ({ info }) => (info.path === '/metrics' ? read() : undefined);
 }
