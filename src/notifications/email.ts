@@ -1,5 +1,5 @@
 /** Mail over SMTP. The address of the server is checked as that of every other connection. */
-import { isIP } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
@@ -32,9 +32,17 @@ export async function sendMail(
   signal: AbortSignal,
 ): Promise<void> {
   const { host, tls = 'StartTLS', username: user, password: pass, ca, from, to } = server;
+  const address = await addressOf(host);
+  const port = server.port ?? PORTS[tls];
+  let socket: Socket | undefined;
   const transport = createTransport({
-    host: await addressOf(host),
-    port: server.port ?? PORTS[tls],
+    host: address,
+    port,
+    // `close()` of the transport leaves a running mail alone, so an abort destroys its socket.
+    getSocket: (_options, done) => {
+      socket = connectTo(address, port, done);
+      if (signal.aborted) abort();
+    },
     secure: tls === 'Implicit',
     requireTLS: tls === 'StartTLS',
     ignoreTLS: tls === 'None',
@@ -50,7 +58,7 @@ export async function sendMail(
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const abort = (): void => transport.close();
+  const abort = (): void => void socket?.destroy(new Error('the daemon stops'));
   signal.addEventListener('abort', abort);
   try {
     await transport.sendMail({
@@ -68,6 +76,28 @@ export async function sendMail(
     signal.removeEventListener('abort', abort);
     transport.close();
   }
+}
+
+/** Nodemailer adds its own time limits once the connection is there. */
+function connectTo(
+  host: string,
+  port: number,
+  done: (error: Error | null, options: { connection: Socket } | undefined) => void,
+): Socket {
+  const socket = connect({ host, port, timeout: STEP_MS });
+  const failed = (error: Error): void => done(error, undefined);
+  const late = (): void => void socket.destroy(new Error('no connection in time'));
+  socket.once('error', failed);
+  // An abort while the library has no listener yet must not end the process.
+  socket.on('error', () => undefined);
+  socket.once('timeout', late);
+  socket.once('connect', () => {
+    socket.off('error', failed);
+    socket.off('timeout', late);
+    socket.setTimeout(0);
+    done(null, { connection: socket });
+  });
+  return socket;
 }
 
 /** Resolved here, because the library connects to any address. */

@@ -264,5 +264,8 @@ test('a mail server that hangs ends with the process', async () => {
     { ...mail, port, tls: 'None' },
     controller.signal,
   );
-  await expect(sent).rejects.toMatchObject({ problem: 'unavailable' });
+  await expect(sent).rejects.toMatchObject({
+    problem: 'unavailable',
+    message: expect.not.stringContaining('ETIMEDOUT'),
+  });
 });
