@@ -72,6 +72,19 @@ describe('identity', () => {
     expect(new Set(uids).size).toBe(2);
   });
 
+  test('a merge into a catalog without objects takes the objects of the other line', () => {
+    const other = new History();
+    other.commit('c1', { 'a.yaml': team('a') });
+    other.commit('c2', { 'a.yaml': team('a', '  displayName: Two\n') });
+    const merged = new History();
+    const step = merged.step('c3', { 'a.yaml': team('a', '  displayName: Two\n') });
+
+    merged.catalog.absorb({ ...step, otherParents: [other.catalog] });
+
+    expect(merged.team('a')?.identity).toEqual(other.team('a')?.identity);
+    expect(merged.team('a')?.identity.generation).toBe(2);
+  });
+
   // covers: metadata.uid
   test('an object that was deleted and made again is another one', () => {
     const history = new History();

@@ -1,8 +1,9 @@
 /** Which life of its owner an access key belongs to. */
 import { describe, expect, test } from 'vitest';
-import type { Catalog } from '../../src/catalog/catalog.ts';
+import { Catalog } from '../../src/catalog/catalog.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
 import { replay } from '../../src/catalog/replay.ts';
+import { objectId } from '../../src/git/objects/object-id.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { openForTest } from '../support/git.ts';
 import { writeCommits } from './random-history.ts';
@@ -221,5 +222,40 @@ describe.each([
     ],
   ])('a key %s: %s', async (_which, wanted, commits) => {
     expect(await outcome(commits)).toBe(wanted);
+  });
+});
+
+describe('steps one at a time', () => {
+  const setUp = () => {
+    const catalog = new Catalog('f'.repeat(40));
+    const add = (id: string, name: string) => {
+      const [path, text] = FILES[name] ?? ['none', name];
+      const content = Buffer.from(text);
+      const files = new Map([[path, reader.read(path, objectId('blob', content), content)]]);
+      return catalog.advance({ commit: { id, committerTime: 1_700_000_000 }, files });
+    };
+    return { catalog, add };
+  };
+
+  test('an undone step takes the binding of a key that waited', () => {
+    const { catalog, add } = setUp();
+    add('c1', 'key');
+    const { undo } = add('c2', 'ada');
+    expect(stateOf(catalog)).toBe('works');
+
+    undo();
+    expect(stateOf(catalog)).toBe('waits');
+    add('c3', 'ada');
+    expect(stateOf(catalog)).toBe('works');
+  });
+
+  test('every changed object is reported once, and a key with its binding', () => {
+    const { add } = setUp();
+    const changed = (id: string, name: string): string[] =>
+      add(id, name).changes.map(({ key }) => `${key.kind} ${key.name}`);
+    expect(changed('c1', 'key')).toEqual(['OwnedAccessKey k']);
+    expect(changed('c2', 'ada')).toEqual(['User ada', 'OwnedAccessKey k']);
+    expect(changed('c3', 'ada, renamed')).toEqual(['User ada']);
+    expect(changed('c4', 'key, labelled')).toEqual(['OwnedAccessKey k']);
   });
 });

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { type ClientRequest, createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import {
@@ -192,4 +192,52 @@ test('a connection that fails is ended by the side that answers', () => {
   answerReadIndex(socket, async () => 1n);
   socket.emit('error', new Error('reset'));
   expect(socket.destroyed).toBe(true);
+});
+
+test('a connection that the peer does not answer is ended with the read index', async () => {
+  const server = createTcpServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const connected = once(server, 'connection');
+  const line = open();
+  const answer = line.ask(String((server.address() as AddressInfo).port));
+  const [socket] = (await connected) as [Socket];
+  const closed = once(
+    socket.resume().on('error', () => undefined),
+    'close',
+  );
+  line.close();
+  expect(await answer).toBeUndefined();
+  await closed;
+});
+
+test('a question in two parts is one question', async () => {
+  const { address, lines } = await peer(async () => 5n);
+  const socket = connect(Number(address), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const head = [
+    'GET / HTTP/1.1',
+    'Host: peer',
+    'Connection: Upgrade',
+    `Upgrade: ${NEWEST_PROTOCOL}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'data');
+  const [line] = lines;
+  if (line === undefined) throw new Error('The peer has no connection');
+  const first = once(line, 'data');
+  socket.write(Buffer.from([0, 0]));
+  await first;
+  socket.write(Buffer.from([1, 2, 0, 0, 1, 3]));
+
+  const answers: Buffer[] = [];
+  for await (const bytes of socket) {
+    answers.push(bytes as Buffer);
+    if (Buffer.concat(answers).length >= 24) break;
+  }
+
+  const bytes = Buffer.concat(answers);
+  expect([0, 12].map((at) => bytes.readUInt32BE(at))).toEqual([0x102, 0x103]);
+  expect([0, 12].map((at) => bytes.readBigInt64BE(at + 4))).toEqual([5n, 5n]);
 });

@@ -1,10 +1,11 @@
-/** Versions that a store goes on with, and questions to a store that is filled or closed. */
-import { expect, test } from 'vitest';
+/** Versions that a store goes on with, and questions to a store that is filled, busy or closed. */
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../src/state/open-store.ts';
 import { StateError } from '../../src/state/state-error.ts';
 import type { Store } from '../../src/state/store.ts';
-import { put, SetClock } from './builders.ts';
+import { keyOf, put, SetClock } from './builders.ts';
 import { fail, testCodec } from './harnesses.ts';
 
 const clock = new SetClock();
@@ -46,4 +47,32 @@ test('a closed store takes no large step', async () => {
   await store.close();
   await expect(store.applyYielding([put('a')], {}, [])).rejects.toBeInstanceOf(StateError);
   expect(store.resourceVersion).toBe(resourceVersion);
+});
+
+test('a flush persists a large step that is still being written', async () => {
+  const disk = new Map<string, Buffer>();
+  const store = await openOn(disk, false);
+  const names = Array.from({ length: 50 }, (_, i) => `team-${i}`);
+  const puts = (turn: number) => names.map((name) => put(name, { turn }));
+  store.apply(puts(1));
+  // Every step of a computation takes so long that the next one waits for the event loop.
+  let now = performance.now();
+  const clockOfProcess = vi.spyOn(performance, 'now').mockImplementation(() => (now += 10));
+  onTestFinished(() => clockOfProcess.mockRestore());
+  let isWritten = false;
+  const written = store.applyYielding(puts(2), {}, []).then(() => {
+    isWritten = true;
+  });
+  while (store.get(keyOf('team-49'))?.object.spec?.['turn'] !== 2) await setImmediate();
+  expect(isWritten).toBe(false);
+
+  await store.flush();
+
+  const next = await openOn(new Map(disk), false);
+  expect(names.map((name) => next.get(keyOf(name))?.object.spec)).toEqual(
+    names.map(() => ({ turn: 2 })),
+  );
+  await written;
+  await store.close();
+  await next.close();
 });

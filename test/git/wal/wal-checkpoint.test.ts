@@ -106,7 +106,8 @@ test.each([
   expect(await continues([next, blob(bytes - before - next.data.length)])).toBe(expected);
 });
 
-test('a delta against a tree of another pack saves nothing', async () => {
+/** A tree that is only in the repository, and a version of it. */
+function versionInRepository(): PackObject {
   const older = Buffer.concat(
     Array.from({ length: 5000 }, (_, i) => entry(`f${String(i).padStart(6, '0')}`)),
   );
@@ -117,13 +118,37 @@ test('a delta against a tree of another pack saves nothing', async () => {
   const data = treeDelta(older, newer, [
     { start: older.length, end: older.length, inserted: newer.length - older.length },
   ]);
-  const changed: PackObject = { id: objectId('tree', newer), type: 'tree', data, base };
+  return { id: objectId('tree', newer), type: 'tree', data, base };
+}
+
+test('a delta against a tree of another pack saves nothing', async () => {
+  const changed = versionInRepository();
   await writeFirst();
 
   expect(await continues([changed, blob(512 * KIB)])).toBe(false);
 
   expect(git(gitDir, ['cat-file', '-t', changed.id])).toBe('tree');
   await checkpoints.close();
+});
+
+const processes = (): number =>
+  process.getActiveResourcesInfo().filter((one) => one === 'ProcessWrap').length;
+
+const processesEnd = (): Promise<void> =>
+  vi.waitFor(() => expect(processes()).toBe(0), { timeout: 10_000 });
+
+test.each<[string, () => Promise<void>]>([
+  ['with the checkpoints', () => checkpoints.close()],
+  [
+    'when other processes rewrite packs',
+    () => checkpoints.checkpoint({ path: join(gitDir, 'nowhere'), tips: [], startsPack: true }),
+  ],
+])('the process that reads trees ends %s', async (_when, end) => {
+  await processesEnd();
+  await checkpoints.write([publication(versionInRepository())]);
+  expect(processes()).toBe(1);
+  await end();
+  await processesEnd();
 });
 
 function entry(name: string): Buffer {
