@@ -151,6 +151,13 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'a shortcut: the general road comes to the same contents',
   },
   {
+    file: 'catalog/owner-bindings.ts',
+    scope: '#mergedIncarnations',
+    from: 'if (incarnation === undefined || winner === undefined || incarnation === winner) continue;',
+    to: 'if (incarnation === undefined || winner === undefined && incarnation === winner) continue;',
+    reason: 'without a winner there is no other incarnation to move the keys to',
+  },
+  {
     file: 'field-management/walk.ts',
     scope: 'merge',
     from: 'if (Array.isArray(live) && Array.isArray(applied)) return mergeLists(shape, live, applied);',
