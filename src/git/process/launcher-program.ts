@@ -6,11 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type CancelledLaunch,
   type Launch,
+  type LauncherRequest,
   type LaunchReport,
   readToken,
   STREAMS,
@@ -25,13 +24,34 @@ interface Pending {
 /** Time in which the other connections of a cancelled launch arrive. */
 const CANCELLED_MS = 60_000;
 
+/** Bytes of a path that a socket address has room for, on Linux and macOS. A longer one is cut off. */
+const MAX_SOCKET_PATH_BYTES = 103;
+
 const pending = new Map<number, Pending>();
-// Only the user of the daemon can connect.
-const folder = mkdtempSync(join(tmpdir(), 'gitplane-launcher-'));
+/** Leaders of process groups that run. */
+const groups = new Set<number>();
+const [temporaryFolder = ''] = process.argv.slice(2);
+const folder = privateFolder();
 const socketPath = join(folder, 'socket');
 
+/** Only the user of the daemon can connect to a socket in it. */
+function privateFolder(): string {
+  for (const parent of [temporaryFolder, '/tmp']) {
+    const prefix = join(parent, 'gitplane-launcher-');
+    const longest = Buffer.byteLength(`${prefix}XXXXXX/socket`);
+    try {
+      if (longest <= MAX_SOCKET_PATH_BYTES) return mkdtempSync(prefix);
+    } catch {
+      // It is missing, or cannot be written.
+    }
+  }
+  // The daemon starts git itself.
+  process.exit(1);
+}
+
 function report(message: LaunchReport): void {
-  process.send?.(message);
+  // A daemon that has ended needs no report.
+  process.send?.(message, undefined, undefined, () => undefined);
 }
 
 function pendingOf(id: number): Pending {
@@ -64,8 +84,13 @@ function startProcess(launch: Launch, stdio: readonly Socket[]): ChildProcess | 
     report({ id, failure: message, errorCode: code });
   try {
     const child = spawn(command, args, { cwd, env, detached, stdio: [...stdio] });
+    const { pid } = child;
+    if (detached && pid !== undefined) groups.add(pid);
     child.once('error', failed);
-    child.once('exit', (code, signal) => report({ id, code, signal }));
+    child.once('exit', (code, signal) => {
+      if (pid !== undefined) groups.delete(pid);
+      report({ id, code, signal });
+    });
     return child;
   } catch (error) {
     failed(error instanceof Error ? error : new Error(String(error)));
@@ -92,7 +117,11 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
   });
 });
 
-process.on('message', (message: Launch | CancelledLaunch) => {
+process.on('message', (message: LauncherRequest) => {
+  if ('isCheck' in message) {
+    report(message);
+    return;
+  }
   if ('cancelled' in message) {
     cancel(message.cancelled);
     return;
@@ -100,8 +129,25 @@ process.on('message', (message: Launch | CancelledLaunch) => {
   pendingOf(message.id).launch = message;
   startIfComplete(message.id);
 });
-process.once('disconnect', () => process.exit());
+
+/** The daemon has ended: nobody reads what its processes write, and the next daemon needs their locks. */
+function end(): void {
+  for (const pid of groups) {
+    try {
+      process.kill(-pid, 'SIGTERM');
+    } catch {
+      // All processes of the group have ended.
+    }
+  }
+  process.exit();
+}
+
+process.once('disconnect', end);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 // A signal to all processes of the service is for the daemon, which finishes what it has begun.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+// The daemon starts git itself.
+server.once('error', () => process.exit(1));
 server.listen(socketPath, () => report({ socketPath }));
+// The daemon ended before this program listened for it.
+if (!process.connected) end();

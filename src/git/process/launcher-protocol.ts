@@ -21,9 +21,18 @@ export interface CancelledLaunch {
   readonly cancelled: number;
 }
 
+/** Answered at once. */
+export interface Check {
+  readonly isCheck: true;
+}
+
+export type LauncherRequest = Launch | CancelledLaunch | Check;
+
 export type LaunchReport =
   /** The launcher accepts connections. */
-  | { readonly socketPath: string }
+  { readonly socketPath: string } | Check | ProcessReport;
+
+export type ProcessReport =
   | { readonly id: number; readonly pid: number }
   | { readonly id: number; readonly code: number | null; readonly signal: NodeJS.Signals | null }
   | { readonly id: number; readonly failure: string; readonly errorCode: string | undefined };

@@ -3,64 +3,109 @@
  * of the process that starts another one: in a daemon of 350 MB this stops the event loop for 10 ms.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Backoff, RetryDelay } from '../../concurrency/index.ts';
+import { inheritedEnvironment } from './git-environment.ts';
 import {
-  type CancelledLaunch,
   type Command,
-  type Launch,
+  type LauncherRequest,
   type LaunchReport,
+  type ProcessReport,
   tokenOf,
 } from './launcher-protocol.ts';
 import { type Ending, outputEnded, type StartedProcess } from './started-process.ts';
 
-/** After a launcher ended by itself. Until then processes are started without one. */
-const RESTART_AFTER_MS = 10_000;
+/** Between the end of a launcher and the start of the next. Until then processes are started without one. */
+const RESTART: Backoff = { firstMs: 10_000, lastMs: 600_000 };
+/** A launcher that worked for so long was no failure. */
+const STEADY_MS = 60_000;
+const CHECK_MS = 1_000;
+/** Checks without an answer before the launcher is killed: a busy machine is slow, and no failure. */
+const MOST_UNANSWERED = 30;
+
+export interface LauncherOptions {
+  /** Time between two checks of the launcher while processes run. */
+  readonly checkMs?: number;
+  /** Folder in which it makes its own. */
+  readonly temporaryFolder?: string;
+}
 
 let current: Launcher | undefined;
+let options: LauncherOptions = {};
 let nextStart = Number.POSITIVE_INFINITY;
+const restarts = new RetryDelay(RESTART);
 
 /** Git is started by a process of its own, as soon as this resolves. The launcher ends with this process. */
-export async function startLauncher(): Promise<void> {
+export async function startLauncher(wanted: LauncherOptions = {}): Promise<void> {
   if (process.platform === 'win32') return;
-  nextStart = performance.now() + RESTART_AFTER_MS;
-  current = new Launcher();
-  await current.ready;
+  options = wanted;
+  await start();
+}
+
+async function start(): Promise<void> {
+  // Until the launcher is lost.
+  nextStart = Number.POSITIVE_INFINITY;
+  const begun = performance.now();
+  const lost = (): void => {
+    if (performance.now() - begun > STEADY_MS) restarts.reset();
+    nextStart = performance.now() + restarts.next();
+  };
+  try {
+    current = new Launcher(options, lost);
+    await current.ready;
+  } catch {
+    // The system has no memory for another process, for example.
+    lost();
+  }
 }
 
 /** Undefined: no launcher is ready, so that the caller starts the process itself. */
 export function launch(command: Command): StartedProcess | undefined {
-  if (current?.isLost === true && performance.now() >= nextStart) void startLauncher();
+  if (performance.now() >= nextStart) void start();
   return current?.launch(command);
 }
 
 class Launcher {
   readonly #program: ChildProcess;
   readonly #running = new Map<number, LaunchedProcess>();
+  readonly #checkMs: number;
+  readonly #lost: () => void;
   #socketPath: string | undefined;
   #last = 0;
-  isLost = false;
+  #check: NodeJS.Timeout | undefined;
+  #unanswered = 0;
+  #isLost = false;
   /** Resolves when the launcher accepts launches, or has ended. */
   readonly ready: Promise<void>;
   #resolveReady: () => void = () => undefined;
 
-  constructor() {
+  constructor(
+    { checkMs = CHECK_MS, temporaryFolder = tmpdir() }: LauncherOptions,
+    lost: () => void,
+  ) {
+    this.#checkMs = checkMs;
+    this.#lost = lost;
     this.ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
     });
     // Options of this process, as for a debugger, are not for the launcher.
-    this.#program = fork(program(), [], {
+    this.#program = fork(program(), [temporaryFolder], {
       execArgv: [...loader(), '--max-semi-space-size=1'],
-      env: {},
+      env: inheritedEnvironment(),
       // Signals of the terminal go to the daemon alone.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#program.on('message', (report: LaunchReport) => this.#take(report));
     this.#program.once('error', () => this.#lose());
-    this.#program.once('exit', () => this.#lose());
+    // Later than its last report, unlike its exit.
+    this.#program.once('disconnect', () => this.#lose());
     // The daemon may end while the launcher waits for work.
     this.#program.unref();
     this.#program.channel?.unref();
@@ -69,14 +114,39 @@ class Launcher {
   launch(command: Command): StartedProcess | undefined {
     if (this.#socketPath === undefined || !this.#program.connected) return undefined;
     const id = ++this.#last;
-    const launched = new LaunchedProcess(id, this.#socketPath, () => this.#send({ cancelled: id }));
+    const launched = new LaunchedProcess({
+      id,
+      socketPath: this.#socketPath,
+      isGroup: command.detached,
+      cancel: () => this.#send({ cancelled: id }),
+    });
     this.#running.set(id, launched);
-    void launched.ended.then(() => this.#running.delete(id));
+    void launched.ended.then(() => this.#finish(id));
     this.#send({ id, ...command });
+    this.#watch();
     return launched;
   }
 
-  #send(message: Launch | CancelledLaunch): void {
+  #finish(id: number): void {
+    this.#running.delete(id);
+    if (this.#running.size > 0) return;
+    clearInterval(this.#check);
+    this.#check = undefined;
+  }
+
+  /** Kills a launcher that no longer answers: neither starts nor ends of processes would be reported. */
+  #watch(): void {
+    if (this.#check !== undefined) return;
+    this.#unanswered = 0;
+    this.#check = setInterval(() => {
+      this.#unanswered += 1;
+      if (this.#unanswered > MOST_UNANSWERED) this.#program.kill('SIGKILL');
+      else if (this.#unanswered === 1) this.#send({ isCheck: true });
+      for (const launched of this.#running.values()) launched.check();
+    }, this.#checkMs).unref();
+  }
+
+  #send(message: LauncherRequest): void {
     // A channel that has closed is reported by the end of the launcher.
     this.#program.send(message, () => undefined);
   }
@@ -85,20 +155,36 @@ class Launcher {
     if ('socketPath' in report) {
       this.#socketPath = report.socketPath;
       this.#resolveReady();
+    } else if ('isCheck' in report) {
+      this.#unanswered = 0;
     } else {
       this.#running.get(report.id)?.take(report);
     }
   }
 
   #lose(): void {
-    this.isLost = true;
+    if (this.#isLost) return;
+    this.#isLost = true;
+    const path = this.#socketPath;
     this.#socketPath = undefined;
+    clearInterval(this.#check);
+    this.#lost();
     this.#resolveReady();
     for (const launched of this.#running.values()) launched.lose();
+    if (path === undefined) return;
+    // A launcher that was killed leaves its folder.
+    rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-type ProcessReport = Exclude<LaunchReport, { socketPath: string }>;
+interface LaunchedProcessParts {
+  readonly id: number;
+  readonly socketPath: string;
+  /** True if the process leads a process group. */
+  readonly isGroup: boolean;
+  /** Tells the launcher that the process must not start. */
+  cancel(): void;
+}
 
 class LaunchedProcess implements StartedProcess {
   readonly stdin: Writable;
@@ -106,21 +192,26 @@ class LaunchedProcess implements StartedProcess {
   readonly stderr: Socket;
   readonly started: Promise<void>;
   readonly ended: Promise<Ending>;
+  readonly #isGroup: boolean;
+  readonly #fail: (failure: Error) => void;
   #pid: number | undefined;
+  #isReported = false;
+  #checks = 0;
   #resolveStarted: () => void = () => undefined;
   #resolveEnded: (ending: Ending) => void = () => undefined;
 
-  constructor(id: number, socketPath: string, cancel: () => void) {
+  constructor({ id, socketPath, isGroup, cancel }: LaunchedProcessParts) {
+    this.#isGroup = isGroup;
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve;
     });
-    const failed = (failure: Error): void => {
-      if (this.#pid !== undefined) return;
+    this.#fail = (failure: Error): void => {
+      if (this.#pid !== undefined || this.#isReported) return;
       cancel();
       for (const one of [this.stdout, this.stderr]) one.destroy();
       this.#end({ code: null, signal: null, failure });
     };
-    const opened = (): Socket => connect(socketPath).on('error', failed);
+    const opened = (): Socket => connect(socketPath).on('error', this.#fail);
     const [input, output, messages] = [opened(), opened(), opened()];
     input.write(tokenOf(id, 0));
     this.stdin = heldInput(input, this.started);
@@ -142,6 +233,8 @@ class LaunchedProcess implements StartedProcess {
   take(report: ProcessReport): void {
     if ('pid' in report) {
       this.#pid = report.pid;
+      // It was started in the moment in which its start was given up.
+      if (this.#isReported) this.#kill();
       this.#resolveStarted();
     } else if ('failure' in report) {
       const failure = Object.assign(new Error(report.failure), { code: report.errorCode });
@@ -152,18 +245,31 @@ class LaunchedProcess implements StartedProcess {
     }
   }
 
-  /** The launcher ended: this process cannot report its end, so it is killed. */
+  /** Fails a start whose connections were lost: a launcher without free file descriptors closes them. */
+  check(): void {
+    this.#checks += 1;
+    if (this.#checks <= MOST_UNANSWERED) return;
+    this.#fail(new Error('the launcher of git did not start it in time'));
+  }
+
+  /** The launcher ended: this process cannot report its end, so it is killed, with its children. */
   lose(): void {
-    try {
-      if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
-    } catch {
-      // It has ended.
-    }
+    this.#kill();
     for (const one of [this.stdout, this.stderr]) one.destroy();
     this.#end({ code: null, signal: null, failure: new Error('the launcher of git ended') });
   }
 
+  #kill(): void {
+    const pid = this.#pid;
+    try {
+      if (pid !== undefined) process.kill(this.#isGroup ? -pid : pid, 'SIGKILL');
+    } catch {
+      // All of them have ended.
+    }
+  }
+
   #end(ending: Ending): void {
+    this.#isReported = true;
     this.#resolveStarted();
     this.#resolveEnded(ending);
   }

@@ -1,9 +1,21 @@
 /** The launcher starts git in the place of the daemon: streams, ends and signals are those of a child. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { beforeAll, expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { GitProcess, runGit, tryGit } from '../../../src/git/process/git-process.ts';
 import { startLauncher } from '../../../src/git/process/launcher.ts';
 import { LISTING, QUERY } from '../../../src/git/process/process-limits.ts';
@@ -122,3 +134,135 @@ test.runIf(linux)(
     expect(leftOver).toMatch(/^(Z.*)?$/);
   },
 );
+
+/** A git whose child is a `sleep` of its own process group. */
+async function gitWithChild(): Promise<GitProcess> {
+  const config = [['alias.nap', '!sleep 1000 & sleep 1000']] as const;
+  const nap = new GitProcess({ gitDir: await bareRepository(), config }, ['nap'], LISTING);
+  await nap.started;
+  await expect.poll(() => membersOf(nap.pid).length).toBeGreaterThan(2);
+  return nap;
+}
+
+test.runIf(linux)('the end of the launcher ends the children of git and its folder', async () => {
+  await startLauncher();
+  const nap = await gitWithChild();
+  const launcher = parentOf(nap.pid);
+  const folder = folderOf(launcher);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+
+  process.kill(launcher, 'SIGKILL');
+  await nap.ended;
+
+  await expect.poll(() => membersOf(nap.pid)).toEqual([]);
+  await expect.poll(() => existsSync(folder)).toBe(false);
+});
+
+test.runIf(linux)(
+  'a launcher that hangs is killed: processes that run and processes that start end with an error',
+  async () => {
+    await startLauncher({ checkMs: 10 });
+    const runs = await waitingGit();
+    const launcher = parentOf(runs.pid);
+    process.kill(launcher, 'SIGSTOP');
+    const starts = new GitProcess({ gitDir: await bareRepository() }, ['version']);
+
+    for (const one of [runs, starts]) {
+      expect(one.error(await one.ended).message).toMatch(/the launcher of git (ended|did not)/);
+    }
+
+    const next = await tryGit({ gitDir: await bareRepository() }, ['version']);
+    expect(next).toMatchObject({ code: 0 });
+    await expect.poll(() => existsSync(`/proc/${launcher}`)).toBe(false);
+  },
+);
+
+test.runIf(linux)('a launcher without free file descriptors fails starts alone', async () => {
+  await startLauncher({ checkMs: 10 });
+  const runs = await waitingGit();
+  const launcher = parentOf(runs.pid);
+  const open = readdirSync(`/proc/${launcher}/fd`).length;
+  execFileSync('prlimit', [`--nofile=${open}:`, '--pid', String(launcher)]);
+
+  const late = new GitProcess({ gitDir: await bareRepository() }, ['version']);
+  expect(late.error(await late.ended).message).toMatch(/git cannot be started/);
+
+  execFileSync('prlimit', ['--nofile=1000:', '--pid', String(launcher)]);
+  const next = await waitingGit();
+  expect(parentOf(next.pid)).toBe(launcher);
+  for (const one of [runs, next]) {
+    one.kill();
+    await one.ended;
+  }
+});
+
+test.runIf(linux)(
+  'a daemon that is killed takes the launcher and its processes with it',
+  async () => {
+    const module = fileURLToPath(new URL('../../../src/git/process/', import.meta.url));
+    const script = `
+    setInterval(() => undefined, 1000);
+    const { startLauncher } = await import(${JSON.stringify(`${module}launcher.ts`)});
+    const { GitProcess } = await import(${JSON.stringify(`${module}git-process.ts`)});
+    await startLauncher();
+    const config = [['alias.nap', '!sleep 1000 & sleep 1000']];
+    const nap = new GitProcess({ gitDir: ${JSON.stringify(await bareRepository())}, config }, ['nap']);
+    await nap.started;
+    console.log(nap.pid);`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+    const daemon = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(daemon.stdout, 'data')) as [Buffer];
+    const group = Number(line.toString('utf8'));
+    await expect.poll(() => membersOf(group).length).toBeGreaterThan(2);
+    const launcher = parentOf(group);
+    const folder = folderOf(launcher);
+
+    daemon.kill('SIGKILL');
+
+    await expect.poll(() => membersOf(group)).toEqual([]);
+    await expect.poll(() => existsSync(`/proc/${launcher}`)).toBe(false);
+    expect(existsSync(folder)).toBe(false);
+  },
+);
+
+test.runIf(linux).each([
+  { of: 'missing', folder: () => '/no/such/folder' },
+  // A longer path of a socket is cut off, and leads out of the private folder.
+  { of: 'too deep', folder: () => mkdtempSync(join(tmpdir(), `gitplane-${'x'.repeat(80)}`)) },
+])('the launcher uses /tmp for its socket if the temporary folder is $of', async ({ folder }) => {
+  const temporaryFolder = folder();
+  onTestFinished(() => rmSync(temporaryFolder, { recursive: true, force: true }));
+  await startLauncher({ temporaryFolder });
+  const waiting = await waitingGit();
+  expect(parentOf(parentOf(waiting.pid))).toBe(process.pid);
+  expect(folderOf(parentOf(waiting.pid))).toMatch(/^\/tmp\/gitplane-launcher-[^/]+$/);
+  waiting.kill();
+  await waiting.ended;
+});
+
+/** Folder of the socket of a launcher. */
+function folderOf(launcher: number): string {
+  const inodes = readdirSync(`/proc/${launcher}/fd`).map((fd) => {
+    try {
+      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${launcher}/fd/${fd}`))?.[1];
+    } catch {
+      return undefined;
+    }
+  });
+  const sockets = readFileSync('/proc/net/unix', 'utf8').split('\n');
+  const paths = sockets.map((line) => line.trim().split(/\s+/));
+  const path = paths.find(
+    ([, , , , , , inode = '', name]) => inodes.includes(inode) && name?.endsWith('/socket'),
+  )?.[7];
+  if (path === undefined) throw new Error(`process ${launcher} has no socket`);
+  return dirname(path);
+}
+
+/** Processes of a group that have not ended. */
+function membersOf(group: number | undefined): string[] {
+  const all = execFileSync('ps', ['-e', '-o', 'pgid=,stat=,args='], { encoding: 'utf8' });
+  const members = all.split('\n').map((line) => line.trim().split(/\s+/));
+  return members
+    .filter(([of, state]) => Number(of) === group && state?.startsWith('Z') === false)
+    .map(([, , ...args]) => args.join(' '));
+}

@@ -84,7 +84,7 @@ test.runIf(linux)(
 test.runIf(linux)('a process that stops answering is replaced at the deadline', async () => {
   const gitDir = await bareRepository();
   const commit = plantTrees(gitDir, 1);
-  const limits = { ...replies(1_000_000), replyMs: 500 };
+  const limits = { ...replies(1_000_000), replyTimeoutMs: 500 };
   const diffs = new RequestProcess({ gitDir }, { ...diffTreeProtocol, limits });
   onTestFinished(() => diffs.close());
   const compare = (): Promise<unknown> => compareCommits(diffs, [{ commit, parent: undefined }]);
@@ -100,7 +100,7 @@ test.runIf(linux)('a process that stops answering is replaced at the deadline', 
 test.runIf(linux)('an idle process meets no deadline', async () => {
   const gitDir = await bareRepository();
   const commit = plantTrees(gitDir, 1);
-  const limits = { ...replies(1_000_000), replyMs: 50 };
+  const limits = { ...replies(1_000_000), replyTimeoutMs: 50 };
   const diffs = new RequestProcess({ gitDir }, { ...diffTreeProtocol, limits });
   onTestFinished(() => diffs.close());
   const compare = (): Promise<unknown> => compareCommits(diffs, [{ commit, parent: undefined }]);
