@@ -100,14 +100,14 @@ test.runIf(linux)('a process that stops answering is replaced at the deadline', 
 test.runIf(linux)('an idle process meets no deadline', async () => {
   const gitDir = await bareRepository();
   const commit = plantTrees(gitDir, 1);
-  const limits = { ...replies(1_000_000), replyTimeoutMs: 50 };
+  const limits = { ...replies(1_000_000), replyTimeoutMs: 1000 };
   const diffs = new RequestProcess({ gitDir }, { ...diffTreeProtocol, limits });
   onTestFinished(() => diffs.close());
   const compare = (): Promise<unknown> => compareCommits(diffs, [{ commit, parent: undefined }]);
   await compare();
   const idle = childrenOf(process.pid);
   // Only time can show that nothing happens.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
   await compare();
   expect(childrenOf(process.pid)).toEqual(idle);
 });
