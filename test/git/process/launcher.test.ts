@@ -182,12 +182,12 @@ test.runIf(linux)('a launcher without free file descriptors fails starts alone',
   const runs = await waitingGit();
   const launcher = parentOf(runs.pid);
   const open = readdirSync(`/proc/${launcher}/fd`).length;
-  execFileSync('prlimit', [`--nofile=${open}:`, '--pid', String(launcher)]);
+  limitFiles(launcher, open);
 
   const late = new GitProcess({ gitDir: await bareRepository() }, ['version']);
   expect(late.error(await late.ended).message).toMatch(/git cannot be started/);
 
-  execFileSync('prlimit', ['--nofile=1000:', '--pid', String(launcher)]);
+  limitFiles(launcher, 1000);
   const next = await waitingGit();
   expect(parentOf(next.pid)).toBe(launcher);
   for (const one of [runs, next]) {
@@ -239,6 +239,11 @@ test.runIf(linux).each([
   waiting.kill();
   await waiting.ended;
 });
+
+/** Sets the soft limit of open files of another process. */
+function limitFiles(pid: number, files: number): void {
+  execFileSync('sh', ['-c', `prlimit --nofile=${files}: --pid ${pid}`]);
+}
 
 /** Folder of the socket of a launcher. */
 function folderOf(launcher: number): string {
