@@ -325,6 +325,71 @@ export interface SearchHit {
   readonly rank: number;
 }
 
+/** Costs of tenants, by name. */
+export interface TenantCosts {
+  /** Kind of the document. */
+  readonly kind: 'TenantCosts';
+  /** Group and version of the platform. */
+  readonly apiVersion: string;
+  /** Currency of all sums; absent: the configuration names none. */
+  readonly currency?: string;
+  /** The first 200 tenants. */
+  readonly items: readonly TenantCost[];
+  /** Number of tenants that the caller may see. */
+  readonly count: number;
+  /** Sum of the tenants that have a total. */
+  readonly total: {
+    /** Cost of an hour. */
+    readonly perHour: number;
+    /** Cost of 730 hours. */
+    readonly perMonth: number;
+    /** Number of these tenants. */
+    readonly tenants: number;
+  };
+}
+
+/** Costs of one tenant. */
+export interface TenantCost {
+  /** Name of the tenant. */
+  readonly name: string;
+  /** Time when its cluster was read; absent: it was not. */
+  readonly observedAt?: string;
+  /** Number of nodes. */
+  readonly nodes?: number;
+  /** Number of pods that run on nodes. */
+  readonly pods?: number;
+  /** Cost of CPU; absent: unknown. */
+  readonly cpu?: ResourceCost;
+  /** Cost of memory; absent: unknown. */
+  readonly memory?: ResourceCost;
+  /** Cost of CPU and memory; absent: one of them is unknown. */
+  readonly total?: {
+    /** Cost of an hour. */
+    readonly perHour: number;
+    /** Cost of 730 hours. */
+    readonly perMonth: number;
+  };
+  /** Parts that are unknown. */
+  readonly unknown: readonly {
+    /** Cost that is absent or too low. */
+    readonly what: 'cpu' | 'memory' | 'tenant';
+    /** Reason. */
+    readonly reason: string;
+  }[];
+}
+
+/** Cost of one resource. */
+export interface ResourceCost {
+  /** Cores or bytes that pods request. */
+  readonly requested: number;
+  /** Cores or bytes that the nodes can allocate. */
+  readonly capacity: number;
+  /** Cost of an hour. */
+  readonly perHour: number;
+  /** Cost of 730 hours. */
+  readonly perMonth: number;
+}
+
 /** User or group of a grant. */
 export interface AccessSubject {
   /** `User` or `Group`. */
@@ -4515,6 +4580,11 @@ export interface SearchQuery {
   readonly q: string;
 }
 
+export interface ReadCostsQuery {
+  /** Indents the answer. */
+  readonly pretty?: boolean | undefined;
+}
+
 export interface ListCommitsQuery {
   /** Commit of the branch: its id, or how that begins. */
   readonly atRevision?: string | undefined;
@@ -4544,11 +4614,6 @@ export interface CompareQuery {
   readonly pretty?: boolean | undefined;
   /** The same. Absent: the present. */
   readonly to?: string | undefined;
-}
-
-export interface PlanQuery {
-  /** Indents the answer. */
-  readonly pretty?: boolean | undefined;
 }
 
 export interface ExplainAccessQuery {
@@ -4834,6 +4899,8 @@ export interface Operations {
   'GET /summary': Operation<NoFields, ReadSummaryQuery, undefined, Summary>;
   /** Objects of all kinds that the caller may list or get, best match first. */
   'GET /search': Operation<NoFields, SearchQuery, undefined, SearchResult>;
+  /** Costs of the tenants that the caller may list or get. Observations are cached for a minute. 404: `costControl` is not enabled. */
+  'GET /costs': Operation<NoFields, ReadCostsQuery, undefined, TenantCosts>;
   /** Commits of the branch, newest first. Takes the right to clone. */
   'GET /commits': Operation<NoFields, ListCommitsQuery, undefined, CommitList>;
   /** Branches that can be planned, newest first. Takes the right to clone. */
@@ -4841,7 +4908,7 @@ export interface Operations {
   /** Objects that differ between two moments. Takes the right to clone. */
   'GET /compare': Operation<NoFields, CompareQuery, undefined, Comparison>;
   /** Changes that a commit of the repository would make, with the verdict of a push by the caller. Takes the right to clone. */
-  'POST /plan': Operation<NoFields, PlanQuery, PlanTarget, Plan>;
+  'POST /plan': Operation<NoFields, ReadCostsQuery, PlanTarget, Plan>;
   /** Reason why a user, team or key may do something, or not. Questions about others take `create` on `subjectaccessreviews`. */
   'GET /access/explain': Operation<NoFields, ExplainAccessQuery, undefined, AccessExplanation>;
   /** Users and groups that may do something. Takes `create` on `subjectaccessreviews`. */

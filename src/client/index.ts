@@ -26,6 +26,8 @@ export type {
   SearchResult,
   Summary,
   SyncStatus,
+  TenantCost,
+  TenantCosts,
   TenantSync,
   WriteEffect,
   WritePreview,

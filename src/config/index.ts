@@ -17,6 +17,7 @@ export type { ProviderBConfig } from './sections/auth-provider-b.ts';
 export type { ProviderCConfig } from './sections/auth-provider-c.ts';
 export type { ProviderDConfig } from './sections/auth-provider-d.ts';
 export type { SAMLConfig } from './sections/auth-saml.ts';
+export type { CostControlConfig, CostControlPrice } from './sections/cost-control.ts';
 export type { SecretStoreConfig } from './sections/secret-store.ts';
 export type { UISettingsConfig } from './sections/ui-settings.ts';
 export { platformSettings, uiSettings } from './shown-settings.ts';

@@ -46,6 +46,7 @@ import { type ClusterSocket, clusterSocket } from './tenants/cluster-socket.ts';
 import { type Clusters, ServedClusters } from './tenants/clusters.ts';
 import { planEffects } from './tenants/plan-effects.ts';
 import { SyncTargets } from './tenants/sync-targets.ts';
+import { TenantCosts } from './tenants/tenant-costs.ts';
 import { TenantLoops } from './tenants/tenant-loops.ts';
 import { TenantRoles } from './tenants/tenant-roles.ts';
 
@@ -271,6 +272,13 @@ function serverDependencies(parts: ServerParts): PartialDependencies {
     version: VERSION,
     root: parts.root,
     clusters,
+    costs: new TenantCosts({
+      ...platform,
+      tenants: clusters.tenants,
+      kubeconfigs: parts.data.kubeconfigs,
+      suspended: suspendedTenant(platform),
+      clock,
+    }),
     clientState: openClientState({ clusters, clock }),
   };
 }

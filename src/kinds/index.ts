@@ -17,6 +17,7 @@ export { type DataStoreEndpoint, readDataStoreEndpoint } from './config/data-sto
 export { literalText, namedVariable, referenceTexts } from './config/environment-references.ts';
 export { isSharedTenant, PERSONAL_TENANT } from './config/multi-organization-tenants.ts';
 export { nameIdFormat } from './config/name-id-formats.ts';
+export { parseQuantity } from './config/quantity.ts';
 export { pemInField, rootsProblem } from './config/root-certificates.ts';
 export {
   CertificateError,

@@ -43,6 +43,16 @@ export interface WatchOptions {
   opened(): void;
 }
 
+/** Limits of one list. */
+export interface ListLimits {
+  /** Objects. */
+  readonly items: number;
+  /** Bytes of all pages. */
+  readonly bytes: number;
+  /** Objects per page. */
+  readonly page: number;
+}
+
 const PAGE = 500;
 const ANSWER_MS = 30_000;
 /** Time that a watch may exceed its requested duration. */
@@ -60,20 +70,37 @@ export class KubeClient {
     this.#transport.close();
   }
 
-  /** All pages; starts again when the continue token has expired (410). */
+  /** All pages together. Throws ApiFailure. */
   async list(of: ResourceCollection, signal?: AbortSignal): Promise<FullList> {
     const items: KubeObject[] = [];
     let resourceVersion = '';
+    for await (const page of this.pages(of, { signal })) {
+      for (const item of page.items) items.push(item);
+      resourceVersion = page.resourceVersion;
+    }
+    return { resourceVersion, items };
+  }
+
+  /** Throws ApiFailure: also where the collection is larger than the limits. */
+  async *pages(
+    of: ResourceCollection,
+    { signal, limits }: { readonly signal?: AbortSignal | undefined; readonly limits?: ListLimits },
+  ): AsyncIterable<FullList> {
+    const budget = limits && { bytes: limits.bytes };
+    const limit = String(limits?.page ?? PAGE);
+    let left = limits?.items ?? Number.POSITIVE_INFINITY;
     let next = '';
     do {
-      const query = { limit: String(PAGE), labelSelector: of.labelSelector, continue: next };
-      const page = await this.#call({ method: 'GET', path: pathOf(of, query), signal });
+      const query = { limit, labelSelector: of.labelSelector, continue: next };
+      const page = await this.#call({ method: 'GET', path: pathOf(of, query), signal, budget });
       const type = typeOfItems(page);
-      for (const item of listIn(page, 'items')) items.push({ ...type, ...(item as KubeObject) });
-      resourceVersion = textAt(page, ['metadata', 'resourceVersion']);
+      const items = listIn(page, 'items').map((item) => ({ ...type, ...(item as KubeObject) }));
+      left -= items.length;
+      if (left < 0)
+        throw unreachable(new Error(`there are more than ${limits?.items} ${of.plural}`));
+      yield { resourceVersion: textAt(page, ['metadata', 'resourceVersion']), items };
       next = textAt(page, ['metadata', 'continue']);
     } while (next !== '');
-    return { resourceVersion, items };
   }
 
   async get(of: ResourceName): Promise<KubeObject> {

@@ -14,6 +14,13 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Time limit without a byte. */
   readonly idleMs: number;
+  /** Bytes that the answers of several calls may have together. */
+  readonly budget?: ByteBudget | undefined;
+}
+
+interface ByteBudget {
+  /** Bytes that are left. */
+  bytes: number;
 }
 
 const MOST_CONNECTIONS = 16;
@@ -42,7 +49,7 @@ export class Transport {
   /** The body as JSON. Throws ApiFailure. */
   async json(call: Call): Promise<unknown> {
     const response = await this.open(call);
-    const text = await readAll(response).catch((error: unknown) => {
+    const text = await readAll(response, call.budget).catch((error: unknown) => {
       throw unreachable(error);
     });
     try {
@@ -110,12 +117,16 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function readAll(response: http.IncomingMessage): Promise<string> {
+async function readAll(response: http.IncomingMessage, budget?: ByteBudget): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {
     size += chunk.length;
     if (size > MAX_BYTES) throw new Error(`the answer has more than ${MAX_BYTES} bytes`);
+    if (budget !== undefined) {
+      budget.bytes -= chunk.length;
+      if (budget.bytes < 0) throw new Error('the answers have more bytes than the limit');
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

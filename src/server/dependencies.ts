@@ -4,6 +4,7 @@ import type { Authorizer, Clock, User } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
 import type { FailedLogins, ScopedAuthorizer } from '../auth/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
+import type { TenantUsage } from '../costs/index.ts';
 import type { OfferedTips } from '../git/index.ts';
 import type { History, Planner } from '../history/index.ts';
 import type { KindTable } from '../kinds/index.ts';
@@ -176,6 +177,7 @@ export interface ServerDependencies {
   /** Clusters of tenants. */
   readonly clusters: ClusterRoots;
   readonly tenants: TenantService;
+  readonly costs: CostService;
   readonly secretStore: SecretStoreService;
   /** Parts that a user has stopped for a time. */
   readonly suspensions: Pick<Suspensions, 'list' | 'suspend' | 'resume'>;
@@ -198,6 +200,14 @@ export interface TenantService {
   states(tenant: string): readonly ObjectState[] | undefined;
   /** Applies the patches of a tenant to given objects; undefined: the tenant does not exist. */
   preview(tenant: string, request: PreviewRequest): Promise<readonly Previewed[]> | undefined;
+}
+
+/** Observations of the clusters of tenants that costs are computed from. */
+export interface CostService {
+  /** Names of all tenants, sorted. */
+  names(): readonly string[];
+  /** In the order of the names. Never rejects: `unknown` has the reason. */
+  usage(names: readonly string[]): Promise<readonly TenantUsage[]>;
 }
 
 /** The dependencies that each cluster of a tenant has for itself. */

@@ -3,6 +3,7 @@ export type {
   Authenticate,
   ClusterRoot,
   ClusterRoots,
+  CostService,
   GitService,
   HookService,
   Identities,

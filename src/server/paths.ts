@@ -8,6 +8,7 @@ export const PLAN_PATH = '/plan';
 export const BRANCHES_PATH = '/branches';
 export const COMMITS_PATH = '/commits';
 export const COMPARE_PATH = '/compare';
+export const COSTS_PATH = '/costs';
 export const SUMMARY_PATH = '/summary';
 export const SUSPENSIONS_PATH = '/suspensions';
 export const SEARCH_PATH = '/search';

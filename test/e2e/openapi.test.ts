@@ -24,7 +24,11 @@ beforeAll(async () => {
     level: 1,
     dataStoreEndpoint: 'sqlite://audit.db',
   };
-  const raw = JSON.stringify({ audit, uiSettings: { primaryColor: '#123456' } });
+  const raw = JSON.stringify({
+    audit,
+    costControl: { enabled: true },
+    uiSettings: { primaryColor: '#123456' },
+  });
   const config = await daemon.call('PATCH', `${API}/config/platform`, {
     body: { spec: { raw } },
     type: 'application/merge-patch+json',
@@ -51,6 +55,7 @@ interface Sent {
 const REQUESTS: Readonly<Record<string, () => Sent>> = {
   readSummary: () => ({}),
   search: () => ({ path: '/search?q=team' }),
+  readCosts: () => ({}),
   listCommits: () => ({ path: '/commits?limit=2' }),
   listBranches: () => ({}),
   compare: () => ({ path: `/compare?from=${head}` }),

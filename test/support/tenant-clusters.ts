@@ -147,6 +147,7 @@ export class TenantClusters {
         sync: unused(),
         health: unused(),
         tenants: unused(),
+        costs: unused(),
         suspensions: unused(),
       },
       fairness: new FlowClassifier(),

@@ -46,6 +46,7 @@ export const EVERYONES_RULES: readonly PolicyRule[] = [
       '/platform/settings',
       '/summary',
       '/search',
+      '/costs',
       '/access/explain',
       '/access/who',
     ],

@@ -43,6 +43,14 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`;
 }
 
+const amounts = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
+const smallAmounts = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
+
+/** `1,234.5`, and `0.0042` for what would round to zero. */
+export function amount(value: number): string {
+  return (value < 0.1 ? smallAmounts : amounts).format(value);
+}
+
 const AGES: readonly (readonly [string, number])[] = [
   ['d', 86_400],
   ['h', 3600],

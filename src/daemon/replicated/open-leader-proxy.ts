@@ -213,6 +213,7 @@ function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedL
     oidc: onlyOnLeader('oidc'),
     tokens: onlyOnLeader('tokens'),
     tenants: onlyOnLeader('tenants'),
+    costs: onlyOnLeader('costs'),
     secretStore: onlyOnLeader('secret store'),
     suspensions: onlyOnLeader('suspensions'),
   };

@@ -20,6 +20,7 @@ import { type ApiRequest, header } from '../request.ts';
 import { branchesRoute } from '../routes/branches.ts';
 import { commitsRoute } from '../routes/commits.ts';
 import { compareRoute } from '../routes/compare.ts';
+import { costsRoute } from '../routes/costs.ts';
 import { planRoute } from '../routes/plan.ts';
 import { secretStoreRoutes } from '../routes/secret-store.ts';
 import { suspensionRoutes } from '../routes/suspensions.ts';
@@ -65,6 +66,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     branchesRoute(deps),
     commitsRoute(deps),
     compareRoute(deps),
+    costsRoute(deps),
     summaryRoute(deps),
     searchRoute(deps),
     accessRoutes(deps),

@@ -1,5 +1,6 @@
-/** Costs: what the configured prices give for the platform, and what cannot be known. */
+/** Costs: the configured prices, their sums per tenant, and what is not known. */
 import type { JSX } from 'preact';
+import type { TenantCost, TenantCosts } from '../../../client/index.ts';
 import {
   Empty,
   ErrorNotice,
@@ -8,11 +9,11 @@ import {
   Notice,
   PageHead,
   Panel,
+  Time,
 } from '../components/parts.tsx';
-import { count } from '../format.ts';
+import { amount, count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href } from '../location.ts';
-import { resources } from '../resources.ts';
 import { client } from '../session.ts';
 
 interface Price {
@@ -27,49 +28,125 @@ interface CostSettings {
 }
 
 export function CostsPage(): JSX.Element {
-  const config = resources.value.find(({ name }) => name === 'config');
-  const tenants = resources.value.find(({ name }) => name === 'tenants');
-  const found = useLoad(
-    async (signal) => {
-      if (config === undefined || tenants === undefined) return undefined;
-      const [configs, all] = await Promise.all([
-        client.list(config, { limit: 1, signal }),
-        client.list(tenants, { limit: 500, signal }),
-      ]);
-      const status = configs.items[0]?.status?.['costControl'] as { settings?: CostSettings };
-      const { items, metadata } = all;
-      return {
-        settings: status?.settings ?? {},
-        tenants: items.length + (metadata.remainingItemCount ?? 0),
-      };
-    },
-    [config, tenants],
-  );
+  const settings = useLoad((signal) => client.api.get('/platform/settings', { signal }), []);
+  const costs = useLoad((signal) => client.api.get('/costs', { signal }), []);
+  const control = settings.value?.costControl as { settings?: CostSettings } | undefined;
   return (
     <>
       <PageHead title="Costs" />
-      {found.error === undefined ? undefined : <ErrorNotice error={found.error} />}
-      {found.value === undefined ? (
-        found.error === undefined && <Loading />
-      ) : (
-        <div class="stack">
-          <Prices settings={found.value.settings} />
-          <Panel title="Tenants">
-            <p>
-              <a href={href(['tenants'])}>{count(found.value.tenants, 'tenant cluster')}</a>
-            </p>
-          </Panel>
-          <Notice tone="info" title="What is not known">
-            <p>
-              Costs per tenant need its nodes and the requests of its workloads. The platform reads
-              Endpoints and Services of tenant clusters, and no nodes: it shows no sum that would be
-              a guess.
-            </p>
-          </Notice>
-        </div>
-      )}
+      <div class="stack">
+        {settings.error === undefined ? undefined : <ErrorNotice error={settings.error} />}
+        {settings.value === undefined ? undefined : <Prices settings={control?.settings ?? {}} />}
+        {costs.error === undefined ? undefined : <ErrorNotice error={costs.error} />}
+        {costs.value === undefined ? (
+          costs.error === undefined && <Loading />
+        ) : (
+          <Sums costs={costs.value} />
+        )}
+        <Notice tone="info" title="What is counted">
+          <p>
+            A tenant has the share of its nodes that its pods request. Pods that request nothing,
+            graphics processors, volumes and control planes are not counted.
+          </p>
+        </Notice>
+      </div>
     </>
   );
+}
+
+function Sums({ costs }: { costs: TenantCosts }): JSX.Element {
+  const { items, total, currency = '' } = costs;
+  return (
+    <Panel title={count(costs.count, 'tenant')} flush>
+      {items.length === 0 ? (
+        <Empty>
+          There are no <a href={href(['tenants'])}>tenants</a>.
+        </Empty>
+      ) : (
+        <div class="scroll">
+          <table class="grid">
+            <thead>
+              <tr>
+                {['Tenant', 'CPU', 'Memory', 'Per hour', 'Per month', 'Not known'].map((title) => (
+                  <th key={title} scope="col">
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((item) => (
+                <CostRow key={item.name} item={item} currency={currency} />
+              ))}
+              <tr>
+                <th scope="row">{`Sum of ${count(total.tenants, 'tenant')}`}</th>
+                <td />
+                <td />
+                <td data-label="Per hour">{money(total.perHour, currency)}</td>
+                <td data-label="Per month">{money(total.perMonth, currency)}</td>
+                <td data-label="Not known">
+                  {costs.count === total.tenants
+                    ? ''
+                    : `${count(costs.count - total.tenants, 'tenant')} without a sum`}
+                </td>
+              </tr>
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function CostRow({ item, currency }: { item: TenantCost; currency: string }): JSX.Element {
+  const { name, cpu, memory, total, unknown, observedAt } = item;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={href(['tenants', name])}>{name}</a>
+      </th>
+      <td data-label="CPU">
+        {cpu === undefined ? UNKNOWN : money(cpu.perMonth, currency)}
+        {cpu === undefined ? undefined : (
+          <div class="muted">{`${amount(cpu.requested)} of ${amount(cpu.capacity)} cores`}</div>
+        )}
+      </td>
+      <td data-label="Memory">
+        {memory === undefined ? UNKNOWN : money(memory.perMonth, currency)}
+        {memory === undefined ? undefined : (
+          <div class="muted">
+            {`${amount(memory.requested / GIB)} of ${amount(memory.capacity / GIB)} GiB`}
+          </div>
+        )}
+      </td>
+      <td data-label="Per hour">
+        {total === undefined ? UNKNOWN : money(total.perHour, currency)}
+      </td>
+      <td data-label="Per month">
+        {total === undefined ? UNKNOWN : money(total.perMonth, currency)}
+        {observedAt === undefined ? undefined : (
+          <div class="muted">
+            <Time value={observedAt} />
+          </div>
+        )}
+      </td>
+      <td data-label="Not known">
+        {unknown.map(({ what, reason }) => (
+          <div key={`${what} ${reason}`} class="message">
+            {what === 'tenant' ? reason : `${RESOURCES[what]}: ${reason}`}
+          </div>
+        ))}
+      </td>
+    </tr>
+  );
+}
+
+const GIB = 2 ** 30;
+const UNKNOWN = <span class="muted">unknown</span>;
+const RESOURCES = { cpu: 'CPU', memory: 'Memory' } as const;
+
+function money(value: number, currency: string): string {
+  return `${amount(value)} ${currency}`.trim();
 }
 
 function Prices({ settings }: { settings: CostSettings }): JSX.Element {

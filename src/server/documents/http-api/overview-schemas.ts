@@ -179,6 +179,46 @@ const SEARCH: Readonly<Record<string, JsonObject>> = {
   }),
 };
 
+const number = (description: string): JsonObject => ({ type: 'number', description });
+const SUM: Readonly<Record<string, JsonObject>> = {
+  perHour: number('Cost of an hour.'),
+  perMonth: number('Cost of 730 hours.'),
+};
+const AMOUNTS: Readonly<Record<string, JsonObject>> = {
+  requested: number('Cores or bytes that pods request.'),
+  capacity: number('Cores or bytes that the nodes can allocate.'),
+};
+
+const COSTS: Readonly<Record<string, JsonObject>> = {
+  TenantCosts: shape('Costs of tenants, by name.', {
+    ...head('TenantCosts'),
+    'currency?': text('Currency of all sums; absent: the configuration names none.'),
+    items: listOf(ref('TenantCost'), 'The first 200 tenants.'),
+    count: count('Number of tenants that the caller may see.'),
+    total: shape('Sum of the tenants that have a total.', {
+      ...SUM,
+      tenants: count('Number of these tenants.'),
+    }),
+  }),
+  TenantCost: shape('Costs of one tenant.', {
+    name: text('Name of the tenant.'),
+    'observedAt?': time('Time when its cluster was read; absent: it was not.'),
+    'nodes?': count('Number of nodes.'),
+    'pods?': count('Number of pods that run on nodes.'),
+    'cpu?': described('ResourceCost', 'Cost of CPU; absent: unknown.'),
+    'memory?': described('ResourceCost', 'Cost of memory; absent: unknown.'),
+    'total?': shape('Cost of CPU and memory; absent: one of them is unknown.', SUM),
+    unknown: listOf(
+      shape('Part of the costs that is unknown.', {
+        what: oneOf(['cpu', 'memory', 'tenant'], 'Cost that is absent or too low.'),
+        reason: text('Reason.'),
+      }),
+      'Parts that are unknown.',
+    ),
+  }),
+  ResourceCost: shape('Cost of one resource.', { ...AMOUNTS, ...SUM }),
+};
+
 const ACCESS: Readonly<Record<string, JsonObject>> = {
   AccessSubject: shape('User or group of a grant.', {
     kind: text('`User` or `Group`.'),
@@ -257,5 +297,6 @@ const ACCESS: Readonly<Record<string, JsonObject>> = {
 export const OVERVIEW_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ...SUMMARY,
   ...SEARCH,
+  ...COSTS,
   ...ACCESS,
 };

@@ -4,6 +4,7 @@ import {
   BRANCHES_PATH,
   COMMITS_PATH,
   COMPARE_PATH,
+  COSTS_PATH,
   EXPLAIN_PATH,
   PLAN_PATH,
   SEARCH_PATH,
@@ -58,6 +59,16 @@ const OVERVIEW: readonly Part[] = [
     },
     answers: { 200: 'SearchResult' },
     refusals: [400],
+  },
+  {
+    path: COSTS_PATH,
+    method: 'get',
+    id: 'readCosts',
+    description:
+      'Costs of the tenants that the caller may list or get. Observations are cached for a minute. 404: `costControl` is not enabled.',
+    query: PRETTY,
+    answers: { 200: 'TenantCosts' },
+    refusals: [404],
   },
 ];
 

@@ -1,0 +1,142 @@
+/** `/costs`: sums of tenants from the nodes and pods of their clusters, as far as the caller may see the tenants. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ClusterOfPods, podOf } from '../support/cluster-of-pods.ts';
+import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+import { freePort } from '../support/machine.ts';
+
+const GROUP = 'management.gitplane.dev';
+const CONFIG = `costControl:
+  enabled: true
+  settings:
+    priceCurrency: EUR
+    averageCPUPricePerNode: {price: 73, timePeriod: Monthly}
+    averageRAMPricePerNode: {price: 146, timePeriod: Monthly}
+`;
+
+let daemon: Daemon;
+let cluster: ClusterOfPods;
+const keys: Record<string, string> = {};
+
+async function make(path: string, body: object): Promise<ReturnType<JSON['parse']>> {
+  const answer = await daemon.call('POST', path, { body });
+  expect(answer.code, answer.text).toBe(201);
+  return answer.json();
+}
+
+async function configure(raw: string): Promise<void> {
+  const type = 'application/merge-patch+json';
+  const body = { spec: { raw } };
+  const { code, text } = await daemon.call('PATCH', `${API}/config/platform`, { type, body });
+  expect(code, text).toBe(200);
+}
+
+beforeAll(async () => {
+  [daemon, cluster] = await Promise.all([startDaemon(), ClusterOfPods.start()]);
+  cluster.pods = [podOf('a', { cpu: '1', memory: '2Gi' }), podOf('b', { cpu: '1', memory: '2Gi' })];
+  const folder = join(daemon.dataDir, 'kubeconfigs');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'blue'), cluster.kubeconfig);
+  const closed = `http://127.0.0.1:${await freePort()}`;
+  writeFileSync(join(folder, 'dead'), cluster.kubeconfig.replace(cluster.url, closed));
+  const clone = await daemon.clone();
+  const off = 'sync: {toHost: {endpoints: {enabled: false}, services: {enabled: false}}}\n';
+  for (const name of ['blue', 'dead', 'served']) {
+    mkdirSync(join(clone, 'tenants', name), { recursive: true });
+    const own = `external: {gitplane: {source: {kubeconfig: {file: ${name}}}}}\n`;
+    writeFileSync(
+      join(clone, 'tenants', name, 'vcluster.yaml'),
+      `${name === 'served' ? '' : own}${off}`,
+    );
+  }
+  await daemon.git(['add', '-A'], clone);
+  await daemon.git(['commit', '-qm', 'Tenants'], clone);
+  const pushed = await daemon.git(['push', '-q'], clone);
+  expect(pushed.code, pushed.stderr).toBe(0);
+  for (const name of ['ann', 'none']) {
+    await make(`${API}/users`, { metadata: { name } });
+    keys[name] = (await make(`${API}/ownedaccesskeys`, { spec: { user: name } })).spec.key;
+  }
+  const rule = { apiGroups: [GROUP], resources: ['tenants'], verbs: ['get'] };
+  await make(`${RBAC}/clusterroles`, {
+    metadata: { name: 'blue-reader' },
+    rules: [{ ...rule, resourceNames: ['blue'] }],
+  });
+  await make(`${RBAC}/clusterrolebindings`, {
+    metadata: { name: 'blue-reader' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'blue-reader' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ann' }],
+  });
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  cluster.stop();
+});
+
+test.each([
+  ['absent', '{}'],
+  ['false', 'costControl: {enabled: false}'],
+])('where costControl.enabled is %s, the answer is 404 and no cluster is asked', async (_, raw) => {
+  await configure(raw);
+  const { code, text } = await daemon.call('GET', '/costs');
+
+  expect([code, text]).toEqual([404, expect.stringContaining('costControl.enabled')]);
+  expect(cluster.requests).toEqual([]);
+});
+
+test('tenants without a cluster that answers have no sum and the reason', async () => {
+  await configure(CONFIG);
+  const answer = await daemon.call('GET', '/costs');
+
+  expect(answer.code, answer.text).toBe(200);
+  const { items, ...rest } = answer.json();
+  expect(rest).toMatchObject({
+    ...{ kind: 'TenantCosts', currency: 'EUR', count: 3 },
+    total: { perHour: 0.15, perMonth: 109.5, tenants: 1 },
+  });
+  expect(items[0]).toMatchObject({
+    ...{ name: 'blue', nodes: 1, pods: 2, unknown: [] },
+    cpu: { requested: 2, capacity: 4, perMonth: 36.5 },
+    memory: { requested: 4 * 2 ** 30, capacity: 8 * 2 ** 30, perMonth: 73 },
+    total: { perMonth: 109.5 },
+  });
+  expect(items.slice(1)).toEqual([
+    {
+      name: 'dead',
+      observedAt: expect.any(String),
+      unknown: [{ what: 'tenant', reason: expect.stringContaining('ECONNREFUSED') }],
+    },
+    {
+      name: 'served',
+      unknown: [{ what: 'tenant', reason: expect.stringContaining('served by the platform') }],
+    },
+  ]);
+});
+
+test('changed prices count at once, and the cluster is not asked again', async () => {
+  const before = cluster.requests.length;
+  await configure(CONFIG.replace('price: 73', 'price: 146'));
+  const { items } = (await daemon.call('GET', '/costs')).json();
+
+  expect(items[0].cpu.perMonth).toBe(73);
+  expect(cluster.requests).toHaveLength(before);
+});
+
+test('an answer has the tenants that its reader may see', async () => {
+  const names = async (user: string): Promise<unknown> => {
+    const answer = await daemon.call('GET', '/costs', { token: keys[user] ?? '' });
+    expect(answer.code, answer.text).toBe(200);
+    const { items, count, total } = answer.json();
+    return [items.map(({ name }: { name: string }) => name), count, total.tenants];
+  };
+
+  expect(await names('ann')).toEqual([['blue'], 1, 1]);
+  expect(await names('none')).toEqual([[], 0, 0]);
+  expect((await daemon.call('GET', '/costs', { token: null })).code).toBe(401);
+});
+
+test.each(['POST', 'PUT', 'DELETE'])('%s is refused', async (method) => {
+  expect((await daemon.call(method, '/costs')).code).toBe(404);
+});
