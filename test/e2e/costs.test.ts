@@ -1,7 +1,9 @@
 /** `/costs`: sums of tenants from the nodes and pods of their clusters, as far as the caller may see the tenants. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Locator } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible, HAS_BROWSER, openConsole, useBrowser } from '../support/browser.ts';
 import { ClusterOfPods, podOf } from '../support/cluster-of-pods.ts';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 import { freePort } from '../support/machine.ts';
@@ -18,6 +20,10 @@ const CONFIG = `costControl:
 let daemon: Daemon;
 let cluster: ClusterOfPods;
 const keys: Record<string, string> = {};
+
+/** The loops of tenants ask the cluster for other things. */
+const reads = (): readonly string[] =>
+  cluster.requests.filter((request) => /\/(nodes|pods)$/.test(request));
 
 async function make(path: string, body: object): Promise<ReturnType<JSON['parse']>> {
   const answer = await daemon.call('POST', path, { body });
@@ -83,7 +89,7 @@ test.each([
   const { code, text } = await daemon.call('GET', '/costs');
 
   expect([code, text]).toEqual([404, expect.stringContaining('costControl.enabled')]);
-  expect(cluster.requests).toEqual([]);
+  expect(reads()).toEqual([]);
 });
 
 test('tenants without a cluster that answers have no sum and the reason', async () => {
@@ -94,13 +100,13 @@ test('tenants without a cluster that answers have no sum and the reason', async 
   const { items, ...rest } = answer.json();
   expect(rest).toMatchObject({
     ...{ kind: 'TenantCosts', currency: 'EUR', count: 3 },
-    total: { perHour: 0.15, perMonth: 109.5, tenants: 1 },
+    total: { perHour: expect.closeTo(0.15), perMonth: expect.closeTo(109.5), tenants: 1 },
   });
   expect(items[0]).toMatchObject({
     ...{ name: 'blue', nodes: 1, pods: 2, unknown: [] },
     cpu: { requested: 2, capacity: 4, perMonth: 36.5 },
     memory: { requested: 4 * 2 ** 30, capacity: 8 * 2 ** 30, perMonth: 73 },
-    total: { perMonth: 109.5 },
+    total: { perMonth: expect.closeTo(109.5) },
   });
   expect(items.slice(1)).toEqual([
     {
@@ -116,12 +122,13 @@ test('tenants without a cluster that answers have no sum and the reason', async 
 });
 
 test('changed prices count at once, and the cluster is not asked again', async () => {
-  const before = cluster.requests.length;
+  const before = reads().length;
   await configure(CONFIG.replace('price: 73', 'price: 146'));
   const { items } = (await daemon.call('GET', '/costs')).json();
 
   expect(items[0].cpu.perMonth).toBe(73);
-  expect(cluster.requests).toHaveLength(before);
+  expect(before).toBe(2);
+  expect(reads()).toHaveLength(before);
 });
 
 test('an answer has the tenants that its reader may see', async () => {
@@ -135,6 +142,37 @@ test('an answer has the tenants that its reader may see', async () => {
   expect(await names('ann')).toEqual([['blue'], 1, 1]);
   expect(await names('none')).toEqual([[], 0, 0]);
   expect((await daemon.call('GET', '/costs', { token: null })).code).toBe(401);
+});
+
+describe.skipIf(!HAS_BROWSER)('the page of the console', () => {
+  const browser = useBrowser();
+
+  test.each([
+    [1280, 'light'],
+    [390, 'dark'],
+  ] as const)('has the sums and what is not known, %d pixels wide', async (width, colorScheme) => {
+    const visit = await openConsole(browser, daemon, '/console/costs', {
+      viewport: { width, height: 900 },
+      colorScheme,
+    });
+    const { page } = visit;
+    const row = (name: string): Locator =>
+      page.locator('tr').filter({ has: page.locator('th', { hasText: name }) });
+    await row('blue').waitFor();
+    const text = await row('blue').innerText();
+    for (const part of ['73 EUR', '2 of 4 cores', '4 of 8 GiB', '0.2 EUR', '146 EUR']) {
+      expect(text).toContain(part);
+    }
+    expect(await row('dead').innerText()).toContain('ECONNREFUSED');
+    expect(await row('served').innerText()).toContain('served by the platform');
+    expect(await row('Sum of 1 tenant').innerText()).toContain('2 tenants without a sum');
+    await expectAccessible(page);
+    const overflow: unknown = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    expect(overflow).toBe(0);
+    expect(visit.complaints).toEqual([]);
+  });
 });
 
 test.each(['POST', 'PUT', 'DELETE'])('%s is refused', async (method) => {

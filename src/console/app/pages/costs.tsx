@@ -14,6 +14,7 @@ import {
 import { amount, count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href } from '../location.ts';
+import { resources } from '../resources.ts';
 import { client } from '../session.ts';
 
 interface Price {
@@ -28,15 +29,23 @@ interface CostSettings {
 }
 
 export function CostsPage(): JSX.Element {
-  const settings = useLoad((signal) => client.api.get('/platform/settings', { signal }), []);
+  const config = resources.value.find(({ name }) => name === 'config');
+  const settings = useLoad(
+    async (signal) => {
+      if (config === undefined) return undefined;
+      const { items } = await client.list(config, { limit: 1, signal });
+      const control = items[0]?.status?.['costControl'] as { settings?: CostSettings } | undefined;
+      return control?.settings ?? {};
+    },
+    [config],
+  );
   const costs = useLoad((signal) => client.api.get('/costs', { signal }), []);
-  const control = settings.value?.costControl as { settings?: CostSettings } | undefined;
   return (
     <>
       <PageHead title="Costs" />
       <div class="stack">
         {settings.error === undefined ? undefined : <ErrorNotice error={settings.error} />}
-        {settings.value === undefined ? undefined : <Prices settings={control?.settings ?? {}} />}
+        {settings.value === undefined ? undefined : <Prices settings={settings.value} />}
         {costs.error === undefined ? undefined : <ErrorNotice error={costs.error} />}
         {costs.value === undefined ? (
           costs.error === undefined && <Loading />
