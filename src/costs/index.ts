@@ -1,4 +1,3 @@
 /** Public names of `costs/`. */
 export { readUsage } from './read-usage.ts';
 export { costsOf, type TenantCost, type TenantUsage } from './sums.ts';
-export type { Usage } from './usage.ts';

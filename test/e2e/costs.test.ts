@@ -84,7 +84,7 @@ afterAll(async () => {
 test.each([
   ['absent', '{}'],
   ['false', 'costControl: {enabled: false}'],
-])('where costControl.enabled is %s, the answer is 404 and no cluster is asked', async (_, raw) => {
+])('the answer is 404 and no cluster is asked: costControl.enabled is %s', async (_, raw) => {
   await configure(raw);
   const { code, text } = await daemon.call('GET', '/costs');
 
