@@ -44,8 +44,14 @@ export class Planner {
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
     const pull = 'ref' in target ? PULL.exec(target.ref)?.[1] : undefined;
-    const pulled = pull === undefined ? undefined : this.#parts.pulls?.(Number(pull));
-    if (pulled !== undefined) return pulled;
+    if (pull !== undefined && this.#parts.pulls !== undefined) {
+      const pulled = this.#parts.pulls(Number(pull));
+      if (pulled !== undefined) return pulled;
+      throw noCommit(
+        pull,
+        `there is no plan of pull request ${pull}: it is not open, is not planned yet, or plans of pull requests are off`,
+      );
+    }
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
     const dryRun = await judge.dryRun({ to, source, user });
     const plan = planOf(kinds, to, dryRun);

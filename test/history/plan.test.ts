@@ -182,6 +182,21 @@ test('a plan for applied commits is empty', async () => {
   expect(plan).toMatchObject({ verdict: 'accepted', changes: [], objections: [] });
 });
 
+test('a pull request without a plan is not found, and its name is no name of a branch', async () => {
+  const { repository, judge } = await seeded();
+  const alone = new Planner({ repository, judge, kinds });
+  const planner = alone.with({ pulls: () => undefined });
+  const ref = 'refs/pull/7/head';
+  await expect(planner.plan({ ref }, ann)).rejects.toMatchObject({
+    code: 404,
+    message: expect.stringContaining('there is no plan of pull request 7'),
+  });
+  await expect(alone.plan({ ref }, ann)).rejects.toMatchObject({ code: 400 });
+  for (const other of ['refs/pull/x/head', 'refs/pull/7/merge', 'refs/pull/../7/head']) {
+    await expect(planner.plan({ ref: other }, ann)).rejects.toMatchObject({ code: 400 });
+  }
+});
+
 test('a plan takes only commits that a ref leads to, by id or by name', async () => {
   const platform = await seeded();
   const { repository, judge } = platform;
