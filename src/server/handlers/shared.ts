@@ -1,5 +1,5 @@
 /** Shared steps of the handlers. */
-import { type KubeObject, withoutValues } from '../../apimachinery/index.ts';
+import { type KubeObject, type ObjectMeta, withoutValues } from '../../apimachinery/index.ts';
 import { masked, type SecretPaths, secretsOf, valuesAt } from '../../kinds/index.ts';
 import {
   encryptedFields,
@@ -134,7 +134,7 @@ export function shownAfterWrite(
   // A manifest that left git has no record of its encrypted values.
   const isLeaving = storedIn === 'git' && object.metadata.deletionTimestamp !== undefined;
   if (isLeaving && before === undefined && !mayRead(deps, request, name)) {
-    return readyObject(namedOnly(object));
+    return readyObject(leavingOnly(object));
   }
   const secrets = secretsIn(deps, request, name, stored, before);
   if (secrets.length === 0 || mayRead(deps, request, name)) {
@@ -157,10 +157,25 @@ function shownWarnings(
   return warnings.map((text) => withoutValues(text, values));
 }
 
+const OF_CLIENT = ['name', 'namespace'] as const;
+const OF_SERVER = ['uid', 'creationTimestamp', 'deletionTimestamp'] as const;
+
+/** An object that waits for its finalizers, without what its manifest gave. */
+function leavingOnly(object: KubeObject): KubeObject {
+  return withMetadata(object, [...OF_CLIENT, ...OF_SERVER]);
+}
+
 /** The parts of a deleted object that the client named itself. */
-function namedOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name = '', namespace } = metadata;
-  return { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
+function namedOnly(object: KubeObject): KubeObject {
+  return withMetadata(object, OF_CLIENT);
+}
+
+function withMetadata(
+  { apiVersion, kind, metadata }: KubeObject,
+  fields: readonly (keyof ObjectMeta)[],
+): KubeObject {
+  const kept = fields.flatMap((field) => (field in metadata ? [[field, metadata[field]]] : []));
+  return { apiVersion, kind, metadata: Object.fromEntries(kept) };
 }
 
 /** The answer to a create: the object as its user wrote it. */
