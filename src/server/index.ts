@@ -22,7 +22,7 @@ export { tlsOptions } from './filters/hardening.ts';
 export type { ForwardOptions } from './leader-proxy/forward.ts';
 export { isHandedOn } from './leader-proxy/headers.ts';
 export { LeaderProxy, type LeaderProxyOptions } from './leader-proxy/leader-proxy.ts';
-export type { Leaders } from './leader-proxy/leaders.ts';
+export { isDeaf, type Leaders } from './leader-proxy/leaders.ts';
 export { handlePeer, type PeerService, USES_PATH } from './leader-proxy/peer.ts';
 export { createListener, type Listener } from './listener.ts';
 export { buildServer, type ServerOptions } from './server.ts';

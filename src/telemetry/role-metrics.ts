@@ -33,7 +33,7 @@ export function createRoleMetrics(registry: Registry, look: () => RoleSnapshot):
   gauge('gitplane_leader', '1 while this replica leads, else 0', (of) => Number(of.isLeader));
   gauge(
     'gitplane_has_leader',
-    '1 while some replica accepts writes, as far as this one knows, else 0',
+    '1 while some replica accepts writes, as far as this one knows, else 0; 0 without etcd',
     (of) => Number(of.hasLeader),
   );
   gauge('gitplane_replicas', 'Replicas that are registered', (of) => of.replicas);

@@ -21,7 +21,7 @@ import {
   TermEndedError,
 } from '../../replication/index.ts';
 import type { JobObserver } from '../../scheduler/index.ts';
-import type { Leaders } from '../../server/index.ts';
+import { isDeaf, type Leaders } from '../../server/index.ts';
 import { deferred, openEtcdEngine } from '../../state/index.ts';
 import type { RoleSnapshot } from '../../telemetry/index.ts';
 import { VERSION } from '../../version.ts';
@@ -208,10 +208,12 @@ function snapshot(of: {
   readonly mirror: Mirror | undefined;
 }): RoleSnapshot {
   const { role, link, mirror } = of;
+  const isLeader = role.leader !== undefined;
   return {
     ...role.counts,
-    isLeader: role.leader !== undefined,
-    hasLeader: link.leader?.ready === true,
+    isLeader,
+    // Without etcd it would not learn that the leader has stopped leading.
+    hasLeader: isLeader || (link.leader?.ready === true && !isDeaf(link)),
     replicas: link.replicas.length,
     mirrorLag: mirror && Math.max(0, (mirror.wanted ?? 0) - (mirror.sequence ?? 0)),
   };
