@@ -101,12 +101,7 @@ class Connection {
       this.#begin(socket, first),
     );
     // A response means that the peer does not know this protocol.
-    request
-      .on('response', end)
-      .on('error', end)
-      .on('close', () => {
-        if (this.#socket === undefined) this.end();
-      });
+    request.on('response', end).on('error', end);
     request.end();
   }
 
@@ -148,7 +143,7 @@ class Connection {
     const read = chunksOf(ANSWER_BYTES, (piece) => this.#take(piece));
     const end = (): void => this.end();
     socket.on('data', read).on('end', end).on('error', end).on('close', end);
-    if (first.length > 0) read(first);
+    read(first);
     for (const { bytes } of this.#questions.values()) socket.write(bytes);
   }
 

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { type ClientRequest, createServer, request, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   answerReadIndex,
   NEWEST_HEADERS,
@@ -210,6 +210,45 @@ test('a connection that the peer does not answer is ended with the read index', 
   line.close();
   expect(await answer).toBeUndefined();
   await closed;
+});
+
+test('an answer that comes together with the head of the connection counts', async () => {
+  const answer = Buffer.alloc(12);
+  answer.writeUInt32BE(1, 0);
+  answer.writeBigInt64BE(9n, 4);
+  const head = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade'];
+  const text = `${head.join('\r\n')}\r\nUpgrade: ${NEWEST_PROTOCOL}\r\n\r\n`;
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.write(Buffer.concat([Buffer.from(text), answer])));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  expect(await open().ask(String((server.address() as AddressInfo).port))).toBe(9n);
+});
+
+test('a peer is asked until it has been silent for longer than the limit', async () => {
+  let now = 1000;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const server = createTcpServer((socket) => void socket.on('error', () => undefined));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = String((server.address() as AddressInfo).port);
+  const line = open(25);
+  const outcome = (asked: Promise<bigint | undefined>) =>
+    Promise.race([asked, new Promise((resolve) => setImmediate(resolve, 'waits'))]);
+
+  const first = line.ask(address);
+  now += 25;
+  const second = line.ask(address);
+  expect(await outcome(second)).toBe('waits');
+  now += 1;
+  expect(await outcome(line.ask(address))).toBeUndefined();
+  line.close();
+  expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
 });
 
 test('a question in two parts is one question', async () => {
