@@ -16,7 +16,8 @@ export function decodeJson(text: string, maxDepth: number): DecodedText {
   let value: unknown;
   let refused = false;
   try {
-    value = JSON.parse(text);
+    if (text.length > LARGE && isDeeper(text, maxDepth)) refused = true;
+    else value = JSON.parse(text);
   } catch {
     refused = true;
   }
@@ -26,6 +27,24 @@ export function decodeJson(text: string, maxDepth: number): DecodedText {
   const duplicates = new Scanner(text, maxDepth).scan();
   if (refused) throw badRequest('the body is not valid JSON');
   return { value, duplicates };
+}
+
+/** Characters from which on a text is measured first: `JSON.parse` takes 0.3 s for a megabyte of brackets. */
+const LARGE = 16_384;
+
+/** True if more than `most` brackets are open at some place. Syntax errors are for others to find. */
+function isDeeper(text: string, most: number): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) isInString = !isInString;
+    else if (isInString) at += Number(code === BACKSLASH);
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    if (depth > most) return true;
+  }
+  return false;
 }
 
 /** Digits that a double may not hold: an integer from 10^15 on. In quotes they are text. */
@@ -51,7 +70,11 @@ function isPlain(text: string, value: unknown, maxDepth: number): boolean {
 }
 
 const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 const SPACE = /[ \t\n\r]*/y;
 /** Everything but quotes, backslashes and control characters. */

@@ -170,6 +170,12 @@ describe('a body that does not parse is refused with its place', () => {
 });
 
 describe('a body cannot cost more than its size', () => {
+  test('large JSON is measured before it is parsed, and brackets in strings do not count', () => {
+    expect(() => decode('json', '['.repeat(1_000_000))).toThrow(/1:101: nested more than 100/);
+    const text = '[{"\\'.repeat(9_000);
+    expect(decode('json', JSON.stringify({ text }))).toMatchObject({ value: { text } });
+  });
+
   test('too many bytes are 413', () => {
     expect(() => decodeBody(Buffer.alloc(11), 'json', 10)).toThrow(
       expect.objectContaining({ code: 413, message: 'Request entity too large: limit is 10' }),
