@@ -151,7 +151,7 @@ function CostRow({ item, currency }: { item: TenantCost; currency: string }): JS
 }
 
 const GIB = 2 ** 30;
-const UNKNOWN = <span class="muted">unknown</span>;
+const UNKNOWN = <span class="muted nowrap">unknown</span>;
 const RESOURCES = { cpu: 'CPU', memory: 'Memory' } as const;
 
 function money(value: number, currency: string): string {
