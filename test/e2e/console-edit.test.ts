@@ -33,27 +33,26 @@ describe.skipIf(!HAS_BROWSER)('edits and deletions in the console', () => {
     await daemon?.stop();
   });
 
-  test('the editor of a degraded object promises nothing, and replaces its manifest on demand', async () => {
+  test('the editor of a degraded object shows the problem of the text in git, and mends it', async () => {
     const path = '/console/objects/teams/-/storefront?tab=edit';
     const { page, complaints } = await openConsole(browser, daemon, path);
-    await page.getByText('The last good version, not that in git').waitFor();
+    await page.getByRole('status').getByText('1 problem').waitFor();
     expect(await page.getByText('The server accepts it').count()).toBe(0);
     const save = page.getByRole('button', { name: 'Save' });
     expect(await save.isDisabled()).toBe(true);
-    await page.getByLabel('Description', { exact: true }).fill('mended');
-    await page
-      .getByText(/displayNam.*Mend it in git/)
-      .last()
-      .waitFor();
-    expect(await page.getByText('The server accepts it').count()).toBe(0);
-    await page.getByLabel('Replace the manifest in git, which is not valid').check();
+    expect(await page.getByLabel('Replace the manifest in git').count()).toBe(0);
+    await page.locator('.cm-line', { hasText: 'displayNam:' }).click();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+End');
+    await page.keyboard.insertText('displayName: Mended');
     await page.getByText('The server accepts it').waitFor();
-    await page.locator('.line.added', { hasText: 'mended' }).waitFor();
+    await page.locator('.line.removed', { hasText: 'displayNam:' }).waitFor();
+    await page.locator('.line.added', { hasText: 'displayName: Mended' }).waitFor();
     await expectAccessible(page);
     await save.click();
     await page.waitForURL(/storefront$/);
     const { spec, status } = (await daemon.call('GET', `${API}/teams/storefront`)).json();
-    expect(spec).toMatchObject({ displayName: 'Storefront', description: 'mended' });
+    expect(spec).toMatchObject({ displayName: 'Mended' });
     expect(JSON.stringify(status ?? {})).not.toContain('Degraded');
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });

@@ -84,6 +84,8 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
   const [force, setForce] = useState(false);
   const isBroken = object !== undefined && isDegraded(object);
+  // The text in git is mended as it stands; without it, the last good version takes its place.
+  const isOutdated = isBroken && source === undefined;
   const result = useCheck(target, { text, object, source, values, force });
   const { place, saveNow, replaceText } = useYaml(basis, result, setText);
   const submit = async (): Promise<void> => {
@@ -135,7 +137,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
         )}
         <Manifest
           {...{ target, result, place }}
-          isOutdated={isBroken && isUnchanged && !force}
+          isOutdated={isOutdated && isUnchanged && !force}
           schema={basis.schema}
           object={draft.shown}
           edits={{
@@ -156,7 +158,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
         <Commit
           isNew={target.ref === undefined}
           isDisabled={state.isBusy || (isUnchanged && !force)}
-          force={isBroken ? { value: force, set: setForce } : undefined}
+          force={isOutdated ? { value: force, set: setForce } : undefined}
           error={state.error}
           losesComments={result !== undefined && !result.savesText && source !== undefined}
           {...{ reason, setReason }}
