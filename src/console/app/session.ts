@@ -39,8 +39,17 @@ export const client = new Client({
   onUnauthorized: signInAgain,
 });
 
+let isSigningOut = false;
+
+/** Requests of this page that are refused from now on do not lead to the sign-in page. */
+export function signOut({ ctrlKey, metaKey, shiftKey }: MouseEvent): void {
+  // Another tab or window signs out then.
+  isSigningOut = !(ctrlKey || metaKey || shiftKey);
+}
+
 /** The sign-in page leads back to this page. */
 function signInAgain(): void {
+  if (isSigningOut) return;
   const returnTo = location.pathname + location.search;
   location.assign(`/login?${new URLSearchParams({ returnTo })}`);
 }

@@ -6,7 +6,7 @@ import { isConnected } from '../live.ts';
 import { href, segments } from '../location.ts';
 import { type ColorScheme, colorScheme, setColorScheme } from '../memory.ts';
 import { ROUTES } from '../routes.tsx';
-import { type NavBarButton, session } from '../session.ts';
+import { type NavBarButton, session, signOut } from '../session.ts';
 import { Icon, type IconName, Mark } from './icons.tsx';
 import { openSearch, Search } from './search.tsx';
 import { openShortcuts, Shortcuts } from './shortcuts.tsx';
@@ -241,7 +241,9 @@ function UserMenu(): JSX.Element {
         >
           Keyboard shortcuts <kbd>?</kbd>
         </button>
-        <a href="/auth/logout">Sign out</a>
+        <a href="/auth/logout" onClick={signOut}>
+          Sign out
+        </a>
       </div>
     </details>
   );
