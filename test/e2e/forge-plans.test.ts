@@ -230,11 +230,15 @@ test('problems are at their lines in a review, one for each head', async () => {
   await expect.poll(async () => (await gitea.must('GET', reviews)).length, patient).toBe(1);
   const [review] = await gitea.must('GET', reviews);
   expect(review).toMatchObject({ commit_id: head });
-  const lines: { path: string; position: number; body: string }[] = await gitea.must(
-    'GET',
-    `${reviews}/${review.id}/comments`,
-  );
-  expect(lines.map(({ path, position }) => `${path}:${position}`)).toContain('teams/y.yaml:5');
+  const commentsOfReview = async (): Promise<{ path: string; position: number; body: string }[]> =>
+    await gitea.must('GET', `${reviews}/${review.id}/comments`);
+  await expect
+    .poll(
+      async () => (await commentsOfReview()).map(({ path, position }) => `${path}:${position}`),
+      patient,
+    )
+    .toContain('teams/y.yaml:5');
+  const lines = await commentsOfReview();
   expect(lines.find(({ position }) => position === 5)?.body).toContain('specs');
 });
 
