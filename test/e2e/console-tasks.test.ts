@@ -145,12 +145,13 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     await page.getByRole('link', { name: 'Tenants' }).first().click();
     await page.getByRole('link', { name: 'blue' }).click();
     await page.getByRole('link', { name: 'Playground' }).click();
+    const settings = page.getByLabel('Settings with the patches');
+    await expect.poll(() => settings.inputValue()).toContain('the ');
     await page.getByRole('button', { name: 'Run' }).click();
     await page
       .getByText(/the storefront/)
       .first()
       .waitFor();
-    const settings = page.getByLabel('Settings with the patches');
     const before = await settings.inputValue();
     await settings.fill(before.replace('the ', 'our '));
     await page.getByRole('button', { name: 'Run' }).click();
