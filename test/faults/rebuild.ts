@@ -22,7 +22,9 @@ export async function rebuildDifferences(
   const dataDir = join(scratchDir('gitplane-rebuild-'), 'data');
   const source = join(daemon.dataDir, 'repo.git');
   const target = join(dataDir, 'repo.git');
-  const clone = await run('git', ['clone', '-q', '--bare', source, target], { env: gitEnv });
+  const clone = await run('git', ['clone', '-q', '--no-local', '--bare', source, target], {
+    env: gitEnv,
+  });
   if (clone.code !== 0) throw new Error(`git clone failed: ${clone.stderr}`);
   // Secrets are sealed in git: history alone and its key.
   copyFileSync(join(daemon.dataDir, 'age.key'), join(dataDir, 'age.key'));
