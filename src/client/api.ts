@@ -2671,7 +2671,7 @@ export interface ObjectHistory {
   readonly apiVersion?: string;
   /** Kind of this document. */
   readonly kind?: string;
-  /** How to get the rest. */
+  /** Continuation of the list. */
   readonly metadata: ListMeta;
   /** Newest first. */
   readonly items: readonly {
@@ -2948,11 +2948,11 @@ export interface OwnedAccessKey {
 /** A list of OwnedAccessKey objects. */
 export type OwnedAccessKeyList = List<OwnedAccessKey>;
 
-/** What Endpoints and Services would become on the control-plane cluster. */
+/** Endpoints and Services as the control-plane cluster would get them. */
 export interface PatchesPreview {
   /** Group and version, as in management.gitplane.dev/v1. */
   readonly apiVersion?: string;
-  /** What this object represents. */
+  /** Kind of the object. */
   readonly kind?: string;
   /** Which tenant. */
   readonly metadata?: {
@@ -2969,7 +2969,7 @@ export interface PatchesPreview {
     readonly after?: Readonly<Record<string, unknown>>;
     /** From `before` to `after`, as a JSON Patch (RFC 6902). Absent: it is too long. */
     readonly patch?: Readonly<Record<string, unknown>>;
-    /** What each patch did: where it matched, what went in, what came out. */
+    /** Report of each patch: its matches, its input and its output. */
     readonly report: Readonly<Record<string, unknown>>;
     /** Values that a pair of expressions does not bring back. */
     readonly roundTrip?: readonly Readonly<Record<string, unknown>>[];
@@ -2980,7 +2980,7 @@ export interface PatchesPreview {
 export interface PatchesPreviewRequest {
   /** Group and version, as in management.gitplane.dev/v1. */
   readonly apiVersion?: string;
-  /** What this object represents. */
+  /** Kind of the object. */
   readonly kind?: string;
   /** Endpoints and Services as they are in the tenant cluster, 1 to 100. */
   readonly objects: readonly Readonly<Record<string, unknown>>[];
@@ -3428,11 +3428,11 @@ export interface Tenant {
 /** A list of Tenant objects. */
 export type TenantList = List<Tenant>;
 
-/** How far the sync of each object of a tenant is. */
+/** State of the sync of each object of a tenant. */
 export interface TenantSync {
   /** Group and version, as in management.gitplane.dev/v1. */
   readonly apiVersion?: string;
-  /** What this object represents. */
+  /** Kind of the object. */
   readonly kind?: string;
   /** Which tenant. */
   readonly metadata?: {
@@ -3445,7 +3445,7 @@ export interface TenantSync {
   readonly items: readonly {
     /** Its kind. */
     readonly kind: 'Endpoints' | 'Service';
-    /** Where it is in the tenant cluster. */
+    /** Place in the tenant cluster. */
     readonly source: {
       /** Its namespace. */
       readonly namespace: string;
@@ -3757,7 +3757,7 @@ export interface DeleteOptions {
   readonly dryRun?: readonly string[];
   /** Seconds until the object is removed. 0: at once. */
   readonly gracePeriodSeconds?: number;
-  /** What this object represents. In CamelCase; cannot be changed. */
+  /** Kind of the object. In CamelCase; cannot be changed. */
   readonly kind?: string;
   /** Deprecated: use propagationPolicy. Whether dependents stay. */
   readonly orphanDependents?: boolean;
@@ -3868,7 +3868,7 @@ export interface Status {
   readonly code?: number;
   /** What the Status is about. */
   readonly details?: StatusDetails;
-  /** What this object represents. In CamelCase; cannot be changed. */
+  /** Kind of the object. In CamelCase; cannot be changed. */
   readonly kind?: string;
   /** For people. */
   readonly message?: string;

@@ -48,7 +48,7 @@ function mapIn(schema: JsonObject, name: string): JsonObject {
 
 /** Shared by the kinds of a group. */
 function subresourceSchemas(kind: Kind): JsonObject {
-  const meta = describedRef(`${META}.ListMeta`, 'How to get the rest.');
+  const meta = describedRef(`${META}.ListMeta`, 'Continuation of the list.');
   const all = subresourcesOf(kind).flatMap((one) => Object.entries(one.schemas(meta)));
   const entries = all.map(([name, schema]) => {
     const gvk = subresourceKind(kind, name);
@@ -72,7 +72,7 @@ const API_VERSION: JsonObject = {
 };
 const KIND: JsonObject = {
   type: 'string',
-  description: 'What this object represents. In CamelCase; cannot be changed.',
+  description: 'Kind of the object. In CamelCase; cannot be changed.',
 };
 
 function listSchema(kind: Kind): JsonObject {

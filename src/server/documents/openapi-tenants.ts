@@ -67,7 +67,7 @@ const anything = (description: string): JsonObject => ({
 
 const HEAD: JsonObject = {
   apiVersion: text('Group and version, as in management.gitplane.dev/v1.'),
-  kind: text('What this object represents.'),
+  kind: text('Kind of the object.'),
 };
 const NAMED = fields('Which tenant.', {
   name: text('Name of the tenant.'),
@@ -80,7 +80,7 @@ const PLACE = (description: string): JsonObject =>
   ]);
 
 const SYNC = fields(
-  'How far the sync of each object of a tenant is.',
+  'State of the sync of each object of a tenant.',
   {
     ...HEAD,
     metadata: NAMED,
@@ -90,7 +90,7 @@ const SYNC = fields(
         'An object of the tenant cluster.',
         {
           kind: { ...text('Its kind.'), enum: ['Endpoints', 'Service'] },
-          source: PLACE('Where it is in the tenant cluster.'),
+          source: PLACE('Place in the tenant cluster.'),
           target: PLACE('Where it is on the control-plane cluster.'),
           state: {
             ...text('How far it is.'),
@@ -125,7 +125,7 @@ const REQUEST = fields(
 );
 
 const PREVIEW = fields(
-  'What Endpoints and Services would become on the control-plane cluster.',
+  'Endpoints and Services as the control-plane cluster would get them.',
   {
     ...HEAD,
     metadata: NAMED,
@@ -139,7 +139,7 @@ const PREVIEW = fields(
           patch: anything(
             'From `before` to `after`, as a JSON Patch (RFC 6902). Absent: it is too long.',
           ),
-          report: anything('What each patch did: where it matched, what went in, what came out.'),
+          report: anything('Report of each patch: its matches, its input and its output.'),
           roundTrip: listOf(
             'Values that a pair of expressions does not bring back.',
             anything('The place, and the value before, there and back.'),
