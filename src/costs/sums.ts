@@ -86,6 +86,7 @@ function costOf(settings: Settings, { name, usage, observedAt, unknown }: Tenant
     const reason = `${counted(usage.pendingPods, 'pod')} without a node: not counted`;
     problems.push({ what: 'tenant', reason });
   }
+  problems.push(...unpriced(usage));
   return {
     ...{ name, ...at, nodes, pods },
     ...(cpu === undefined ? {} : { cpu }),
@@ -128,6 +129,22 @@ function incomplete(what: ResourceName, { podsWithoutRequest }: ResourceUsage): 
   if (podsWithoutRequest === 0) return [];
   const pods = counted(podsWithoutRequest, 'pod');
   return [{ what, reason: `${pods} with a container that requests none: counted as zero` }];
+}
+
+/** Named at most, so that the names in a cluster do not fill the answer. */
+const MOST_NAMES = 5;
+const LONGEST_NAME = 64;
+
+/** The configuration has no field for prices of other resources than CPU and memory. */
+function unpriced({ extended }: Usage): Unknown[] {
+  if (extended.size === 0) return [];
+  const all = [...extended].sort(([a], [b]) => (a < b ? -1 : 1));
+  const shown = all
+    .slice(0, MOST_NAMES)
+    .map(([name, requested]) => `${requested} of ${name.slice(0, LONGEST_NAME)}`);
+  const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more resources` : '';
+  const reason = `pods request ${shown.join(', ')}${more}: no price, not counted`;
+  return [{ what: 'tenant', reason }];
 }
 
 function sumOf(perHour: number): CostSum {

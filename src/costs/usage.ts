@@ -25,6 +25,8 @@ export interface Usage {
   readonly pendingPods: number;
   readonly cpu: ResourceUsage;
   readonly memory: ResourceUsage;
+  /** Requests of extended resources by name, such as `nvidia.com/gpu`. They have no price. */
+  readonly extended: ReadonlyMap<string, number>;
 }
 
 const ENDED: readonly unknown[] = ['Succeeded', 'Failed'];
@@ -41,6 +43,7 @@ export function usageOf(of: {
     pendingPods: live.length - pods.length,
     cpu: resourceUsage('cpu', { nodes: of.nodes, pods }),
     memory: resourceUsage('memory', { nodes: of.nodes, pods }),
+    extended: extendedRequests(pods),
   };
 }
 
@@ -52,7 +55,35 @@ export function addUsage(a: Usage, b: Usage): Usage {
     pendingPods: a.pendingPods + b.pendingPods,
     cpu: addResource(a.cpu, b.cpu),
     memory: addResource(a.memory, b.memory),
+    extended: added([...a.extended, ...b.extended]),
   };
+}
+
+function added(amounts: Iterable<readonly [string, number]>): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [name, amount] of amounts) sums.set(name, (sums.get(name) ?? 0) + amount);
+  return sums;
+}
+
+function extendedRequests(pods: readonly KubeObject[]): ReadonlyMap<string, number> {
+  return added(
+    pods.flatMap((pod) =>
+      extendedNames(pod).map((name) => [name, requestOf(pod, name).amount ?? 0] as const),
+    ),
+  );
+}
+
+/** Names with a domain that is not one of Kubernetes. Containers alone request these resources. */
+function extendedNames(pod: KubeObject): readonly string[] {
+  const containers = [...listAt(pod, 'containers'), ...listAt(pod, 'initContainers')];
+  const names = containers.flatMap((container) =>
+    ['requests', 'limits'].flatMap((part) => {
+      const found = valueAt(container, ['resources', part]);
+      return isRecord(found) ? Object.keys(found) : [];
+    }),
+  );
+  const extended = names.filter((name) => name.includes('/') && !name.includes('kubernetes.io/'));
+  return [...new Set(extended)];
 }
 
 function addResource(a: ResourceUsage, b: ResourceUsage): ResourceUsage {
@@ -98,7 +129,7 @@ interface Request {
  * Request of a pod as the scheduler computes it: the larger of all running containers together and
  * each init container beside the sidecars before it, plus the overhead. `spec.resources` wins.
  */
-function requestOf(pod: KubeObject, name: ResourceName): Request {
+function requestOf(pod: KubeObject, name: string): Request {
   const overhead = optionalAmount(valueAt(pod, ['spec', 'overhead', name]));
   const own = requested(valueAt(pod, ['spec']), name);
   if (own !== undefined) return { amount: finite(own + overhead), isIncomplete: false };
@@ -120,7 +151,7 @@ function requestOf(pod: KubeObject, name: ResourceName): Request {
 }
 
 /** A request takes the limit where it is absent. Undefined: there is neither. NaN: not a quantity. */
-function requested(of: unknown, name: ResourceName): number | undefined {
+function requested(of: unknown, name: string): number | undefined {
   const found =
     valueAt(of, ['resources', 'requests', name]) ?? valueAt(of, ['resources', 'limits', name]);
   return found === undefined ? undefined : (amountOf(found) ?? Number.NaN);

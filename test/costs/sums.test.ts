@@ -96,7 +96,10 @@ describe('requests of pods', () => {
   });
 
   test('the usage of pages adds up to that of the whole', () => {
-    const pods = [pod(one('1')), pod(one('x')), pod({ nodeName: '' }), pod({ containers: [{}] })];
+    const pods = [
+      ...[pod(gpus('a.example/gpu', 1)), pod(one('1')), pod(one('x'))],
+      ...[pod({ nodeName: '' }), pod({ containers: [{}] }), pod(gpus('a.example/gpu', 2))],
+    ];
     const whole = usageOf({ nodes: [NODE, node({})], pods });
     const pages = [
       usageOf({ nodes: [NODE], pods: pods.slice(0, 1) }),
@@ -106,6 +109,10 @@ describe('requests of pods', () => {
     expect(addUsage(...pages)).toEqual(whole);
   });
 });
+
+function gpus(name: string, count: unknown): PodSpec {
+  return { containers: [{ resources: { limits: { [name]: count } } }] };
+}
 
 function one(cpu: string): { containers: readonly unknown[] } {
   return { containers: [container(cpu, '1Gi')] };
@@ -228,6 +235,38 @@ describe('sums', () => {
       { what: 'tenant', reason: '1 pod without a node: not counted' },
     ]);
   });
+
+  const podsOf = (count: number): KubeObject[] =>
+    Array.from({ length: count }, (_, i) => pod(gpus(`${i}.example/gpu`, 1)));
+  test.each([
+    [
+      'one name',
+      [pod(gpus('nvidia.com/gpu', '2')), pod(gpus('nvidia.com/gpu', 1))],
+      'request 3 of nvidia.com/gpu:',
+    ],
+    [
+      'names',
+      [pod(gpus('b.example/x', 1)), pod(gpus('a.example/x', 1))],
+      'request 1 of a.example/x, 1 of b.example/x:',
+    ],
+    ['many names', podsOf(7), '1 of 4.example/gpu and 2 more resources:'],
+    ['a hostile name', [pod(gpus('__proto__/x', 1))], 'request 1 of __proto__/x:'],
+    ['no quantity', [pod(gpus('nvidia.com/gpu', 'x'))], 'request 0 of nvidia.com/gpu:'],
+  ])('resources without a price are named: %s', (_title, pods, text) => {
+    const usage = usageOf({ nodes: [NODE], pods });
+    const [cost] = costsOf(MONTHLY, [{ name: 'blue', usage }]);
+
+    expect(cost?.unknown).toContainEqual({ what: 'tenant', reason: expect.stringContaining(text) });
+  });
+
+  test.each(['cpu', 'ephemeral-storage', 'hugepages-2Mi', 'example.kubernetes.io/x'])(
+    '%s is no resource without a price',
+    (name) => {
+      const usage = usageOf({ nodes: [NODE], pods: [pod(gpus(name, 1))] });
+
+      expect(usage.extended.size).toBe(0);
+    },
+  );
 
   test('a tenant that was not read has its reason and no sum', () => {
     expect(costsOf(MONTHLY, [{ name: 'blue', unknown: 'ECONNREFUSED', observedAt: 7 }])).toEqual([

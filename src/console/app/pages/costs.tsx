@@ -54,8 +54,9 @@ export function CostsPage(): JSX.Element {
         )}
         <Notice tone="info" title="What is counted">
           <p>
-            A tenant has the share of its nodes that its pods request. Pods that request nothing,
-            graphics processors, volumes and control planes are not counted.
+            A tenant has the share of its nodes that its pods request. Pods that request nothing are
+            not counted. The configuration has prices for CPU and memory alone: graphics processors,
+            volumes, load balancers and control planes are not counted.
           </p>
         </Notice>
       </div>
