@@ -195,9 +195,7 @@ function start(
     env: gitEnvironment(context),
     detached: IN_GROUP,
   };
-  // The launcher passes three streams.
-  const launched = how.trace === undefined ? launch(command) : undefined;
-  return launched ?? spawnProcess(command, how.trace);
+  return launch(command, how.trace) ?? spawnProcess(command, how.trace);
 }
 
 /** Error for a failed git process. */

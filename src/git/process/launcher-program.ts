@@ -12,7 +12,6 @@ import {
   type LauncherRequest,
   type LaunchReport,
   readToken,
-  STREAMS,
 } from './launcher-protocol.ts';
 
 interface Pending {
@@ -70,12 +69,19 @@ function cancel(id: number): void {
 function startIfComplete(id: number): void {
   const { launch, sockets } = pendingOf(id);
   const stdio = sockets.filter((socket) => socket !== undefined);
-  if (launch === undefined || stdio.length < STREAMS) return;
+  if (launch === undefined || stdio.length < launch.streams) return;
   pending.delete(id);
+  for (const socket of stdio) setBlocking(socket);
   const child = startProcess(launch, stdio);
   // The process has the connections now; another reader would take bytes of its input.
   for (const socket of stdio) socket.destroy();
   if (child?.pid !== undefined) report({ id, pid: child.pid });
+}
+
+/** git drops a line of its trace that it cannot write at once. libuv does this for stdin, stdout and stderr alone. */
+function setBlocking(socket: Socket): void {
+  const { _handle: handle } = socket as { _handle?: { setBlocking?(on: boolean): unknown } };
+  handle?.setBlocking?.(true);
 }
 
 function startProcess(launch: Launch, stdio: readonly Socket[]): ChildProcess | undefined {

@@ -11,9 +11,10 @@ export interface Command {
   readonly detached: boolean;
 }
 
-/** A process to start when its three connections have arrived. */
+/** A process to start when all its connections have arrived. */
 export interface Launch extends Command {
   readonly id: number;
+  readonly streams: number;
 }
 
 /** A launch whose connections failed: it is not started. */
@@ -38,7 +39,12 @@ export type ProcessReport =
   | { readonly id: number; readonly failure: string; readonly errorCode: string | undefined };
 
 /** stdin, stdout, stderr. */
-export const STREAMS = 3;
+const STREAMS = 3;
+
+/** Number of streams of a process; file descriptor 3 is its trace. */
+export function streamsOf(hasTrace: boolean): number {
+  return hasTrace ? STREAMS + 1 : STREAMS;
+}
 
 /** First bytes of a connection. The daemon sends no more before the process has the connection. */
 const TOKEN_BYTES = 16;
@@ -49,7 +55,7 @@ export function tokenOf(id: number, stream: number): string {
 
 /** Undefined: not a token. */
 export function readToken(head: Buffer): { id: number; stream: number } | undefined {
-  const match = /^(\d+):([012]) *$/.exec(head.toString('latin1'));
+  const match = /^(\d+):([0-3]) *$/.exec(head.toString('latin1'));
   if (match === null || head.length !== TOKEN_BYTES) return undefined;
   return { id: Number(match[1]), stream: Number(match[2]) };
 }

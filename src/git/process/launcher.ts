@@ -17,6 +17,7 @@ import {
   type LauncherRequest,
   type LaunchReport,
   type ProcessReport,
+  streamsOf,
   tokenOf,
 } from './launcher-protocol.ts';
 import { type Ending, outputEnded, type StartedProcess } from './started-process.ts';
@@ -35,6 +36,8 @@ export interface LauncherOptions {
   /** Folder in which it makes its own. */
   readonly temporaryFolder?: string;
 }
+
+type Trace = (chunk: Buffer) => void;
 
 let current: Launcher | undefined;
 let options: LauncherOptions = {};
@@ -65,10 +68,10 @@ async function start(): Promise<void> {
   }
 }
 
-/** Undefined: no launcher is ready, so that the caller starts the process itself. */
-export function launch(command: Command): StartedProcess | undefined {
+/** Undefined: no launcher is ready, so that the caller starts the process itself. See `spawnProcess`. */
+export function launch(command: Command, trace?: Trace): StartedProcess | undefined {
   if (performance.now() >= nextStart) void start();
-  return current?.launch(command);
+  return current?.launch(command, trace);
 }
 
 class Launcher {
@@ -111,18 +114,19 @@ class Launcher {
     this.#program.channel?.unref();
   }
 
-  launch(command: Command): StartedProcess | undefined {
+  launch(command: Command, trace: Trace | undefined): StartedProcess | undefined {
     if (this.#socketPath === undefined || !this.#program.connected) return undefined;
     const id = ++this.#last;
     const launched = new LaunchedProcess({
       id,
       socketPath: this.#socketPath,
       isGroup: command.detached,
+      trace,
       cancel: () => this.#send({ cancelled: id }),
     });
     this.#running.set(id, launched);
     void launched.ended.then(() => this.#finish(id));
-    this.#send({ id, ...command });
+    this.#send({ id, streams: streamsOf(trace !== undefined), ...command });
     this.#watch();
     return launched;
   }
@@ -182,6 +186,8 @@ interface LaunchedProcessParts {
   readonly socketPath: string;
   /** True if the process leads a process group. */
   readonly isGroup: boolean;
+  /** Gets what the process writes to file descriptor 3. */
+  readonly trace: Trace | undefined;
   /** Tells the launcher that the process must not start. */
   cancel(): void;
 }
@@ -193,6 +199,8 @@ class LaunchedProcess implements StartedProcess {
   readonly started: Promise<void>;
   readonly ended: Promise<Ending>;
   readonly #isGroup: boolean;
+  /** Streams that the process writes. */
+  readonly #outputs: readonly Socket[];
   readonly #fail: (failure: Error) => void;
   #pid: number | undefined;
   #isReported = false;
@@ -200,7 +208,7 @@ class LaunchedProcess implements StartedProcess {
   #resolveStarted: () => void = () => undefined;
   #resolveEnded: (ending: Ending) => void = () => undefined;
 
-  constructor({ id, socketPath, isGroup, cancel }: LaunchedProcessParts) {
+  constructor({ id, socketPath, isGroup, trace, cancel }: LaunchedProcessParts) {
     this.#isGroup = isGroup;
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve;
@@ -208,20 +216,22 @@ class LaunchedProcess implements StartedProcess {
     this.#fail = (failure: Error): void => {
       if (this.#pid !== undefined || this.#isReported) return;
       cancel();
-      for (const one of [this.stdout, this.stderr]) one.destroy();
-      this.#end({ code: null, signal: null, failure });
+      this.#giveUp(failure);
     };
     const opened = (): Socket => connect(socketPath).on('error', this.#fail);
-    const [input, output, messages] = [opened(), opened(), opened()];
+    const input = opened();
     input.write(tokenOf(id, 0));
     this.stdin = heldInput(input, this.started);
-    this.stdout = output.end(tokenOf(id, 1));
-    this.stderr = messages.end(tokenOf(id, 2));
+    const output = (stream: number): Socket => opened().end(tokenOf(id, stream));
+    this.stdout = output(1);
+    this.stderr = output(2);
+    const traces = trace === undefined ? [] : [output(3).on('data', trace)];
+    this.#outputs = [this.stdout, this.stderr, ...traces];
     this.ended = new Promise<Ending>((resolve) => {
       this.#resolveEnded = resolve;
     }).then(async (ending) => {
       this.stdin.destroy();
-      await outputEnded([output, messages]);
+      await outputEnded(this.#outputs);
       return ending;
     });
   }
@@ -255,8 +265,13 @@ class LaunchedProcess implements StartedProcess {
   /** The launcher ended: this process cannot report its end, so it is killed, with its children. */
   lose(): void {
     this.#kill();
-    for (const one of [this.stdout, this.stderr]) one.destroy();
-    this.#end({ code: null, signal: null, failure: new Error('the launcher of git ended') });
+    this.#giveUp(new Error('the launcher of git ended'));
+  }
+
+  /** Its end will not be reported. */
+  #giveUp(failure: Error): void {
+    for (const one of this.#outputs) one.destroy();
+    this.#end({ code: null, signal: null, failure, mayHaveRun: true });
   }
 
   #kill(): void {

@@ -2,13 +2,15 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import type { Command } from './launcher-protocol.ts';
+import { type Command, streamsOf } from './launcher-protocol.ts';
 
-/** Result of a process. A process that did not start has only a `failure`. */
+/** Result of a process. One that did not start, or whose end nobody reports, has only a `failure`. */
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly failure?: Error;
+  /** True if the process may have run in spite of the failure: its launcher was lost. */
+  readonly mayHaveRun?: boolean;
 }
 
 export interface StartedProcess {
@@ -26,7 +28,7 @@ export interface StartedProcess {
 /** A child of this process. `trace` gets what it writes to file descriptor 3. */
 export function spawnProcess(command: Command, trace?: (chunk: Buffer) => void): StartedProcess {
   const { command: program, args, ...options } = command;
-  const stdio: 'pipe'[] = Array.from({ length: trace === undefined ? 3 : 4 }, () => 'pipe');
+  const stdio: 'pipe'[] = Array.from({ length: streamsOf(trace !== undefined) }, () => 'pipe');
   const child = spawn(program, args, { ...options, stdio }) as ChildProcessWithoutNullStreams;
   if (trace !== undefined) child.stdio[3]?.on('data', trace);
   const ended = new Promise<Ending>((resolve) => {

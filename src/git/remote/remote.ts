@@ -225,6 +225,7 @@ export class Remote {
     if (options.atomic === true && NOT_ATOMIC.test(end.stderr))
       return { ...all(UNKNOWN), isAtomic: false };
     const error = this.#errorOf(end, timeoutMs, secrets);
+    if (end.mayHaveRun === true) return all(UNKNOWN);
     if (end.failure !== undefined) throw processError(args, end, '');
     if (end.trace.isUnsent && error.problem !== 'refused') throw error;
     if (end.trace.isResent && !end.trace.isUnsent) return all(UNKNOWN);

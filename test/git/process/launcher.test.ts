@@ -57,6 +57,29 @@ test('input and output of megabytes arrive unchanged', async () => {
   expect((await runGit({ gitDir }, ['cat-file', 'blob', id])).equals(bytes)).toBe(true);
 });
 
+test('a trace of megabytes arrives unchanged beside the output', async () => {
+  // The pipe fills, since this process reads nothing while it is busy.
+  const alias = `!head -c 5000000 /dev/zero >&3 && echo traced`;
+  const chunks: Buffer[] = [];
+  const git = new GitProcess(
+    { gitDir: await bareRepository(), config: [['alias.traced', alias]] },
+    ['traced'],
+    QUERY,
+    (chunk) => chunks.push(chunk),
+  );
+  git.stdin.end();
+  await git.started;
+  if (linux) expect(parentOf(parentOf(git.pid))).toBe(process.pid);
+  const blockedUntil = performance.now() + 300;
+  while (performance.now() < blockedUntil);
+
+  const output = await buffer(git.stdout);
+
+  expect(await git.ended).toEqual({ code: 0, signal: null });
+  expect(output.toString()).toBe('traced\n');
+  expect(Buffer.concat(chunks).equals(Buffer.alloc(5_000_000))).toBe(true);
+});
+
 test('a hundred processes at once get each their own input', async () => {
   const gitDir = await bareRepository();
   const results = await Promise.all(

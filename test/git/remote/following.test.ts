@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startLauncher } from '../../../src/git/process/launcher.ts';
 import { DEFAULT_MEMORY_MIB, limitGitMemory } from '../../../src/git/process/process-limits.ts';
 import { stopFollowing } from '../../../src/git/remote/following.ts';
 import { RemoteError } from '../../../src/git/remote/remote-error.ts';
@@ -19,6 +20,9 @@ import {
 import { basic, elsewhere, follow, proxyTo, serveGit } from '../../support/remote.ts';
 
 const TOKEN = 'tok-3n-S3cret/+';
+
+// As in the daemon.
+beforeAll(() => startLauncher());
 
 describe('fetching', () => {
   test('starts with the history of the remote and follows pushes of others', async () => {
