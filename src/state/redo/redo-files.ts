@@ -33,7 +33,9 @@ export interface RedoContent {
   readonly end: { readonly number: number; readonly bytes: number; readonly head: RedoHead };
 }
 
-export const REDO_FORMAT = 1;
+export const REDO_FORMAT = 2;
+/** Format 1 has no compressed parts, and is read like format 2. */
+export const READABLE_FORMATS: readonly number[] = [1, REDO_FORMAT];
 const LENGTH_BYTES = 4;
 
 /** Associated data of sealed heads and parts. */

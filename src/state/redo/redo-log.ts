@@ -4,7 +4,8 @@
  * wrote. The next process replays the steps that the engine lacks, and restores the journal so that
  * watches resume. After a reboot the files are not trusted.
  *
- * A file is a head and parts of steps, each sealed with the state key and prefixed with its length.
+ * A file is a head and parts of steps, each compressed, sealed with the state key and prefixed with
+ * its length.
  * The next file begins where the last one ends, and makes the one before that unnecessary.
  */
 import { randomBytes } from 'node:crypto';
@@ -12,6 +13,7 @@ import * as fs from 'node:fs';
 import { type Clock, runAtOnce } from '../../apimachinery/index.ts';
 import { reason } from '../engines/lmdb-error.ts';
 import type { RecordCodec } from '../records/codec.ts';
+import { PartCompressor } from './part-compression.ts';
 import {
   frameOf,
   HEAD_SEAL,
@@ -55,8 +57,10 @@ const RETRY_MS = 10_000;
 /** Sealed parts of a step, ready to be appended at one position. */
 export interface SealedStep {
   readonly mark: RedoMark;
-  readonly since: number;
+  readonly file: OpenFile;
   readonly frames: readonly Buffer[];
+  /** The compressor after these parts. */
+  readonly compressor: PartCompressor;
 }
 
 interface OpenFile {
@@ -67,6 +71,8 @@ interface OpenFile {
   /** Milliseconds since the epoch. */
   readonly begun: number;
   bytes: number;
+  /** The compressor after the last part. */
+  compressor: PartCompressor;
 }
 
 export class RedoLog {
@@ -109,10 +115,11 @@ export class RedoLog {
   resume({ mark, end }: RedoContent): void {
     try {
       const { number, bytes, head } = end;
+      const compressor = new PartCompressor();
       const path = redoPath(this.#options.directory, number);
       const fd = fs.openSync(path, 'r+');
       this.#number = number;
-      this.#file = { fd, number, since: head.head, begun: head.at, bytes };
+      this.#file = { fd, number, since: head.head, begun: head.at, bytes, compressor };
       // Removes a part that a crash cut off.
       fs.ftruncateSync(fd, bytes);
       this.#mark = mark;
@@ -124,31 +131,37 @@ export class RedoLog {
   /** Seals a step for `append`, yielding between parts. Undefined while there is no log. */
   *seal(step: StepChanges): Generator<void, SealedStep | undefined> {
     const { mark } = this;
-    const since = this.#file?.since;
-    if (mark === undefined || since === undefined) return undefined;
+    const file = this.#file;
+    if (mark === undefined || file === undefined) return undefined;
+    const { since } = file;
+    let { compressor } = file;
     const next = { log: mark.log, step: mark.step + 1 };
     const frames: Buffer[] = [];
     const parts = encodeStep(step, { step: next.step, at: this.#clock.now(), since });
     for (const part of parts) {
-      if (part !== undefined) frames.push(...this.#frame(partSeal(mark.log), part));
+      if (part !== undefined) {
+        frames.push(...this.#frame(partSeal(mark.log), compressor.compress(part)));
+        compressor = compressor.after(part);
+      }
       yield;
     }
-    return { mark: next, since, frames };
+    return { mark: next, file, frames, compressor };
   }
 
   /**
    * Appends a step after `head` that no reader has seen. Never throws: on failure there is no log
-   * from here on. `sealed` is used if nothing was appended since.
+   * from here on. `sealed` is used if nothing was appended since, and the file is the same.
    */
   append(step: StepChanges, head: number, sealed?: SealedStep): void {
     if (this.#mark === undefined) this.#retry(head);
     if (this.#mark === undefined) return;
-    const isNext = sealed?.mark.step === this.#mark.step + 1 && sealed.since === this.#file?.since;
+    const isNext = sealed?.mark.step === this.#mark.step + 1 && sealed.file === this.#file;
     const found = isNext ? sealed : runAtOnce(this.seal(step));
     if (found === undefined) return;
     try {
       this.#write(found.frames);
       this.#mark = found.mark;
+      found.file.compressor = found.compressor;
       if (this.#isFull) this.#rotate(step.events.at(-1)?.resourceVersion ?? head);
     } catch (error) {
       this.#failed(error);
@@ -206,7 +219,8 @@ export class RedoLog {
     const at = this.#clock.now();
     const fd = fs.openSync(redoPath(directory, number), 'wx', 0o600);
     this.#number = number;
-    this.#file = { fd, number, since: head, begun: at, bytes: 0 };
+    const compressor = new PartCompressor();
+    this.#file = { fd, number, since: head, begun: at, bytes: 0, compressor };
     const line: RedoHead = { format: REDO_FORMAT, boot, head, at, ...mark };
     this.#write(this.#frame(HEAD_SEAL, Buffer.from(JSON.stringify(line))));
     this.#mark = mark;

@@ -1,11 +1,12 @@
 /** Reads the redo log of an earlier process. */
 import { readFileSync } from 'node:fs';
 import type { RecordCodec } from '../records/codec.ts';
+import { PartCompressor } from './part-compression.ts';
 import {
   framesIn,
   HEAD_SEAL,
   partSeal,
-  REDO_FORMAT,
+  READABLE_FORMATS,
   type RedoContent,
   type RedoHead,
   type RedoMark,
@@ -95,14 +96,18 @@ function readWhole(bytes: Buffer, codec: RecordCodec, number: number): RedoFile 
   let end = 0;
   const steps: RedoStep[] = [];
   let parts: RedoPart[] = [];
+  let compressor = new PartCompressor();
   for (const { frame, end: frameEnd } of framesIn(bytes)) {
     if (head === undefined) {
       head = JSON.parse(codec.decode(HEAD_SEAL, frame).toString()) as RedoHead;
-      if (head.format !== REDO_FORMAT) throw new RedoLogError(`redo-${number} has another format`);
+      if (!READABLE_FORMATS.includes(head.format))
+        throw new RedoLogError(`redo-${number} has another format`);
       end = frameEnd;
       continue;
     }
-    const part = decodePart(codec.decode(partSeal(head.log), frame));
+    const plain = compressor.decompress(codec.decode(partSeal(head.log), frame));
+    compressor = compressor.after(plain);
+    const part = decodePart(plain);
     if (part.part !== parts.length || parts.some(({ step }) => step !== part.step)) {
       throw damaged(number);
     }

@@ -1,4 +1,5 @@
 /** A store that is killed goes on with its versions, its journal and its watches. */
+import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,14 @@ import { describe, expect, test as plain } from 'vitest';
 import { openLmdbEngine } from '../../../src/state/engines/lmdb-engine.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/open-store.ts';
-import { frameOf, HEAD_SEAL } from '../../../src/state/redo/redo-files.ts';
+import { PartCompressor } from '../../../src/state/redo/part-compression.ts';
+import {
+  frameOf,
+  framesIn,
+  HEAD_SEAL,
+  partSeal,
+  REDO_FORMAT,
+} from '../../../src/state/redo/redo-files.ts';
 import type { RedoLimits, RedoOptions } from '../../../src/state/redo/redo-log.ts';
 import type { Change, JournalEvent, Store } from '../../../src/state/store.ts';
 import { CompactedError } from '../../../src/state/store.ts';
@@ -114,6 +122,10 @@ function seen({ type, resourceVersion, current, previous }: JournalEvent): objec
   const of = (stored: typeof previous): unknown =>
     stored && [pathOf(stored.key), stored.json().toString(), stored.hidden, stored.labels];
   return { type, resourceVersion, current: of(current), previous: of(previous) };
+}
+
+function incompressible(length: number): string {
+  return randomBytes(length).toString('base64').slice(0, length);
 }
 
 /** Takes down every event as it happens. */
@@ -257,10 +269,13 @@ describe('a store after a kill', () => {
   test('a step of many objects is there as a whole, and so are its events', async ({ life }) => {
     const store = await life.open();
     const since = store.resourceVersion;
-    const many = Array.from({ length: 300 }, (_, i) => put(`a/${i}`, { data: 'x'.repeat(4000) }));
+    const many = Array.from({ length: 300 }, (_, i) =>
+      put(`a/${i}`, { data: incompressible(4000) }),
+    );
     await store.applyYielding(many, { base: {} }, []);
     const whole = fs.statSync(life.file).size;
-    expect(whole).toBeGreaterThan(4 * 256 * 1024);
+    // More than one part.
+    expect(whole).toBeGreaterThan(512 * 1024);
     const before = contentsOf(store);
     life.kill();
     const torn = fs.readFileSync(life.file).subarray(0, whole - 1);
@@ -489,7 +504,7 @@ describe('logs that are not believed', () => {
     const [length = Buffer.alloc(0)] = frameOf(fs.readFileSync(life.file));
     expect(length).toHaveLength(4);
     const [first] = fs.readFileSync(life.file).length > 0 ? [headOf(life.file)] : [];
-    const head = Buffer.from(JSON.stringify({ ...first, format: 2 }));
+    const head = Buffer.from(JSON.stringify({ ...first, format: REDO_FORMAT + 1 }));
     fs.writeFileSync(life.file, Buffer.concat(frameOf(testCodec.encode(HEAD_SEAL, head, true))));
 
     const store = await life.open();
@@ -546,7 +561,57 @@ function headOf(file: string): object {
   return JSON.parse(testCodec.decode(HEAD_SEAL, bytes.subarray(4, end)).toString());
 }
 
+/** Writes the log as format 1 has it: parts are not compressed. */
+function downgrade(file: string): void {
+  const [head, ...parts] = [...framesIn(fs.readFileSync(file))].map(({ frame }) => frame);
+  if (head === undefined) throw new Error('there is no head');
+  const { log, ...rest } = JSON.parse(testCodec.decode(HEAD_SEAL, head).toString());
+  const old = Buffer.from(JSON.stringify({ log, ...rest, format: 1 }));
+  const frames = frameOf(testCodec.encode(HEAD_SEAL, old, true));
+  let compressor = new PartCompressor();
+  for (const part of parts) {
+    const plain = compressor.decompress(testCodec.decode(partSeal(log), part));
+    compressor = compressor.after(plain);
+    frames.push(...frameOf(testCodec.encode(partSeal(log), plain, true)));
+  }
+  fs.writeFileSync(file, Buffer.concat(frames));
+}
+
+test('a log of format 1 is read, and continued with compressed parts', async ({ life }) => {
+  const store = await life.open();
+  const since = store.resourceVersion;
+  const events: JournalEvent[] = [];
+  record(store, events);
+  for (const step of STEPS) step(store);
+  life.kill();
+  downgrade(life.file);
+
+  const second = await life.open();
+  expect(await eventsSince(second, since)).toEqual(events.map(seen));
+  record(second, events);
+  for (const step of STEPS) step(second);
+  life.kill();
+  const third = await life.open();
+
+  expect(await eventsSince(third, since)).toEqual(events.map(seen));
+  expect(life.unused).toEqual([]);
+  expect(life.files).toHaveLength(1);
+});
+
 describe('the files', () => {
+  test('are compressed, each step with the one before as its dictionary', async ({ life }) => {
+    const store = await life.open();
+    const text = incompressible(1500);
+    const sizes = [0, 1, 2].map((v) => {
+      const before = fs.statSync(life.file).size;
+      store.apply([put(`a/${v}`, { text })]);
+      return fs.statSync(life.file).size - before;
+    });
+
+    expect(sizes[0]).toBeGreaterThan(1000);
+    for (const size of sizes.slice(1)) expect(size).toBeLessThan(300);
+  });
+
   test('hold nothing in plaintext, and are for their owner alone', async ({ life }) => {
     const store = await life.open();
     store.apply([put('a/1', { data: CANARY }, { hash: CANARY }), put('ops', { open: CANARY })], {
@@ -567,7 +632,7 @@ describe('the files', () => {
     const store = await life.open({ limits });
     const events: JournalEvent[] = [];
     record(store, events);
-    for (let v = 0; v < 200; v++) store.apply([put('ops', { v, text: 'x'.repeat(300) })]);
+    for (let v = 0; v < 200; v++) store.apply([put('ops', { v, text: incompressible(300) })]);
     await life.save(store);
     await expect.poll(() => life.files.length).toBe(2);
     for (const file of life.files) expect(fs.statSync(file).size).toBeLessThan(22_000);
