@@ -1,16 +1,19 @@
 /**
- * Tips of the branch to offer to pushers: each of the newest ones, and fewer the older they are. A
- * client whose base is n commits old finds an offered commit at most a tenth of n further back, so its
- * pack stays small.
+ * Tips of the branch to offer to pushers: each of the newest ones, fewer the older they are, and the
+ * oldest one. A client whose base is n commits old finds an offered commit at most a tenth of n further
+ * back, so its pack stays small. Commits that the newest merges brought in are offered too: they are the
+ * base of a client that pushes again without a pull.
  */
 import { gitLines } from '../process/git-process.ts';
 
 /** Each of this many newest commits is offered. */
 const EVERY = 64;
-/** Beyond these, the distance between two offered commits grows by this factor. */
+/** Beyond these, an offered commit is at most this factor further away than the one before. */
 const GROWTH = 1.1;
 /** Commits that are read at most at a time. */
 const MAX_READ = 50_000;
+/** Number of the newest merged commits that are offered. */
+const MERGED = 64;
 
 interface Tip {
   readonly id: string;
@@ -22,41 +25,52 @@ export class NewestTips {
   readonly #gitDir: string;
   /** Newest first. */
   #tips: readonly Tip[] = [];
+  /** Newest first. */
+  #merged: readonly string[] = [];
   #reading: Promise<void> = Promise.resolve();
 
   constructor(gitDir: string) {
     this.#gitDir = gitDir;
   }
 
-  /** Tips of the branch whose head is `head`, newest first. */
+  /** Tips of the branch whose head is `head`, newest first, and the commits that its merges brought in. */
   async at(head: string | undefined): Promise<readonly string[]> {
     if (head === undefined) return [];
     this.#reading = this.#reading.then(() => this.#extend(head)).catch(() => undefined);
     await this.#reading;
-    return this.#tips.map(({ id }) => id);
+    return [...this.#tips.map(({ id }) => id), ...this.#merged];
   }
 
   async #extend(head: string): Promise<void> {
     const [newest] = this.#tips;
     if (newest?.id === head) return;
     const limit = ['--first-parent', `--max-count=${MAX_READ}`];
-    const args = ['rev-list', ...limit, head, ...(newest === undefined ? [] : [`^${newest.id}`])];
+    const format = ['--no-commit-header', '--format=%H %P'];
+    const since = newest === undefined ? [] : [`^${newest.id}`];
     const added: string[] = [];
-    for await (const line of gitLines({ gitDir: this.#gitDir }, args)) added.push(line.trimEnd());
+    const merged: string[] = [];
+    const args = ['rev-list', ...limit, ...format, head, ...since];
+    for await (const line of gitLines({ gitDir: this.#gitDir }, args)) {
+      const [id = '', , ...others] = line.trimEnd().split(' ');
+      added.push(id);
+      if (merged.length < MERGED) merged.push(...others);
+    }
     const top = (newest?.at ?? 0) + added.length;
     const tips = added.map((id, i): Tip => ({ id, at: top - i }));
     this.#tips = thinned([...tips, ...this.#tips]);
+    this.#merged = [...merged, ...this.#merged].slice(0, MERGED);
   }
 }
 
-/** Keeps every recent tip, and of the older ones those that are far enough from the one before. */
+/** Drops an older tip if those on both sides of it are near each other. The oldest one stays. */
 function thinned(tips: readonly Tip[]): Tip[] {
   const top = tips[0]?.at ?? 0;
-  let next = 0;
-  return tips.filter(({ at }) => {
+  let kept = 0;
+  return tips.filter(({ at }, i) => {
     const distance = top - at;
-    if (distance < next) return false;
-    next = distance < EVERY ? distance + 1 : distance * GROWTH;
-    return true;
+    const older = tips[i + 1];
+    const isDropped = distance >= EVERY && older !== undefined && top - older.at <= kept * GROWTH;
+    if (!isDropped) kept = distance;
+    return !isDropped;
   });
 }
