@@ -34,6 +34,7 @@ const others = [
   part('audit/store/store-thread.js', 'audit-store.cjs'),
   part('endpoint-patches/sandbox/thread.js', 'sandbox.cjs'),
   part('git/publication/publishing-worker.js', 'publishing.cjs'),
+  part('registry/pushes/merge/merge-thread.js', 'merge.cjs'),
   part('sign-in/saml/thread.js', 'saml.cjs'),
 ];
 /** ES modules: one is for other programs, one waits at its top level. */

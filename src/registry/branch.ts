@@ -12,6 +12,7 @@ import type { Repository } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
+import { FileMerger } from './pushes/merge/file-merger.ts';
 import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
 import { type Approval, refuseWhileHeld } from './pushes/prune-approvals.ts';
 import type { Hold } from './pushes/prune-budget.ts';
@@ -39,6 +40,7 @@ export class Branch {
   readonly #replays = new Mutex();
   readonly #state: DesiredState;
   readonly #queue: WriteQueue;
+  readonly #merger: FileMerger;
   #refusal: string | undefined;
 
   private constructor(options: BranchOptions, mutex: Mutex, state: DesiredState) {
@@ -46,6 +48,7 @@ export class Branch {
     this.#mutex = mutex;
     this.#state = state;
     this.#queue = new WriteQueue({ ...options, mutex, state });
+    this.#merger = new FileMerger(options);
   }
 
   /**
@@ -79,6 +82,11 @@ export class Branch {
   /** Reads files of the branch and of pushes. */
   get reader(): FileReader {
     return this.#options.reader;
+  }
+
+  /** Merges files of pushes. */
+  get merger(): FileMerger {
+    return this.#merger;
   }
 
   /** The hold that stops readers from following the branch; undefined: readers follow it. */
@@ -205,6 +213,7 @@ export class Branch {
   async close(): Promise<void> {
     await this.#queue.close();
     await this.#mutex.idle();
+    await this.#merger.close();
   }
 }
 

@@ -4,19 +4,19 @@ import { expect, test } from 'vitest';
 import { runAtOnce } from '../../../src/apimachinery/yield.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
 import { objectId } from '../../../src/git/objects/object-id.ts';
-import { type FileVersion, mergeObjects } from '../../../src/registry/pushes/merge/object-merge.ts';
+import { mergeObjects, type ReadEntry } from '../../../src/registry/pushes/merge/object-merge.ts';
 import { kinds } from '../../support/platform.ts';
 
 const PATH = 'teams.yaml';
 const reader = fileReader(kinds, '');
 
-function read(path: string, text: string): FileVersion['entry'] {
+const read: ReadEntry = (path, text) => {
   const content = Buffer.from(text);
   return reader.read(path, objectId('blob', content), content);
-}
+};
 
-function version(text: string): FileVersion | undefined {
-  return text === '' ? undefined : { text, entry: read(PATH, text) };
+function version(text: string): string | undefined {
+  return text === '' ? undefined : text;
 }
 
 /** Side that changes a field: neither, the tip, or the push. */

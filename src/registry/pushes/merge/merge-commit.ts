@@ -28,9 +28,9 @@ export async function makeMerge(
   { branch, repository, files, user, replayed }: MergeParts,
   commits: MergedCommits,
 ): Promise<{ readonly commit: HistoryCommit } | { readonly conflicts: readonly Conflict[] }> {
-  const { state, reader, under, clock } = branch;
+  const { state, merger, under, clock } = branch;
   const { catalog, view } = state;
-  const context = { repository, files, reader, under, catalog, view, replayed };
+  const context = { repository, files, merger, under, catalog, view, replayed };
   const { changes, conflicts, keys } = await mergeTrees(context, commits);
   if (conflicts.length > 0) return { conflicts };
   const { tip, pushed } = commits;

@@ -25,23 +25,26 @@ import {
   mergeValues,
   readManifests,
   removeDocument,
+  type StreamSlice,
   splitStream,
 } from '../../../manifests/index.ts';
 import { mayBeSealed, SOPS } from '../../../sealing/index.ts';
 import type { Conflict } from './conflict.ts';
 
+/** Texts of one path; undefined: there is no such file. */
+export interface FileTexts {
+  readonly base: string | undefined;
+  readonly tip: string | undefined;
+  readonly pushed: string | undefined;
+}
+
 /** A file in one version of the tree. */
-export interface FileVersion {
+interface FileVersion {
   readonly text: string;
   readonly entry: FileEntry;
 }
 
-/** Versions of one path; undefined: there is no such file. */
-export interface FileVersions {
-  readonly base: FileVersion | undefined;
-  readonly tip: FileVersion | undefined;
-  readonly pushed: FileVersion | undefined;
-}
+type FileVersions = Readonly<Record<Side, FileVersion | undefined>>;
 
 export interface ObjectMerge {
   /** Text per path; null: the file is removed. */
@@ -49,7 +52,7 @@ export interface ObjectMerge {
   readonly conflicts: readonly Conflict[];
 }
 
-/** Reads a merged text as the catalog does. */
+/** Reads a text as the catalog does. */
 export type ReadEntry = (path: string, text: string) => FileEntry;
 
 /** A document of an object. */
@@ -61,7 +64,7 @@ interface Found {
   readonly slice: string;
 }
 
-type Side = keyof FileVersions;
+type Side = keyof FileTexts;
 const SIDES: readonly Side[] = ['base', 'tip', 'pushed'];
 
 /**
@@ -69,13 +72,15 @@ const SIDES: readonly Side[] = ['base', 'tip', 'pushed'];
  * file takes the processor for a while: run it with `runYielding`.
  */
 export function* mergeObjects(
-  group: ReadonlyMap<string, FileVersions>,
+  texts: ReadonlyMap<string, FileTexts>,
   read: ReadEntry,
 ): Generator<undefined, ObjectMerge> {
   const conflicts: Conflict[] = [];
-  for (const [path, versions] of group) {
+  const group = new Map<string, FileVersions>();
+  for (const [path, of] of texts) {
+    const versions = yield* readVersions(path, of, read);
     conflicts.push(...flawsOf(path, versions));
-    yield;
+    group.set(path, versions);
   }
   const found = { base: new Map(), tip: new Map(), pushed: new Map() } as Record<
     Side,
@@ -105,6 +110,21 @@ export function* mergeObjects(
     else files.set(path, text);
   }
   return { files, conflicts };
+}
+
+function* readVersions(
+  path: string,
+  texts: FileTexts,
+  read: ReadEntry,
+): Generator<undefined, FileVersions> {
+  const versions: { [side in Side]?: FileVersion } = {};
+  for (const side of SIDES) {
+    const { [side]: text } = texts;
+    if (text === undefined) continue;
+    versions[side] = { text, entry: read(path, text) };
+    yield;
+  }
+  return { base: versions.base, tip: versions.tip, pushed: versions.pushed };
 }
 
 function notMerged(path: string): Conflict {
@@ -257,18 +277,21 @@ function assemble(of: Assembly): string | null | undefined {
   const { text: first = '', entry } = start ?? {};
   let text = first;
   const left = new Map(of.objects.map((object) => [keyString(object.key), object]));
+  // From the end: a replacement leaves the slices before it where they are.
+  let slices = splitStream(text);
   for (const { key, index } of (entry?.documents ?? []).toReversed()) {
     const object = key && left.get(keyString(key));
-    if (object === undefined) text = removeDocument(text, index);
-    else text = replaceSlice(text, index, object.slice);
+    if (object === undefined) {
+      text = removeDocument(text, index);
+      slices = splitStream(text);
+    } else text = replaceSlice(text, slices[index], object.slice);
     if (key !== undefined) left.delete(keyString(key));
   }
   for (const { slice, value } of left.values()) text = append(text, { slice, value });
   return holds(of, text) ? orNone(text) : undefined;
 }
 
-function replaceSlice(text: string, index: number, slice: string): string {
-  const at = splitStream(text)[index];
+function replaceSlice(text: string, at: StreamSlice | undefined, slice: string): string {
   if (at === undefined) return text;
   const isLast = at.end === text.length;
   const eol = isLast || slice.endsWith('\n') ? '' : '\n';

@@ -7,7 +7,6 @@ import {
   jsonEqual,
   keyString,
   type ObjectKey,
-  runYielding,
   sameKey,
   Yielding,
 } from '../../../apimachinery/index.ts';
@@ -16,21 +15,15 @@ import type {
   CatalogObject,
   DocumentEntry,
   FileEntry,
-  FileReader,
   SeenPath,
   TreeView,
 } from '../../../catalog/index.ts';
 import { mapLimit } from '../../../concurrency/index.ts';
-import {
-  type FileChange,
-  type FileTake,
-  objectId,
-  type PathChange,
-  type Repository,
-} from '../../../git/index.ts';
-import { decodeUtf8, isControlFile, mergeText } from '../../../manifests/index.ts';
+import type { FileChange, FileTake, PathChange, Repository } from '../../../git/index.ts';
+import { decodeUtf8, isControlFile } from '../../../manifests/index.ts';
 import type { Conflict } from './conflict.ts';
-import { type FileVersion, type FileVersions, mergeObjects } from './object-merge.ts';
+import { type FileMerger, MergeLimitError } from './file-merger.ts';
+import type { FileTexts } from './object-merge.ts';
 import type { PushedFiles } from './pushed-files.ts';
 
 export interface MergedCommits {
@@ -45,7 +38,7 @@ export interface TreeMergeContext {
     'diff' | 'readBlobs' | 'listFiles' | 'context' | 'isAncestor'
   >;
   readonly files: PushedFiles;
-  readonly reader: FileReader;
+  readonly merger: FileMerger;
   readonly under: string;
   /** The catalog at the tip. */
   readonly catalog: Catalog;
@@ -278,9 +271,12 @@ class Merge {
     const blobs = [their.oldId, our.newId, their.newId];
     const [base = '', tip = '', pushed = ''] = await this.#texts(blobs);
     const isText = [base, tip, pushed].every((text) => text !== BINARY);
-    const text = isText ? mergeText({ base, tip, pushed }) : undefined;
-    if (!isText) refuse('both sides changed it, and it is binary or large');
-    else if (text === undefined) refuse('both sides changed the same lines');
+    if (!isText) return refuse('both sides changed it, and it is binary or large');
+    const { merger } = this.#context;
+    const merged = await this.#limited(path, merger.lines({ base, tip, pushed }));
+    if (merged === undefined) return;
+    const { text } = merged;
+    if (text === undefined) refuse('both sides changed the same lines');
     else if (text !== tip) this.#changes.push({ path, content: Buffer.from(text) });
   }
 
@@ -299,51 +295,51 @@ class Merge {
   }
 
   async #mergeGroup(paths: readonly string[]): Promise<void> {
-    const { reader } = this.#context;
-    const group = new Map<string, FileVersions>();
+    const group = new Map<string, FileTexts>();
     for (const path of paths) {
-      const versions = await this.#versionsOf(path);
-      if (versions === undefined) {
+      const texts = await this.#textsOf(path);
+      if (texts === undefined) {
         this.#conflicts.push({ path, why: 'both sides changed it, and it cannot be read' });
-      } else group.set(path, versions);
+      } else group.set(path, texts);
     }
-    if (this.#conflicts.length > 0) return;
-    const read = (path: string, text: string): FileEntry => {
-      const content = Buffer.from(text);
-      return reader.read(path, objectId('blob', content), content);
-    };
-    const { files, conflicts } = await runYielding(mergeObjects(group, read));
-    this.#conflicts.push(...conflicts);
-    for (const [path, text] of files) {
-      const tip = group.get(path)?.tip?.text;
-      if (text === (tip ?? null)) continue;
+    const [first = ''] = paths;
+    if (this.#isTooMuch || this.#conflicts.length > 0 || group.size === 0) return;
+    const merged = await this.#limited(first, this.#context.merger.objects(group));
+    if (merged === undefined) return;
+    this.#conflicts.push(...merged.conflicts);
+    for (const [path, text] of merged.files) {
+      if (text === (group.get(path)?.tip ?? null)) continue;
       const content = text === null ? null : Buffer.from(text);
       this.#changes.push({ path, content });
     }
   }
 
-  /** Undefined: a version is not a text of manifests. */
-  async #versionsOf(path: string): Promise<FileVersions | undefined> {
-    const { catalog, files, repository } = this.#context;
+  /** Undefined, with a conflict: the merge met a limit. */
+  async #limited<T>(path: string, merging: Promise<T>): Promise<T | undefined> {
+    try {
+      return await merging;
+    } catch (error) {
+      if (!(error instanceof MergeLimitError)) throw error;
+      const why = 'both sides changed it, and the merge takes too much memory or time';
+      this.#conflicts.push({ path, why: `${why}; fetch, and merge it in a clone` });
+      return undefined;
+    }
+  }
+
+  /** Undefined: a version is not a text. */
+  async #textsOf(path: string): Promise<FileTexts | undefined> {
+    const { catalog } = this.#context;
     const [our, their] = [this.#ours.get(path), this.#theirs.get(path)];
-    const mode = (their?.newId === undefined ? our?.mode : their.mode) ?? '100644';
     const base =
       our?.oldId ?? their?.oldId ?? (our || their ? undefined : catalog.file(path)?.blob);
-    const ids = {
-      base,
-      tip: our === undefined ? base : our.newId,
-      pushed: their === undefined ? base : their.newId,
-    };
-    const versions: { -readonly [side in keyof FileVersions]?: FileVersion } = {};
-    for (const side of ['base', 'tip', 'pushed'] as const) {
-      const id = ids[side];
-      if (id === undefined) continue;
-      const [text = BINARY] = await this.#texts([id]);
-      const entry = (await files.read(repository, [{ path, id, mode }])).get(path);
-      if (text === BINARY || entry === undefined) return undefined;
-      versions[side] = { text, entry };
-    }
-    return { base: versions.base, tip: versions.tip, pushed: versions.pushed };
+    const tip = our === undefined ? base : our.newId;
+    const pushed = their === undefined ? base : their.newId;
+    const ids = [base, tip, pushed].filter((id) => id !== undefined);
+    const texts = await this.#texts(ids);
+    if (texts.includes(BINARY)) return undefined;
+    const byId = new Map(ids.map((id, i) => [id, texts[i]]));
+    const textOf = (id: string | undefined): string | undefined => id && byId.get(id);
+    return { base: textOf(base), tip: textOf(tip), pushed: textOf(pushed) };
   }
 }
 
