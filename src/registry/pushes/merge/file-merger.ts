@@ -1,6 +1,6 @@
 /**
  * Merges files that both sides of a push changed. More than some kilobytes go to a thread with memory
- * and time limits: whoever may push chooses what is parsed, and the main thread answers requests
+ * and time limits: a pusher chooses what is parsed, and the main thread answers requests
  * meanwhile.
  */
 import { runYielding } from '../../../apimachinery/index.ts';
