@@ -2,41 +2,30 @@
  * The platform and its services, without a listener: clusters, sign-in, tenant syncs, and the
  * dependencies of the server.
  */
-import { StatusError } from '../apimachinery/index.ts';
 import type { Auditor } from '../audit/index.ts';
 import { FailedLogins } from '../auth/index.ts';
-import {
-  administratorToken,
-  hookSecret,
-  OtherAdministratorError,
-  StartError,
-} from '../bootstrap/index.ts';
-import {
-  followRepository,
-  type RepositoryFollower,
-  startFetching,
-  watchObjects,
-} from '../controllers/index.ts';
+import { StartError } from '../bootstrap/index.ts';
+import { followRepository, type RepositoryFollower, watchObjects } from '../controllers/index.ts';
 import { PatchEngine } from '../endpoint-patches/index.ts';
-import { RemoteError } from '../git/index.ts';
-import { concealAccessKey } from '../kinds/index.ts';
 import { describeSuspension } from '../registry/index.ts';
 import type { JobObserver } from '../scheduler/index.ts';
-import type { HookService, ServerDependencies } from '../server/index.ts';
+import type { ServerDependencies } from '../server/index.ts';
 import { loadStateKey } from '../state/index.ts';
 import { createTenantMetrics } from '../telemetry/index.ts';
 import { VERSION } from '../version.ts';
+import { firstAdministrator } from './access/first-administrator.ts';
 import { runStateJobs } from './background/scheduled-jobs.ts';
 import { openClientState } from './core/client-state.ts';
 import { openFlowClassifier } from './network/flow-classification.ts';
 import { clientUrl } from './network/listener.ts';
 import type { PushReception } from './network/push-reception.ts';
-import { type RemoteNews, syncService } from './network/sync-service.ts';
+import { syncService } from './network/sync-service.ts';
 import { emptyPlatform } from './observability/empty-platform.ts';
 import { openAudit, type RunningAudit } from './observability/open-audit.ts';
 import { openOutgoing } from './outgoing/outgoing.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import type { PlatformContext } from './platform-context.ts';
+import { followRemote, type RemoteFetching } from './repository/remote-fetching.ts';
 import { collectGarbageAfter } from './runtime/garbage-collection.ts';
 import { openOidcService, type RunningOidcService } from './sign-in/oidc-service.ts';
 import { openSignIn, type SignInService } from './sign-in/sign-in-service.ts';
@@ -44,6 +33,7 @@ import { StartOrder } from './start-order.ts';
 import { redoLogIn } from './state/open-state.ts';
 import { type ClusterSocket, clusterSocket } from './tenants/cluster-socket.ts';
 import { type Clusters, ServedClusters } from './tenants/clusters.ts';
+import { followTenants } from './tenants/follow-tenants.ts';
 import { planEffects } from './tenants/plan-effects.ts';
 import { SyncTargets } from './tenants/sync-targets.ts';
 import { TenantCosts } from './tenants/tenant-costs.ts';
@@ -83,7 +73,7 @@ const PARTS = StartOrder.with<ServiceContext>()
   })
   .open('auditLog', openAuditLog)
   .make('emptiness', warnOfEmptiness)
-  .make('token', administrator)
+  .make('token', firstAdministrator)
   .open('follower', ({ platform, logger }) => followRepository({ ...platform, logger }))
   .open('objects', ({ platform, logger }) => watchObjects({ ...platform, logger }))
   .open('fetching', followRemote)
@@ -330,129 +320,4 @@ function suspendedTenant({ suspensions }: Platform): (tenant: string) => string 
     const found = suspensions.find('tenants', tenant);
     return found && describeSuspension(found);
   };
-}
-
-interface TenantFollowers extends TenantParts {
-  readonly loops: TenantLoops;
-  readonly roles: TenantRoles;
-}
-
-/** Follows the tenants, and cleans up after those that were removed while no daemon ran or their sync was suspended. */
-function followTenants({ platform, clusters, loops, roles, options, logger }: TenantFollowers): {
-  close(): void;
-} {
-  const follow = (name: string): void => {
-    loops.follow(name);
-    roles.follow(name);
-  };
-  // Changed or removed while their sync is suspended.
-  const waiting = new Set<string>();
-  clusters.follow((name) => {
-    if (platform.suspensions.find('tenants', name) !== undefined) waiting.add(name);
-    follow(name);
-  });
-  const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
-  const cleanUp = (): void => {
-    loops.resume(options.pruneBudget).catch(failed);
-    roles.resume(options.pruneBudget).catch(failed);
-  };
-  if (clusters.wasUsed) cleanUp();
-  const close = platform.suspensions.subscribe(({ suspension, is }) => {
-    if (suspension.part !== 'tenants') return;
-    const { name } = suspension;
-    const affected = name === undefined ? [...clusters.tenants.names(), ...waiting] : [name];
-    for (const one of new Set(affected)) {
-      if (is !== 'suspended') waiting.delete(one);
-      follow(one);
-    }
-    // Removed before this process started.
-    if (is !== 'suspended') cleanUp();
-  });
-  return { close };
-}
-
-interface RemoteFetching {
-  readonly hooks: HookService;
-  readonly news: RemoteNews;
-  /** Adds a listener for webhooks. */
-  readonly onHook: (listener: () => void) => void;
-  close(): Promise<void>;
-}
-
-/** Undefined for a hosted repository. */
-async function followRemote(
-  parts: PlatformPart & { readonly follower: RepositoryFollower },
-): Promise<RemoteFetching | undefined> {
-  const { options, data, logger, platform, follower } = parts;
-  const { following: source, pending } = platform;
-  if (source === undefined || options.remote === undefined) return undefined;
-  const { intervalMs, hookSecretFile } = options.remote;
-  const secret = await hookSecret({ given: hookSecretFile, own: data.hookSecret });
-  const catchUp = async (): Promise<void> => {
-    await follower.catchUp();
-    // A fetch resolves with the served branch, without waiting for the review branch.
-    pending
-      ?.sync()
-      .catch((err: unknown) => logger.warn({ err }, 'The review branch cannot be updated'));
-  };
-  const fetching = startFetching({ source, follower: { catchUp }, intervalMs, logger });
-  const forget = platform.suspensions.subscribe(({ suspension, is }) => {
-    if (suspension.part === 'remote' && is !== 'suspended') fetching.trigger();
-  });
-  const listeners: (() => void)[] = [];
-  const notice = (): void => {
-    fetching.trigger();
-    for (const listener of listeners) listener();
-  };
-  return {
-    hooks: { secret, notice },
-    onHook: (listener) => listeners.push(listener),
-    news: {
-      refresh: () => fetching.refresh().catch(unlessUntrusted),
-      look: () => fetching.trigger(),
-    },
-    close: async () => {
-      forget();
-      await fetching.close();
-    },
-  };
-}
-
-/** The remote has answered with commits that are not trusted: the sync report shows them as held. */
-function unlessUntrusted(error: unknown): void {
-  if (!(error instanceof RemoteError) || error.problem !== 'untrusted') throw error;
-}
-
-/**
- * Makes the first administrator, or finds its token. A remote repository may refuse the commit, and a
- * held branch takes none: the access keys in it work anyway, and the next start tries again.
- */
-async function administrator(parts: PlatformPart): Promise<string | undefined> {
-  const { data, logger, platform } = parts;
-  try {
-    const isShared = platform.following !== undefined;
-    const token = await administratorToken({ ...platform, isShared }, data.adminToken);
-    if (platform.pending === undefined && !isAccessKey(platform, token)) {
-      const remedy = 'remove it and start again to have a new key made, or put the right one there';
-      logger.warn(
-        { file: data.adminToken, remedy },
-        'No access key of the repository has this text',
-      );
-    }
-    return token;
-  } catch (error) {
-    if (error instanceof OtherAdministratorError) {
-      logger.warn({ problem: error.message, remedy: error.remedy }, 'No administrator key here');
-      return undefined;
-    }
-    const isElsewhere = platform.pending !== undefined || platform.branch.hold !== undefined;
-    const isRefused = error instanceof StatusError && isElsewhere;
-    if (!(error instanceof RemoteError) && !isRefused) throw error;
-    logger.warn({ problem: error.message }, 'The first administrator could not be created');
-    return undefined;
-  }
-}
-
-function isAccessKey({ access }: Platform, token: string): boolean {
-  return access.holderOf(concealAccessKey(token)) !== undefined;
 }
