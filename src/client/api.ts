@@ -665,7 +665,7 @@ export interface PlanProblem {
 export interface PlanTarget {
   /** Commit id. */
   readonly revision?: string;
-  /** Branch of the repository. */
+  /** Branch or tag of the repository. */
   readonly ref?: string;
 }
 

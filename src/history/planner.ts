@@ -88,10 +88,13 @@ export class Planner {
     if (ref.length > LONGEST_REF || !REF.test(ref) || ref.includes('..') || ref.includes('@{')) {
       throw badRequest(`${shown} is not the name of a branch or tag`);
     }
-    const full = ref.startsWith('refs/') ? ref : `refs/heads/${ref}`;
-    const id = await resolveCommit(this.#parts.repository, full);
-    if (id === undefined) throw noCommit(ref, `the repository has no ref ${shown}`);
-    return id;
+    // A branch wins over a tag of the same name.
+    const names = ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`];
+    for (const name of names) {
+      const id = await resolveCommit(this.#parts.repository, name);
+      if (id !== undefined) return id;
+    }
+    throw noCommit(ref, `the repository has no ref ${shown}`);
   }
 
   /** A commit that no ref reaches was withdrawn, and nobody can fetch it. */

@@ -221,6 +221,12 @@ test('a plan takes only commits that a ref leads to, by id or by name', async ()
   const byRef = await planner.plan({ ref: 'feature' }, ann);
   expect(byRef.summary.delete).toBe(1);
   expect(await planner.plan({ revision: loose.slice(0, 12) }, ann)).toEqual(byRef);
+
+  git(repository.gitDir, ['tag', '-a', '-m', 'A release', 'v1', loose]);
+  git(repository.gitDir, ['tag', 'feature', 'main']);
+  expect(await planner.plan({ ref: 'v1' }, ann)).toEqual(byRef);
+  expect(await planner.plan({ ref: 'refs/tags/v1' }, ann)).toEqual(byRef);
+  expect(await planner.plan({ ref: 'feature' }, ann)).toEqual(byRef);
 });
 
 test('the command reads a clone, changes nothing in it, and exits 1 on problems', async () => {

@@ -5,8 +5,10 @@ import { Shell } from './components/shell.tsx';
 import { startNavigation } from './location.ts';
 import { applyColorScheme } from './memory.ts';
 import { loadResources } from './resources.ts';
+import { showControlCharacters } from './visible-text.ts';
 
 applyColorScheme();
+showControlCharacters();
 startNavigation();
 void loadResources().catch(() => undefined);
 const root = document.querySelector('#console');

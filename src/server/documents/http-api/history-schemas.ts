@@ -104,7 +104,7 @@ const PLANS: Readonly<Record<string, JsonObject>> = {
   PlanTarget: {
     ...shape('Commit to plan: `revision` or `ref`.', {
       'revision?': text('Commit id.'),
-      'ref?': text('Branch of the repository.'),
+      'ref?': text('Branch or tag of the repository.'),
     }),
     minProperties: 1,
     maxProperties: 1,
