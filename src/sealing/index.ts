@@ -9,10 +9,13 @@ export { ciphertextOf, ciphertextsIn, isSealed } from './sealed-value.ts';
 export { SealingError } from './sealing-error.ts';
 export { type Rule, type Selection, selectionOf } from './selection.ts';
 export {
+  type CreationRule,
   changeRecipients,
   creationRuleFor,
   formatSopsConfig,
   parseSopsConfig,
+  type ReadSopsConfig,
+  readSopsConfig,
   ruleOfKeys,
   type SopsConfig,
 } from './sops-config.ts';

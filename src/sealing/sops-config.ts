@@ -13,18 +13,41 @@ export interface CreationRule {
   /** Matches paths relative to the folder of `.sops.yaml`. Undefined: every path. */
   readonly path: RegExp | undefined;
   readonly rule: Rule;
+  /** False: the rule names no fields, so `rule` is the default of SOPS, which selects whole files. */
+  readonly namesFields: boolean;
   /** age recipients. */
   readonly recipients: readonly string[];
   /** Fingerprints of PGP recipients, who decrypt the files elsewhere. */
   readonly pgp: readonly string[];
 }
 
+/** A rule that this platform cannot follow, such as one for the keys of a cloud. */
+interface UnusableRule {
+  readonly path: RegExp | undefined;
+  readonly error: SealingError;
+}
+
 export interface SopsConfig {
   readonly rules: readonly CreationRule[];
 }
 
+/** A config that may have unusable rules, which matter for the files that they match alone. */
+export interface ReadSopsConfig {
+  readonly rules: readonly (CreationRule | UnusableRule)[];
+}
+
 /** Throws SealingError with line and column. */
 export function parseSopsConfig(text: string): SopsConfig {
+  return { rules: readSopsConfig(text).rules.map(usable) };
+}
+
+function usable(rule: CreationRule | UnusableRule): CreationRule {
+  if ('error' in rule) throw rule.error;
+  return rule;
+}
+
+/** Throws SealingError if the text has no list of rules. */
+export function readSopsConfig(text: string): ReadSopsConfig {
   const [document] = documentsOf(text);
   const rules = isRecord(document?.value) ? document.value['creation_rules'] : undefined;
   if (document === undefined || !Array.isArray(rules)) {
@@ -38,10 +61,21 @@ export function parseSopsConfig(text: string): SopsConfig {
         if (!(error instanceof SealingError)) throw error;
         const { line, col } = document.locate(['creation_rules', i]);
         const where = `${line}:${col}: creation_rules[${i}]`;
-        throw new SealingError(`${where}: ${error.message}`, { cause: error });
+        const placed = new SealingError(`${where}: ${error.message}`, { cause: error });
+        return { path: patternOf(rule), error: placed };
       }
     }),
   };
+}
+
+/** Undefined: the rule has no pattern, or one that cannot be read, and counts for every path. */
+function patternOf(rule: unknown): RegExp | undefined {
+  try {
+    const path = isRecord(rule) ? rule['path_regex'] : undefined;
+    return typeof path === 'string' && path !== '' ? safePattern(path) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const OTHER_KEYS = ['kms', 'gcp_kms', 'azure_keyvault', 'hc_vault_transit_uri', 'hckms'];
@@ -70,7 +104,7 @@ function creationRule(value: unknown): CreationRule {
   const rule = name === undefined ? DEFAULT_RULE : { name, text: String(value[name]) };
   selectionOf(rule);
   const pattern = typeof path === 'string' && path !== '' ? safePattern(path) : undefined;
-  return { path: pattern, rule, recipients, pgp };
+  return { path: pattern, rule, namesFields: name !== undefined, recipients, pgp };
 }
 
 function hasKeys(value: unknown): boolean {
@@ -83,9 +117,13 @@ function namesIn(given: unknown): string[] {
   return [...new Set(list.map((item) => item.trim()).filter((item) => item !== ''))];
 }
 
-/** The rule for a new file. `path` is relative to the folder of the config. */
-export function creationRuleFor({ rules }: SopsConfig, path: string): CreationRule | undefined {
-  return rules.find((rule) => rule.path === undefined || rule.path.test(path));
+/**
+ * The rule for a new file. `path` is relative to the folder of the config. Throws SealingError if the
+ * rule is unusable.
+ */
+export function creationRuleFor({ rules }: ReadSopsConfig, path: string): CreationRule | undefined {
+  const found = rules.find((rule) => rule.path === undefined || rule.path.test(path));
+  return found && usable(found);
 }
 
 /** The folder of a kind, and the names of its secret fields. */

@@ -37,6 +37,7 @@ export function pushStep(player: Player): Act {
       const isBack = random.chance(0.2);
       const commits = isBack ? [files, await asTheyWere(player, Object.keys(files))] : [files];
       const text = JSON.stringify(files);
+      road.steersRepository = await steers(player, files);
       const reply = await push(episode.client, {
         token: key.text,
         parent: episode.repository.head,
@@ -44,11 +45,19 @@ export function pushStep(player: Player): Act {
         commits,
       });
       act.label = `push ${Object.keys(files).join(' ')}: ${text.slice(0, 4000)}`;
-      road.steersRepository = Object.keys(files).some((path) => STEERING.includes(path));
       return { code: wasAccepted(reply) ? 200 : Math.max(reply.code, 400), text: reply.text };
     },
   };
   return act;
+}
+
+/** True if a control file changes: the recipient of a pusher may be in `.sops.yaml` already. */
+async function steers({ episode }: Player, files: Files): Promise<boolean> {
+  for (const [path, text] of Object.entries(files)) {
+    if (!STEERING.includes(path)) continue;
+    if (((await episode.repository.file(path)) ?? null) !== text) return true;
+  }
+  return false;
 }
 
 /** An object that a push ends and begins anew may come back with another owner. */

@@ -3,13 +3,17 @@ import type { Sealing } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
 import { decodeUtf8, relativeTo } from '../../manifests/index.ts';
 import {
+  type CreationRule,
   creationRuleFor,
-  parseSopsConfig,
+  type ReadSopsConfig,
+  readSopsConfig,
   SealingError,
-  type SopsConfig,
 } from '../../sealing/index.ts';
 
 type Blobs = Pick<Repository, 'readBlobs'>;
+
+/** A rule of `.sops.yaml`. Undefined: no rule matches. `unread`: the file was not read yet. */
+type Known = CreationRule | undefined | 'unread';
 
 /** Location of a file, and the encryption rules for it. */
 export interface SealedPlace {
@@ -20,7 +24,7 @@ export interface SealedPlace {
 
 /** Caches the last parsed `.sops.yaml`. */
 export class CreationRules {
-  readonly #configs = new Map<string, SopsConfig>();
+  readonly #configs = new Map<string, ReadSopsConfig>();
 
   /** Undefined: no `.sops.yaml` is above the path. Throws SealingError. */
   async ruleFor({
@@ -32,25 +36,44 @@ export class CreationRules {
       const folder = config.split('/').slice(0, -1).join('/');
       const inner = relativeTo(folder, path);
       if (inner === undefined) continue;
-      return creationRuleFor(await this.#config(config, blob, repository), inner);
+      const read = await this.#config(config, blob, repository);
+      return explained(config, () => creationRuleFor(read, inner));
     }
     return undefined;
   }
 
-  async #config(path: string, blob: string, repository: Blobs): Promise<SopsConfig> {
+  /** The rule, of files that were read already. Throws SealingError. */
+  knownRuleFor({ path, sealing }: Omit<SealedPlace, 'repository'>): Known {
+    for (const [config, blob] of Object.entries(sealing?.configs ?? {})) {
+      const inner = relativeTo(config.split('/').slice(0, -1).join('/'), path);
+      if (inner === undefined) continue;
+      const read = this.#configs.get(blob);
+      if (read === undefined) return 'unread';
+      return explained(config, () => creationRuleFor(read, inner));
+    }
+    return undefined;
+  }
+
+  async #config(path: string, blob: string, repository: Blobs): Promise<ReadSopsConfig> {
     const known = this.#configs.get(blob);
     if (known !== undefined) return known;
     const [content = Buffer.alloc(0)] = await repository.readBlobs([blob]);
-    try {
+    return explained(path, () => {
       const decoded = decodeUtf8(content);
       if ('problem' in decoded) throw new SealingError(decoded.problem.message);
-      const config = parseSopsConfig(decoded.text);
+      const config = readSopsConfig(decoded.text);
       this.#configs.clear();
       this.#configs.set(blob, config);
       return config;
-    } catch (error) {
-      if (!(error instanceof SealingError)) throw error;
-      throw new SealingError(`${path} cannot be used: ${error.message}`, { cause: error });
-    }
+    });
+  }
+}
+
+function explained<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof SealingError)) throw error;
+    throw new SealingError(`${path} cannot be used: ${error.message}`, { cause: error });
   }
 }

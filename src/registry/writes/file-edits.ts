@@ -19,6 +19,7 @@ import {
   appendDocument,
   decodeUtf8,
   editDocument,
+  type FormerDocument,
   formatLike,
   formatManifest,
   formatProblem,
@@ -184,17 +185,24 @@ async function written(
   const former = index === undefined ? await formerDocument(context, edit) : undefined;
   const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
   // An encrypted value of a past commit must not come back in plaintext.
-  const encrypted = [...(edit.encrypted ?? []), ...(former?.encrypted ?? [])];
-  const isSealed = open !== undefined || mustBeSealed(context, manifest, encrypted);
-  if (edit.text !== undefined && isSealed) {
-    throw conflictWithRepository(edit.key, SEALED_TEXT);
+  const restored = [...(edit.encrypted ?? []), ...(former?.encrypted ?? [])];
+  const place = { path: edit.path, sealing: view.sealing, repository };
+  const ruled = (await sealing(edit.key, async () => sealer?.placesOfRule(place, manifest))) ?? [];
+  const isSealed =
+    open !== undefined || ruled.length > 0 || mustBeSealed(context, manifest, restored);
+  if (isSealed && edit.text !== undefined) {
+    throw conflictWithRepository(edit.key, open === undefined ? refusedText(ruled) : SEALED_TEXT);
   }
-  if (sealer !== undefined && isSealed) {
-    const { path } = edit;
-    const file = { path, text, index, open, sealing: view.sealing, repository };
-    const write = { ...file, manifest, encrypted, former };
-    return await sealing(edit.key, () => sealer.write(write));
-  }
+  if (sealer === undefined || !isSealed) return inPlaintext({ ...of, manifest }, former);
+  const encrypted = [...restored, ...ruled];
+  const write = { ...place, text, index, open, manifest, encrypted, former };
+  return await sealing(edit.key, () => sealer.write(write));
+}
+
+function inPlaintext(
+  { edit, text, index, manifest }: Parameters<typeof written>[1],
+  former: FormerDocument | undefined,
+): string {
   if (index !== undefined && text !== undefined) {
     return edit.text === undefined
       ? editDocument(text, index, manifest)
@@ -273,6 +281,13 @@ function droppedBy(
 const SEALED_TEXT =
   'its manifest is encrypted, comments included. Change fields through the API, or the text with "gitplane unseal" in a clone';
 const SHOWN_PROBLEMS = 3;
+
+/** `ruled`: paths that `.sops.yaml` encrypts in a plaintext file. */
+function refusedText([first]: SecretPaths): string {
+  if (first === undefined) return SEALED_TEXT;
+  return `.sops.yaml encrypts ${first.join('.')} of it, and a text is written as it is. Change fields through the API, or the text with "gitplane edit" in a clone`;
+}
+
 const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side --force-conflicts';
 
 /**

@@ -11,13 +11,7 @@ import {
   type JsonValue,
 } from '../../apimachinery/index.ts';
 import type { DocumentEncryption } from '../../catalog/index.ts';
-import {
-  type KindTable,
-  LAST_APPLIED,
-  type SecretPaths,
-  secretKeys,
-  secretPlaces,
-} from '../../kinds/index.ts';
+import { type KindTable, type SecretPaths, secretPlaces } from '../../kinds/index.ts';
 import {
   appendDocument,
   editDocument,
@@ -30,7 +24,6 @@ import {
   documentsOf,
   type FileKey,
   type Keyring,
-  mapLeaves,
   mayBeSealed,
   metadataOf,
   missingKey,
@@ -39,10 +32,8 @@ import {
   type PgpKeys,
   Reuse,
   type Rule,
-  ruleOfKeys,
   SealingError,
   type SealMetadata,
-  type Selection,
   SOPS,
   saysOnly,
   sealDocument,
@@ -52,6 +43,8 @@ import {
   wrapForPgp,
 } from '../../sealing/index.ts';
 import { CreationRules, type SealedPlace } from './creation-rules.ts';
+import { mapOf, placesOfRule, selectsNames } from './rule-places.ts';
+import { hidesSecrets, kindOf, ownRule, type Secret, widenedRule } from './widened-rule.ts';
 
 export interface SealerOptions {
   readonly keyring: Keyring;
@@ -97,12 +90,6 @@ interface ReadyFile {
   readonly rule: Rule;
   /** Encrypted values that may stay unchanged. */
   readonly reuse: Reuse;
-}
-
-/** A plaintext manifest, and the paths to encrypt beside the secret fields of its kind. */
-interface Secret {
-  readonly manifest: JsonObject;
-  readonly encrypted: SecretPaths;
 }
 
 /** A document to write to a file. */
@@ -187,8 +174,35 @@ export class Sealer {
 
   /** True if a manifest must be encrypted. */
   isSecret(manifest: JsonObject): boolean {
-    const kind = this.#kindOf(manifest);
+    const kind = kindOf(this.#options.kinds, manifest);
     return kind !== undefined && secretPlaces(kind, manifest).length > 0;
+  }
+
+  /**
+   * Paths of the values that `.sops.yaml` encrypts at a place, beside the secret fields of the kind.
+   * Throws SealingError.
+   */
+  async placesOfRule(place: SealedPlace, manifest: JsonObject): Promise<SecretPaths> {
+    const rule = await this.creationRule(place);
+    return placesOfRule(rule, {
+      kind: kindOf(this.#options.kinds, manifest),
+      manifest,
+      path: place.path,
+    });
+  }
+
+  /** The same for a refused write, of a `.sops.yaml` that was read already. */
+  knownPlacesOfRule(
+    place: Omit<SealedPlace, 'repository'>,
+    manifest: JsonObject,
+  ): SecretPaths | 'unread' {
+    const rule = this.#rules.knownRuleFor(place);
+    if (rule === 'unread') return rule;
+    return placesOfRule(rule, {
+      kind: kindOf(this.#options.kinds, manifest),
+      manifest,
+      path: place.path,
+    });
   }
 
   /** The text of the file with the document in it. Throws SealingError. */
@@ -231,6 +245,7 @@ export class Sealer {
     added: readonly Secret[],
   ): Promise<ReadyFile> {
     const { text, index, open } = of;
+    const { kinds } = this.#options;
     const rule = open?.file.metadata?.rule;
     if (text === undefined || open === undefined || rule === undefined) {
       return { ...(await this.#newFile(of, added)), text, reuse: new Reuse([]) };
@@ -242,11 +257,17 @@ export class Sealer {
     const keeps =
       open.isOwn &&
       sameNames(open.key, recipients) &&
-      secrets.every((one) => this.#hidesSecrets(rule, one));
+      secrets.every((one) => hidesSecrets(kinds, rule, one));
     if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
     const key = await this.make(of, recipients);
     const clear = unsealText(text, open.key.dataKey);
-    return { text: clear, key, rule: this.#widened(rule, secrets), reuse: new Reuse([]) };
+    const created = (await this.creationRule(of))?.rule;
+    return {
+      text: clear,
+      key,
+      rule: widenedRule(kinds, { rules: [rule], secrets, created }),
+      reuse: new Reuse([]),
+    };
   }
 
   /**
@@ -270,33 +291,6 @@ export class Sealer {
     );
   }
 
-  /** A rule that encrypts the values of `rule` and every secret. Throws SealingError. */
-  #widened(rule: Rule, secrets: readonly Secret[]): Rule {
-    const own = ruleOfKeys(this.#secretKeysOf(secrets));
-    const copies = ruleOfKeys([LAST_APPLIED]);
-    const rules = [
-      rule,
-      ...[own.text, copies.text, `${own.text}|${copies.text}`].map((text) => ({
-        name: rule.name,
-        text: `${rule.text}|${text}`,
-      })),
-    ].slice(0, rule.name === own.name ? undefined : 1);
-    const wide = rules.find((one) => secrets.every((it) => this.#hidesSecrets(one, it)));
-    if (wide !== undefined) return wide;
-    throw new SealingError(
-      `the ${rule.name} of the file leaves a secret of the object in plaintext; change it in git`,
-    );
-  }
-
-  #secretKeysOf(secrets: readonly Secret[]): string[] {
-    const keys = secrets.flatMap(({ manifest, encrypted }) => {
-      const kind = this.#kindOf(manifest);
-      const others = encrypted.map((path) => path.findLast((step) => step !== '*') ?? '');
-      return [...(kind === undefined ? [] : secretKeys(kind)), ...others];
-    });
-    return [...new Set(keys)];
-  }
-
   /** An encrypted file after a document was removed. */
   rest(text: string, { key, file }: OpenFile): string {
     const { metadata } = file;
@@ -309,10 +303,11 @@ export class Sealer {
     secrets: readonly Secret[],
   ): Promise<{ key: FileKey; rule: Rule }> {
     const found = await this.creationRule(write);
-    const own = ruleOfKeys(this.#secretKeysOf(secrets));
+    const { kinds } = this.#options;
+    const own = ownRule(kinds, secrets);
     const key = await this.make(write, await this.#recipientsOf(write));
-    const covers = secrets.every((one) => found && this.#covers(found.rule, one));
-    return { key, rule: found !== undefined && covers ? found.rule : this.#widened(own, secrets) };
+    const rules = found === undefined || selectsNames(found.rule) ? [own] : [found.rule, own];
+    return { key, rule: widenedRule(kinds, { rules, secrets }) };
   }
 
   /** A new data key for a file. Throws SealingError. */
@@ -337,29 +332,9 @@ export class Sealer {
     return { age: recipients.length > 0 ? recipients : mine, pgp };
   }
 
-  /** True if a rule encrypts every secret, and leaves the identifying fields in plaintext. */
-  #covers(rule: Rule, secret: Secret): boolean {
-    const head = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
-    return this.#hidesSecrets(rule, secret) && !head.some(selectionOf(rule));
-  }
-
-  #hidesSecrets(rule: Rule, { manifest, encrypted }: Secret): boolean {
-    const kind = this.#kindOf(manifest);
-    const selection = selectionOf(rule);
-    const keys = (path: readonly (string | number)[]): string[] =>
-      path.filter((step): step is string => typeof step === 'string' && step !== '*');
-    const all = kind === undefined ? [] : secretPlaces(kind, manifest);
-    const copy = copyIn(manifest, selection) ? [['metadata', 'annotations', LAST_APPLIED]] : [];
-    return [...all, ...encrypted, ...copy].every((path) => selection(keys(path)));
-  }
-
   /** The rule of `.sops.yaml` for a path. Throws SealingError. */
   creationRule(place: SealedPlace): ReturnType<CreationRules['ruleFor']> {
     return this.#rules.ruleFor(place);
-  }
-
-  #kindOf({ apiVersion, kind }: JsonObject): ReturnType<KindTable['byKind']> {
-    return this.#options.kinds.byKind(String(apiVersion), String(kind));
   }
 }
 
@@ -401,29 +376,8 @@ function added(text: string | undefined, document: JsonObject, former?: FormerDo
   return (former && formatLike(former, document)) ?? formatManifest(document);
 }
 
-function mapOf(value: JsonValue | undefined): JsonObject {
-  return isRecord(value) ? value : {};
-}
-
 function secretOf(value: JsonValue | undefined): Secret {
   return { manifest: mapOf(value), encrypted: [] };
-}
-
-/** True if the annotation of `kubectl apply` has a copy of a value that the selection encrypts. */
-function copyIn({ metadata }: JsonObject, selection: Selection): boolean {
-  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
-  const text = isRecord(annotations) ? annotations[LAST_APPLIED] : undefined;
-  if (typeof text !== 'string' || text === '') return false;
-  try {
-    let isCopied = false;
-    mapLeaves(mapOf(JSON.parse(text)), ({ path, value }) => {
-      isCopied ||= value !== null && value !== '' && selection(path);
-      return value;
-    });
-    return isCopied;
-  } catch {
-    return false;
-  }
 }
 
 function blockOf(text: string, index: number): JsonObject[string] | undefined {
