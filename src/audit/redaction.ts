@@ -52,6 +52,12 @@ export function redactedResponse(
   if (kind === undefined) return withoutSecretWords(body);
   if (!isRecord(body)) return undefined;
   const one = (object: unknown): unknown => masked(object, [], pathsOf(kind, encryptedOf(object)));
+  // The preview of a dry run: the text of the file, which may be in plaintext, and the object.
+  if (body['kind'] === 'WritePreview') {
+    const texts = ['before', 'after'].filter((field) => typeof body[field] === 'string');
+    const hidden = Object.fromEntries(texts.map((field) => [field, MASK]));
+    return { ...body, ...hidden, object: one(body['object']) };
+  }
   if (Array.isArray(body['items'])) return { ...body, items: body['items'].map(one) };
   if (Array.isArray(body['rows'])) return { ...body, rows: body['rows'].map(redactedRow) };
   return one(body);

@@ -7,7 +7,7 @@ import { FailedLogins } from '../auth/index.ts';
 import { StartError } from '../bootstrap/index.ts';
 import { followRepository, type RepositoryFollower, watchObjects } from '../controllers/index.ts';
 import { PatchEngine } from '../endpoint-patches/index.ts';
-import { describeSuspension } from '../registry/index.ts';
+import { describeSuspension, PlannedEncryption } from '../registry/index.ts';
 import type { JobObserver } from '../scheduler/index.ts';
 import type { ServerDependencies } from '../server/index.ts';
 import { loadStateKey } from '../state/index.ts';
@@ -72,6 +72,11 @@ const PARTS = StartOrder.with<ServiceContext>()
     await pushes.open(platform);
   })
   .open('auditLog', openAuditLog)
+  .make('encryption', async ({ platform }) => {
+    const encryption = new PlannedEncryption(platform);
+    await encryption.read();
+    return encryption;
+  })
   .make('emptiness', warnOfEmptiness)
   .make('token', firstAdministrator)
   .open('follower', ({ platform, logger }) => followRepository({ ...platform, logger }))
@@ -229,6 +234,7 @@ interface ServerParts extends PlatformPart, SignInPart {
   readonly root: string;
   readonly metrics: Platform['observation']['metrics'];
   readonly auditLog: RunningAudit;
+  readonly encryption: PlannedEncryption;
   readonly follower: RepositoryFollower;
   readonly fetching: RemoteFetching | undefined;
   readonly clusters: Clusters;
@@ -257,6 +263,7 @@ function serverDependencies(parts: ServerParts): PartialDependencies {
     metrics,
     fairness: openFlowClassifier(metrics),
     audit: parts.auditLog.auditor,
+    encryption: parts.encryption,
     logger: parts.logger,
     clock,
     version: VERSION,

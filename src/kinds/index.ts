@@ -84,7 +84,13 @@ export { READY_NOW, readinessOf } from './readiness.ts';
 export { type CompiledSchema, compileSchema } from './schema/compiled-schema.ts';
 export { customResourceDefinition } from './schema/custom-resource-definition.ts';
 export { hasStatus, openApiSchema } from './schema/openapi-schema.ts';
-export { schemaAt, schemaDocument, schemaNames, schemaTree } from './schema/schema-files.ts';
+export {
+  schemaAt,
+  schemaDocument,
+  schemaNames,
+  schemaPlaces,
+  schemaTree,
+} from './schema/schema-files.ts';
 export {
   annotateProjectSecret,
   dataToCopy,

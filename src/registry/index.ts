@@ -45,6 +45,7 @@ export { decodeObject, stripServerFields } from './writes/decode.ts';
 export type { PropagationPolicy } from './writes/delete.ts';
 export { FOREGROUND, ORPHAN } from './writes/finalizers.ts';
 export { type Committed, openIdempotentRegistry } from './writes/idempotent-registry.ts';
+export { PlannedEncryption } from './writes/planned-encryption.ts';
 export { type OpenFile, Sealer } from './writes/sealer.ts';
 export { GITPLANE, ownChange, ownCreate, ownOptions } from './writes/system-writes.ts';
 export type {

@@ -18,6 +18,7 @@ export {
   readSopsConfig,
   ruleOfKeys,
   type SopsConfig,
+  usable,
 } from './sops-config.ts';
 export { sopsConfigProblems } from './sops-config-check.ts';
 export { mapLeaves } from './tree.ts';

@@ -41,7 +41,8 @@ export function parseSopsConfig(text: string): SopsConfig {
   return { rules: readSopsConfig(text).rules.map(usable) };
 }
 
-function usable(rule: CreationRule | UnusableRule): CreationRule {
+/** Throws the SealingError of an unusable rule. */
+export function usable(rule: CreationRule | UnusableRule): CreationRule {
   if ('error' in rule) throw rule.error;
   return rule;
 }

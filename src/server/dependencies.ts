@@ -9,7 +9,13 @@ import type { OfferedTips } from '../git/index.ts';
 import type { History, Planner } from '../history/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { OidcServer } from '../oidc-server/index.ts';
-import type { Approval, ObjectRegistry, Suspensions, SyncReport } from '../registry/index.ts';
+import type {
+  Approval,
+  ObjectRegistry,
+  PlannedEncryption,
+  Suspensions,
+  SyncReport,
+} from '../registry/index.ts';
 import type { SecretSyncReport } from '../secret-store-sync/index.ts';
 import type { SignIn } from '../sign-in/index.ts';
 import type { Store } from '../state/index.ts';
@@ -171,6 +177,8 @@ export interface ServerDependencies {
   readonly config: ServedConfig;
   /** The audit log. */
   readonly audit: Pick<Auditor, 'isOn' | 'begin' | 'relay' | 'find'>;
+  /** Values that writes encrypt by `.sops.yaml`. Absent: writes are decided elsewhere. */
+  readonly encryption?: Pick<PlannedEncryption, 'pathsOf'> | undefined;
   readonly tokens: TokenDocuments & TokenReviewer;
   /** Absent: the clusters take no endpoint tokens. */
   readonly tokenHolders?: TokenAuthenticator | undefined;

@@ -19,6 +19,15 @@ const applied = {
   },
 };
 
+test('the preview of a dry run has neither secrets nor the text of the file', () => {
+  const object = { spec: { displayName: 'visible', data: { a: SECRET } } };
+  const preview = { kind: 'WritePreview', path: 'a.yaml', before: null, after: SECRET, object };
+  const text = JSON.stringify(redactedResponse(kindOf('sharedsecrets'), preview));
+
+  expect(text).not.toContain(SECRET);
+  expect(text).toContain('visible');
+});
+
 describe('the body of a request holds no secret:', () => {
   test.each<[string, string, unknown]>([
     ['data', 'sharedsecrets', { ...applied, spec: { data: { a: SECRET } } }],

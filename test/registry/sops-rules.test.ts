@@ -166,13 +166,13 @@ describe('a rule for a kind without secret fields', () => {
   });
 });
 
-describe('no rule', () => {
+describe('plaintext', () => {
   test.each<[string, ...string[]]>([
     ['that matches another path', 'path_regex: ^users/, encrypted_regex: ^displayName$'],
     ['behind the first one that matches', 'encrypted_regex: ^purpose$', DISPLAY_NAME],
     ['that names no fields', 'path_regex: ^teams/'],
     ['of a cloud for another path', 'path_regex: ^charts/, kms: "arn:aws:kms:x"'],
-  ])('%s encrypts a team', async (_, ...rules) => {
+  ])('is written beside a rule %s', async (_, ...rules) => {
     await platform.commit({ '.sops.yaml': config(...rules) });
     await create();
 
@@ -180,7 +180,7 @@ describe('no rule', () => {
     expect(specOf()).toEqual({ displayName: CANARY });
   });
 
-  test('that gitplane makes encrypts a team, also one of kubectl apply', async () => {
+  test('is written beside rules that gitplane made, also by kubectl apply', async () => {
     const files = [{ folder: 'sharedsecrets', keys: ['data', LAST_APPLIED] }];
     await platform.commit({ '.sops.yaml': formatSopsConfig(files, [ours.recipient]) });
     await create('a', { displayName: 'x' }, { annotations: { [LAST_APPLIED]: '{"spec":{}}' } });
@@ -188,7 +188,7 @@ describe('no rule', () => {
     expect(inGit()).not.toContain('sops');
   });
 
-  test('encrypts a configuration without a secret: the kind decides about its own fields', async () => {
+  test('stays in a configuration without a secret: the kind decides about its own fields', async () => {
     await platform.commit({ '.sops.yaml': config('encrypted_regex: ^raw$') });
     const raw = 'platformHost: a.example.com\n';
     await platform.create('config', { metadata: { name: 'platform' }, spec: { raw } });
@@ -199,13 +199,13 @@ describe('no rule', () => {
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-describe('a write is refused, and nothing is committed', () => {
+describe('a refusal', () => {
   test.each<[string, string, string]>([
-    ['encrypts the name too', 'encrypted_regex: .*', 'encrypted_regex: ".*"'],
-    ['encrypts the kind too', 'unencrypted_regex: ^metadata$', 'unencrypted_regex: "^metadata$"'],
+    ['encrypts names', 'encrypted_regex: .*', 'encrypted_regex: ".*"'],
+    ['encrypts kinds', 'unencrypted_regex: ^metadata$', 'unencrypted_regex: "^metadata$"'],
     ['needs the keys of a cloud', 'path_regex: ^teams/, kms: "arn:aws:kms:x"', 'keys of kms'],
     ['has a slow pattern', 'encrypted_regex: ^(a+)+$', 'repeats a group'],
-  ])('where the rule %s', async (_, rule, named) => {
+  ])('names the rule that %s, and commits nothing', async (_, rule, named) => {
     await platform.commit({ '.sops.yaml': config(rule) });
     const before = git(platform.repository.gitDir, ['rev-parse', 'main']);
     const { code, message } = await refusal(create());
@@ -217,7 +217,7 @@ describe('a write is refused, and nothing is committed', () => {
     expect(git(platform.repository.gitDir, ['rev-parse', 'main'])).toBe(before);
   });
 
-  test('where the rule encrypts names, of a secret alone its data is encrypted', async () => {
+  test('spares secrets from a rule for names: their data alone is encrypted', async () => {
     await platform.commit({ '.sops.yaml': config('encrypted_regex: ^(data|name)$') });
     const spec = { data: { password: 'aHVudGVyMg==' } };
     await platform.create('sharedsecrets', { metadata: { name: 'cdn' }, spec }, 'web');

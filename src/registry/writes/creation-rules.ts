@@ -8,6 +8,7 @@ import {
   type ReadSopsConfig,
   readSopsConfig,
   SealingError,
+  usable,
 } from '../../sealing/index.ts';
 
 type Blobs = Pick<Repository, 'readBlobs'>;
@@ -22,7 +23,10 @@ export interface SealedPlace {
   readonly repository: Blobs;
 }
 
-/** Caches the last parsed `.sops.yaml`. */
+/** One of the folder of the manifests, one of the root, and those of a push that changes them. */
+const MOST_CONFIGS = 8;
+
+/** Caches the parsed `.sops.yaml` files. */
 export class CreationRules {
   readonly #configs = new Map<string, ReadSopsConfig>();
 
@@ -54,6 +58,13 @@ export class CreationRules {
     return undefined;
   }
 
+  /** All rules of files that were read already. Throws SealingError. */
+  knownRules({ sealing }: Pick<SealedPlace, 'sealing'>): readonly CreationRule[] | 'unread' {
+    const read = Object.values(sealing?.configs ?? {}).map((blob) => this.#configs.get(blob));
+    if (read.some((config) => config === undefined)) return 'unread';
+    return read.flatMap((config) => config?.rules.map(usable) ?? []);
+  }
+
   async #config(path: string, blob: string, repository: Blobs): Promise<ReadSopsConfig> {
     const known = this.#configs.get(blob);
     if (known !== undefined) return known;
@@ -62,7 +73,7 @@ export class CreationRules {
       const decoded = decodeUtf8(content);
       if ('problem' in decoded) throw new SealingError(decoded.problem.message);
       const config = readSopsConfig(decoded.text);
-      this.#configs.clear();
+      if (this.#configs.size >= MOST_CONFIGS) this.#configs.clear();
       this.#configs.set(blob, config);
       return config;
     });

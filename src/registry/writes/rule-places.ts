@@ -49,7 +49,7 @@ export function placesOfRule(
 }
 
 /** Paths of the values that a rule selects; `*` stands for a place in a list. */
-function selectedPlaces(rule: Rule, manifest: JsonObject): SecretPaths {
+export function selectedPlaces(rule: Rule, manifest: JsonObject): SecretPaths {
   const selection = selectionOf(rule);
   const isCopy = (path: readonly string[]): boolean => path.at(-1) === LAST_APPLIED;
   // Rules made by gitplane name the annotation in every file; most copies have nothing to hide.

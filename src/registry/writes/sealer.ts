@@ -191,18 +191,14 @@ export class Sealer {
     });
   }
 
-  /** The same for a refused write, of a `.sops.yaml` that was read already. */
-  knownPlacesOfRule(
-    place: Omit<SealedPlace, 'repository'>,
-    manifest: JsonObject,
-  ): SecretPaths | 'unread' {
-    const rule = this.#rules.knownRuleFor(place);
-    if (rule === 'unread') return rule;
-    return placesOfRule(rule, {
-      kind: kindOf(this.#options.kinds, manifest),
-      manifest,
-      path: place.path,
-    });
+  /** The rule for a path, of a `.sops.yaml` that was read already. Throws SealingError. */
+  knownRuleFor(place: Omit<SealedPlace, 'repository'>): ReturnType<CreationRules['knownRuleFor']> {
+    return this.#rules.knownRuleFor(place);
+  }
+
+  /** All rules, of the same. Throws SealingError. */
+  knownRules(place: Pick<SealedPlace, 'sealing'>): ReturnType<CreationRules['knownRules']> {
+    return this.#rules.knownRules(place);
   }
 
   /** The text of the file with the document in it. Throws SealingError. */

@@ -17,22 +17,16 @@ import { decodeTypedBody } from '../input/typed-body.ts';
 import { type Answer, bodyOf, lengthOf } from '../output/answer.ts';
 import { JSON_TYPE } from '../output/negotiation.ts';
 import { listParts, type ReadyObject } from '../output/representation.ts';
+import { type AuditedObjects, encryptedValues, withoutTexts } from './audited-encryption.ts';
 
+/** A rule of `.sops.yaml` decides about values of the body, and is not known. */
+const UNKNOWN = 'encryption-unknown';
 const LARGEST_BODY = 2 * 1024 * 1024;
 
 interface AuditedRequestBody {
   readonly method: string;
   readonly body: unknown;
   readonly type: string | undefined;
-}
-
-/** Kind of the objects in bodies, and what their files encrypt beside its secret fields. */
-export interface AuditedObjects {
-  readonly kind: Kind | undefined;
-  /** Undefined: the file of the object encrypts nothing else. */
-  encryptedOf(object: ObjectIdentity): SecretPaths | undefined;
-  /** Of the object that the URL names. */
-  readonly encrypted: SecretPaths | undefined;
 }
 
 /** `answer`: set if its body is recorded. */
@@ -42,7 +36,7 @@ export function auditedBodies(
   answer: Answer | undefined,
 ): AuditedBodies {
   const asked = requestBody(of, request);
-  const answered = answer && responseBody(of, answer);
+  const answered = answer && responseBody(of, answer, () => valuesOf(of, request));
   if (asked === undefined) return answered ?? {};
   const annotations =
     asked.annotations === undefined && answered?.annotations === undefined
@@ -51,9 +45,16 @@ export function auditedBodies(
   return { ...asked, ...answered, annotations };
 }
 
+/** Encrypted values of a request, for texts that quote them. */
+function valuesOf({ kind, encryptedOf }: AuditedObjects, request: AuditedRequestBody): string[] {
+  const sent = sentObject(kind, request);
+  const named = isRecord(sent) ? identityIn(sent['metadata']) : {};
+  return encryptedValues(encryptedOf(named, sent), [sent]);
+}
+
 /** Undefined: the request had no body. */
 function requestBody(
-  { kind, encrypted, encryptedOf }: AuditedObjects,
+  { kind, encryptedOf }: AuditedObjects,
   request: AuditedRequestBody,
 ): AuditedBodies | undefined {
   const read = decoded(kind, request);
@@ -61,7 +62,9 @@ function requestBody(
   if ('omitted' in read) return omitted('request', read.omitted);
   try {
     const named = isRecord(read.value) ? identityIn(read.value['metadata']) : {};
-    const found = redactedRequest(kind, read.value, encrypted ?? encryptedOf(named));
+    const encrypted = encryptedOf(named, read.value);
+    if (encrypted === 'unknown') return omitted('request', UNKNOWN);
+    const found = redactedRequest(kind, read.value, encrypted);
     return 'value' in found
       ? { requestObject: JSON.stringify(found.value) }
       : omitted('request', found.omitted);
@@ -72,9 +75,14 @@ function requestBody(
 
 /** Identity of the object in the body of a refused create. */
 export function namedInBody(kind: Kind | undefined, request: AuditedRequestBody): ObjectIdentity {
-  const read = decoded(kind, request);
-  const object = read !== undefined && 'value' in read ? read.value : undefined;
+  const object = sentObject(kind, request);
   return isRecord(object) ? identityIn(object['metadata']) : {};
+}
+
+/** The body of a request, decoded. Undefined: there is none, or it cannot be read. */
+export function sentObject(kind: Kind | undefined, request: AuditedRequestBody): unknown {
+  const read = decoded(kind, request);
+  return read !== undefined && 'value' in read ? read.value : undefined;
 }
 
 export function identityIn(metadata: unknown): ObjectIdentity {
@@ -113,7 +121,12 @@ function decoded(
   }
 }
 
-function responseBody(of: AuditedObjects, answer: Answer): AuditedBodies {
+/** `hidden`: values of the request that an answer may not repeat. */
+function responseBody(
+  of: AuditedObjects,
+  answer: Answer,
+  hidden: () => readonly string[],
+): AuditedBodies {
   const { kind } = of;
   const { contentType, shown } = answer;
   if (lengthOf(answer) > LARGEST_BODY) return omitted('response', 'too-large');
@@ -121,30 +134,43 @@ function responseBody(of: AuditedObjects, answer: Answer): AuditedBodies {
   const bytes = bodyOf(answer);
   if (kind !== undefined && shown !== undefined) {
     const { head, items } = shown;
-    const safe = items.map((ready) => withoutSecrets(of, ready));
+    const safe = items.flatMap((ready) => withoutSecrets(of, ready) ?? []);
+    if (safe.length < items.length) return omitted('response', UNKNOWN);
     // Stored bytes are on one line each.
     if (safe.every((one, at) => one === items[at])) return { responseObject: bytes };
     return { responseObject: head === undefined ? safe[0]?.json() : bodyOf(listParts(head, safe)) };
   }
   const body = parsed(bytes);
-  const encryptedOf = (object: unknown): SecretPaths | undefined =>
-    of.encrypted ?? (isRecord(object) ? of.encryptedOf(identityIn(object['metadata'])) : undefined);
-  return { responseObject: encoded(redactedResponse(kind, body, encryptedOf)) };
+  let isKnown = true;
+  const encryptedOf = (object: unknown): SecretPaths | undefined => {
+    if (!isRecord(object)) return undefined;
+    const found = of.encryptedOf(identityIn(object['metadata']), object);
+    isKnown &&= found !== 'unknown';
+    return found === 'unknown' ? [] : found;
+  };
+  // A Status names an object, and its messages quote values of the request.
+  const isStatus = isRecord(body) && body['kind'] === 'Status';
+  const safe = isStatus
+    ? withoutTexts(redactedResponse(kind, body), hidden())
+    : redactedResponse(kind, body, encryptedOf);
+  return isKnown ? { responseObject: encoded(safe) } : omitted('response', UNKNOWN);
 }
 
 /** Memoized per version of an object. */
 const redacted = new WeakMap<ReadyObject, Pick<ReadyObject, 'json'>>();
 
+/** Undefined: it is not known which values are secret. */
 function withoutSecrets(
   { kind, encryptedOf }: AuditedObjects,
   ready: ReadyObject,
-): Pick<ReadyObject, 'json'> {
+): Pick<ReadyObject, 'json'> | undefined {
   const found = redacted.get(ready);
   if (found !== undefined || kind === undefined) return found ?? ready;
   const encrypted =
     ready.provenance === undefined
-      ? encryptedOf(identityIn(ready.object.metadata))
+      ? encryptedOf(identityIn(ready.object.metadata), ready.object)
       : encryptedFields(ready);
+  if (encrypted === 'unknown') return undefined;
   if (encrypted === undefined && isPlain(kind)) {
     redacted.set(ready, ready);
     return ready;

@@ -10,12 +10,12 @@ import type {
   ObjectIdentity,
   RequestTarget,
 } from '../../audit/index.ts';
-import { type Kind, type SecretPaths, valuesAt } from '../../kinds/index.ts';
-import { encryptedFields } from '../../registry/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
-import { type AuditedObjects, auditedBodies, identityIn, namedInBody } from './audit-bodies.ts';
+import { auditedBodies, identityIn, namedInBody, sentObject } from './audit-bodies.ts';
+import { auditedObjects, encryptedValues } from './audited-encryption.ts';
 
 /** User of requests without a valid key. */
 const STRANGER: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
@@ -131,7 +131,7 @@ export function endAudit(
   const revision = answer.headers?.['gitplane-commit'];
   // Only bodies of objects have known secret paths.
   const hasBodies = info.isResource && info.subresource === '' && trail.level !== 'Metadata';
-  const bodies = hasBodies ? bodiesOf(trail, { deps, info }, of) : undefined;
+  const bodies = hasBodies ? bodiesOf(trail.level, { deps, info }, of) : undefined;
   const object = identityOf({ deps, info }, of);
   trail.ended({ code, reason, message, revision, bodies, annotations, object }, stage);
 }
@@ -157,8 +157,8 @@ function identityOf(
 
 /** Copies field by field: spreading costs more than the rest of a record. */
 function bodiesOf(
-  { level }: AuditTrail,
-  { deps, info }: AuditedPart,
+  level: AuditTrail['level'],
+  { deps, info }: { readonly deps: ServerDependencies; readonly info: ResourceInfo },
   { request, answer }: { readonly request: Asked; readonly answer: Answer },
 ): () => AuditedBodies {
   const { kind } = routeOf(deps, info, request.url);
@@ -167,19 +167,6 @@ function bodiesOf(
   const answered = level === 'RequestResponse' ? answer : undefined;
   const of = auditedObjects(deps, info, kind);
   return () => auditedBodies(of, { method, body, type }, answered);
-}
-
-function auditedObjects(
-  { store }: ServerDependencies,
-  info: RequestInfo,
-  kind: Kind | undefined,
-): AuditedObjects {
-  const encryptedOf = ({ namespace = '', name }: ObjectIdentity): SecretPaths | undefined => {
-    if (kind === undefined || name === undefined) return undefined;
-    return encryptedFields(store.get({ group: kind.group, kind: kind.kind, namespace, name }));
-  };
-  if (!info.isResource || info.name === '') return { kind, encryptedOf, encrypted: undefined };
-  return { kind, encryptedOf, encrypted: encryptedOf(info) };
 }
 
 type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'annotations'>;
@@ -197,19 +184,24 @@ function failureOf(part: AuditedPart, { body, code }: Answer, request: Asked): F
   return { reason, ...unauthenticated(message, request.headers) };
 }
 
-/** The message without values that the file of the object encrypts: a refusal quotes fields of its body. */
-function shownMessage({ deps, info }: AuditedPart, { url, body }: Asked, message: string): string {
-  if (!info.isResource || info.name === '') return message;
-  const { kind } = routeOf(deps, info, url);
-  const encrypted = auditedObjects(deps, info, kind).encrypted;
-  if (kind === undefined || encrypted === undefined) return message;
+/** The message without values that a file encrypts, or would: a refusal quotes fields of its body. */
+function shownMessage({ deps, info }: AuditedPart, request: Asked, message: string): string {
+  if (!info.isResource) return message;
+  const { kind } = routeOf(deps, info, request.url);
+  if (kind === undefined) return message;
+  const { method, body, headers } = request;
+  const sent = sentObject(kind, { method, body, type: typeOfBody(info, headers) });
+  const object = isRecord(sent) ? identityIn(sent['metadata']) : {};
+  const encrypted = auditedObjects(deps, info, kind).encryptedOf(object, sent);
   const { group, kind: name } = kind;
   const key = { group, kind: name, namespace: info.namespace, name: info.name };
-  const versions = [deps.store.get(key)?.object, Buffer.isBuffer(body) ? parsed(body) : undefined];
-  return withoutValues(
-    message,
-    versions.flatMap((version) => valuesAt(version, encrypted)),
-  );
+  const stored = info.name === '' ? undefined : deps.store.get(key)?.object;
+  return withoutValues(message, encryptedValues(encrypted, [stored, sent]));
+}
+
+/** The text of a manifest may come as plain text. */
+function typeOfBody({ subresource }: ResourceInfo, headers: Asked['headers']): string | undefined {
+  return subresource === 'source' ? 'application/yaml' : headers['content-type'];
 }
 
 /** Reason in the words of Kubernetes; our message is beside it. */
