@@ -39,6 +39,11 @@ export function shortRevision(revision: string): string {
   return revision.slice(0, 8);
 }
 
+/** A message with the short form of each commit id. */
+export function withShortRevisions(text: string): string {
+  return text.replace(/\b[0-9a-f]{40}\b/g, shortRevision);
+}
+
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`;
 }

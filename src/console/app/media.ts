@@ -2,12 +2,8 @@
 import { signal } from '@preact/signals';
 
 const narrow = matchMedia('(max-width: 40rem)');
-const isNarrow = signal(narrow.matches);
+/** True on a phone. */
+export const isNarrow = signal(narrow.matches);
 narrow.addEventListener('change', () => {
   isNarrow.value = narrow.matches;
 });
-
-/** True on a phone. */
-export function useNarrow(): boolean {
-  return isNarrow.value;
-}

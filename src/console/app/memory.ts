@@ -1,5 +1,6 @@
 /** Recent and favourite objects, the form of the editor, and light or dark: stored in the browser. */
 import { signal } from '@preact/signals';
+import { isNarrow } from './media.ts';
 
 export interface Remembered {
   /** Plural with group, as in URLs. */
@@ -36,7 +37,8 @@ export function toggleFavourite(object: Remembered): void {
 
 type EditView = 'form' | 'both' | 'yaml';
 
-export const editView = signal(read<EditView>('edit-view', 'both'));
+/** A phone has no place for both. */
+export const editView = signal(read<EditView>('edit-view', isNarrow.peek() ? 'form' : 'both'));
 
 export function setEditView(view: EditView): void {
   editView.value = view;

@@ -46,6 +46,6 @@ function Value({ value, mark }: { value: unknown; mark: string }): JSX.Element {
 }
 
 export function textOf(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 1);
+  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

@@ -51,7 +51,16 @@ const STYLE = HighlightStyle.define([
 
 const THEME = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '0.8125rem' },
-  '&.cm-focused': { outline: '2px solid var(--solid)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
+  // Above the numbers of lines and the current line.
+  '&.cm-focused::after': {
+    content: '""',
+    position: 'absolute',
+    inset: '0',
+    border: '2px solid var(--solid)',
+    pointerEvents: 'none',
+    zIndex: '300',
+  },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', minHeight: '280px' },
   '.cm-gutters': {
     backgroundColor: 'var(--card)',

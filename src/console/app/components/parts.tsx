@@ -65,12 +65,18 @@ export function Panel(props: {
   );
 }
 
+const NOTICE_ICONS: Readonly<Partial<Record<Tone, IconName>>> = {
+  good: 'check',
+  info: 'info',
+  plain: 'info',
+};
+
 export function Notice(props: {
   tone: Tone;
   title?: string;
   children?: ComponentChildren;
 }): JSX.Element {
-  const icon: IconName = props.tone === 'good' ? 'check' : 'alert';
+  const icon = NOTICE_ICONS[props.tone] ?? 'alert';
   return (
     <div class={`notice ${props.tone}`} role={props.tone === 'alert' ? 'alert' : 'status'}>
       <Icon name={icon} />

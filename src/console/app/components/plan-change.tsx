@@ -91,11 +91,11 @@ function Derived({ derived: { count: all, items } }: { derived: DerivedChanges }
 
 function AccessChanges({ items }: { items: readonly AccessChange[] }): JSX.Element {
   return (
-    <ul class="plain">
+    <ul class="plain access-changes">
       {items.map((item) => (
         <li key={JSON.stringify(item)}>
           <Badge tone={item.effect === 'opens' ? 'warn' : 'info'}>access {item.effect}</Badge>{' '}
-          {accessText(item)}
+          <span>{accessText(item)}</span>
         </li>
       ))}
     </ul>

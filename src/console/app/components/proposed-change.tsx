@@ -92,7 +92,7 @@ function Preview({ preview }: { preview: Shown }): JSX.Element | null {
     );
   }
   return (
-    <div class="framed">
+    <div class="previewed">
       <Previewed preview={value} />
     </div>
   );

@@ -28,6 +28,8 @@ export interface VirtualTableProps<Row> {
 }
 
 const ROW_PX = 40;
+/** Rows of a table that may be lower than its place. */
+const SHORT_ROWS = 40;
 /** Rows above and below the view, so that a fast scroll shows no gap. */
 const OVERSCAN = 8;
 /** The first row moves in steps, so that a slow scroll renders rarely. */
@@ -61,6 +63,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the keyboard
       tabIndex={0}
       onKeyDown={onKeyDown}
+      style={{ maxHeight: mostHeight(rows.length) }}
     >
       <Head {...props} template={template} />
       <tbody class="vbody" style={{ transform: `translateY(${first * ROW_PX}px)` }}>
@@ -79,6 +82,11 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): JSX.Element {
       <tfoot class="vspace" aria-hidden="true" style={{ height: `${rows.length * ROW_PX}px` }} />
     </table>
   );
+}
+
+/** A short table ends with its last row, and its border. Empty: more rows may be on their way. */
+function mostHeight(rows: number): string | undefined {
+  return rows === 0 || rows > SHORT_ROWS ? undefined : `${(rows + 1) * ROW_PX + 3}px`;
 }
 
 function Head<Row>(props: VirtualTableProps<Row> & { readonly template: string }): JSX.Element {

@@ -186,7 +186,14 @@ function Explanation({ explained }: { explained: AccessExplanation }): JSX.Eleme
           rows={[
             ['Name', subject.name],
             ['Access key', subject.key],
-            ['Groups', subject.groups.join(', ')],
+            [
+              'Groups',
+              <ul key="groups">
+                {subject.groups.map((group) => (
+                  <li key={group}>{group}</li>
+                ))}
+              </ul>,
+            ],
           ]}
         />
       </Panel>

@@ -74,7 +74,7 @@ function Sums({ costs }: { costs: TenantCosts }): JSX.Element {
         </Empty>
       ) : (
         <div class="scroll">
-          <table class="grid">
+          <table class="grid costs">
             <thead>
               <tr>
                 {['Tenant', 'CPU', 'Memory', 'Per hour', 'Per month', 'Not known'].map((title) => (
@@ -89,11 +89,17 @@ function Sums({ costs }: { costs: TenantCosts }): JSX.Element {
                 <CostRow key={item.name} item={item} currency={currency} />
               ))}
               <tr>
-                <th scope="row">{`Sum of ${count(total.tenants, 'tenant')}`}</th>
+                <th scope="row">
+                  {total.tenants === 0 ? 'Sum' : `Sum of ${count(total.tenants, 'tenant')}`}
+                </th>
                 <td />
                 <td />
-                <td data-label="Per hour">{money(total.perHour, currency)}</td>
-                <td data-label="Per month">{money(total.perMonth, currency)}</td>
+                <td data-label="Per hour">
+                  {total.tenants === 0 ? UNKNOWN : money(total.perHour, currency)}
+                </td>
+                <td data-label="Per month">
+                  {total.tenants === 0 ? UNKNOWN : money(total.perMonth, currency)}
+                </td>
                 <td data-label="Not known">
                   {costs.count === total.tenants
                     ? ''

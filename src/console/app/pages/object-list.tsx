@@ -12,7 +12,7 @@ import { ageOf, count } from '../format.ts';
 import { READY } from '../health.ts';
 import { useLiveList } from '../live.ts';
 import { at, go, href, query, setQuery } from '../location.ts';
-import { useNarrow } from '../media.ts';
+import { isNarrow } from '../media.ts';
 import { bySlug, listed, listHref, objectHref, resources, slugOf, titleOf } from '../resources.ts';
 
 export function ObjectListPage({ path: [slug] }: { path: readonly string[] }): JSX.Element {
@@ -93,10 +93,9 @@ function Objects({ resource }: { resource: Resource }): JSX.Element {
   const labelSelector = query.value.get('labels') ?? undefined;
   const list = useLiveList(resource, { namespace, labelSelector, moment: at.value });
   const rows = useShownRows(list);
-  const isNarrow = useNarrow();
   const columns = useMemo(
-    () => columnsOf(resource, list.columns, isNarrow),
-    [resource, list.columns, isNarrow],
+    () => columnsOf(resource, list.columns, isNarrow.value),
+    [resource, list.columns, isNarrow.value],
   );
   const sort = query.value.get('sort') ?? '';
   const sortedBy =
@@ -273,13 +272,14 @@ function columnsOf(
   const fitting = isNarrow
     ? shown.filter(({ column, at }) => at === 0 || column.type === 'date')
     : shown;
+  const health = isNarrow ? columns.findIndex(({ name }) => name === HEALTH) : -1;
   return fitting.flatMap(({ column, at }): VirtualColumn<LiveRow>[] => {
     const own: VirtualColumn<LiveRow> = {
       name: column.name,
       description: column.description,
       width: widthOf(column, at, isNarrow),
       isNumber: column.type === 'integer' || column.type === 'number',
-      cell: (row) => cellOf(resource, column, { row, at }),
+      cell: (row) => cellOf(resource, column, { row, at, health }),
     };
     if (at !== 0 || !resource.namespaced) return [own];
     const namespace: VirtualColumn<LiveRow> = {
@@ -292,27 +292,48 @@ function columnsOf(
 }
 
 function widthOf({ name, type }: Column, at: number, isNarrow: boolean): string {
-  if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(10rem, 2fr)';
+  if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(10rem, 1.5fr)';
   if (type === 'date' && isNarrow) return '4rem';
-  if (name === HEALTH) return '8.5rem';
-  if (type === 'date' || type === 'integer') return '7rem';
+  if (name === HEALTH) return '7rem';
+  if (type === 'date' || type === 'integer') return '5rem';
   return 'minmax(8rem, 1.5fr)';
 }
 
 function cellOf(
   resource: Resource,
   column: Column,
-  { row, at }: { readonly row: LiveRow; readonly at: number },
+  of: {
+    readonly row: LiveRow;
+    readonly at: number;
+    /** Place of the health that the name has a mark for; negative: none. */
+    readonly health: number;
+  },
 ): ComponentChildren {
+  const { row, at, health } = of;
   const value = row.cells[at];
   const { metadata } = row;
   if (at === 0) {
     const { name, namespace = '' } = metadata;
-    return <a href={objectHref(resource, { namespace, name })}>{name}</a>;
+    const bad = health < 0 || row.cells[health] === READY ? undefined : String(row.cells[health]);
+    return (
+      <>
+        {bad === undefined ? undefined : <Unhealthy health={bad} />}
+        <a href={objectHref(resource, { namespace, name })}>{name}</a>
+      </>
+    );
   }
   if (column.name === HEALTH) {
     return value === READY ? undefined : <Badge tone="alert">{String(value)}</Badge>;
   }
   if (column.type === 'date') return ageOf(metadata.creationTimestamp, value);
   return value === null || value === undefined ? '' : String(value);
+}
+
+function Unhealthy({ health }: { health: string }): JSX.Element {
+  return (
+    <span class="unhealthy" title={health}>
+      <Icon name="alert" />
+      <span class="visually-hidden">{health} </span>
+    </span>
+  );
 }

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { HeldSummary } from '../../api/summary.ts';
 import { ErrorNotice, Panel, Revision } from '../components/parts.tsx';
-import { count } from '../format.ts';
+import { count, withShortRevisions } from '../format.ts';
 import { errorOf } from '../load.ts';
 import { client } from '../session.ts';
 
@@ -16,7 +16,7 @@ export function Held({ held }: { held: HeldSummary }): JSX.Element {
       class="accented"
       aside={revision === null ? undefined : <Revision id={revision} />}
     >
-      <p>{message}</p>
+      <p>{withShortRevisions(message)}</p>
       <p class="muted">{remedy}</p>
       {pruneCount > 0 ? (
         <details>

@@ -13,7 +13,7 @@ import {
   Revision,
   Time,
 } from '../components/parts.tsx';
-import { count, dateTime } from '../format.ts';
+import { count, dateTime, withShortRevisions } from '../format.ts';
 import { at } from '../location.ts';
 import { favourites, type Remembered, recents } from '../memory.ts';
 import { listHref, named, objectHref, titleOf } from '../resources.ts';
@@ -102,7 +102,7 @@ function troublesOf(summary: Summary): readonly string[] {
   const { branch, held, degraded, problems, secretStore, conditions, health } = summary;
   const known = [
     ...(branch?.state === 'failing' ? [branch.message ?? 'The branch cannot be followed'] : []),
-    ...(held ? [`A commit is held: ${held.message}`] : []),
+    ...(held ? [`Held: ${withShortRevisions(held.message)}`] : []),
     ...(degraded.count > 0 ? [degradedText(degraded.count)] : []),
     ...(degraded.count === 0 && problems !== undefined && problems.count > 0
       ? [`${count(problems.count, 'problem')} in files of the branch`]
