@@ -10,7 +10,7 @@ import { HAS_BROWSER, useBrowser } from '../support/browser.ts';
 /** Lines of code and rows of kinds may be longer than the window: they are scrolled. */
 const SCROLLED = 'pre, .code, .diff, nav[aria-label="Kinds"], textarea';
 /** A long value of a cell ends with an ellipsis; the page of the object has the whole of it. */
-const SHORTENED = '.vrow > td, .past-text';
+const SHORTENED = '.vrow > td:not(:has(.badge)), .past-text';
 
 /** Texts of the page that are cut off, or that have a word in two lines. */
 const FAULTS = `(() => {
@@ -32,7 +32,8 @@ const FAULTS = `(() => {
       if (getComputedStyle(at).overflowX === 'visible') continue;
       if (at.matches(${JSON.stringify(SCROLLED)}) || at.matches(${JSON.stringify(SHORTENED)})) break;
       const { left, right } = at.getBoundingClientRect();
-      if (box.left < left - 1 || box.right > right + 1) faults.push('cut off: ' + text);
+      const isShortened = at.matches('td') && at.scrollWidth > at.clientWidth;
+      if (isShortened || box.left < left - 1 || box.right > right + 1) faults.push('cut off: ' + text);
     }
     const isScrolled = element.closest(${JSON.stringify(SCROLLED)}) !== null;
     if (!isScrolled && (box.left < -1 || box.right > width + 1)) faults.push('outside: ' + text);

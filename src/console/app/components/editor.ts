@@ -57,7 +57,7 @@ const THEME = EditorView.theme({
     content: '""',
     position: 'absolute',
     inset: '0',
-    border: '2px solid var(--solid)',
+    border: '2px solid var(--mark)',
     pointerEvents: 'none',
     zIndex: '300',
   },

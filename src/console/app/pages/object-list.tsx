@@ -294,7 +294,7 @@ function columnsOf(
 function widthOf({ name, type }: Column, at: number, isNarrow: boolean): string {
   if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(10rem, 1.5fr)';
   if (type === 'date' && isNarrow) return '4rem';
-  if (name === HEALTH) return '7rem';
+  if (name === HEALTH) return '8rem';
   if (type === 'date' || type === 'integer') return '5rem';
   return 'minmax(8rem, 1.5fr)';
 }
