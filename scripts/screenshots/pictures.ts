@@ -15,7 +15,7 @@ export interface Picture {
 const STOREFRONT = '/console/objects/teams/-/storefront';
 const SECRET = 'resource=sharedsecrets&namespace=payments&name=registry';
 
-/** For whoever is not signed in, before anything happened. */
+/** Without a session, before anything happened. */
 export const SIGN_IN: readonly Picture[] = [{ name: 'sign-in', path: '/login', forms: 'all' }];
 
 /** With settings of the interface. */

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HELD, LOOK, PICTURES, type Picture, SIGN_IN } from '../../scripts/screenshots/pictures.ts';
 import { Platform } from '../../scripts/screenshots/platform.ts';
-import { HAS_BROWSER, useBrowser } from '../support/browser.ts';
+import { HAS_BROWSER, openConsole, useBrowser } from '../support/browser.ts';
 
 /** Lines of code and rows of kinds may be longer than the window: they are scrolled. */
 const SCROLLED = 'pre, .code, .diff, nav[aria-label="Kinds"], textarea';
@@ -45,8 +45,36 @@ const FAULTS = `(() => {
       if (tops.size > 1) faults.push('broken: ' + word + ' in ' + text);
     }
   }
+  for (const field of document.querySelectorAll('input, textarea')) {
+    if (!field.checkVisibility({ visibilityProperty: true }) || field.closest('.vtable')) continue;
+    const isText = ['text', 'search', 'textarea'].includes(field.type) && !field.value.includes('\\n');
+    if (isText && field.clientWidth < 160 && field.scrollWidth > field.clientWidth) faults.push('cut off in a narrow field: ' + field.value);
+  }
   return [...new Set(faults)];
 })()`;
+
+/** Contrast of a color of an element with the page behind it; paper has no color and counts as white. */
+function contrastOf(selector: string, property: string): string {
+  return `(() => {
+    const context = new OffscreenCanvas(1, 1).getContext('2d');
+    const luminanceOf = (color) => {
+      context.fillStyle = '#fff';
+      context.fillRect(0, 0, 1, 1);
+      context.fillStyle = color;
+      context.fillRect(0, 0, 1, 1);
+      const [red, green, blue] = [...context.getImageData(0, 0, 1, 1).data].map((value) => {
+        const part = value / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const own = getComputedStyle(document.querySelector(${JSON.stringify(selector)}))[${JSON.stringify(property)}];
+    const [dark, light] = [own, getComputedStyle(document.body).backgroundColor]
+      .map(luminanceOf)
+      .sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  })()`;
+}
 
 describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
   const browser = useBrowser();
@@ -73,6 +101,26 @@ describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
     expect(await page.evaluate(FAULTS)).toEqual([]);
   }
 
+  test('marks of the focus and of tabs have a contrast of 3 : 1 on dark pages, and paper is white', async () => {
+    const { page } = await openConsole(
+      browser,
+      { url: platform.base, token: platform.key },
+      '/console/plan',
+      { colorScheme: 'dark' },
+    );
+    expect(
+      await page.evaluate(contrastOf('.tabs [aria-current]', 'borderBottomColor')),
+    ).toBeGreaterThan(3);
+    await page.evaluate("document.documentElement.style.colorScheme = 'dark'");
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    const scheme = 'getComputedStyle(document.documentElement).colorScheme';
+    expect(await page.evaluate(scheme)).toBe('light');
+    expect(await page.evaluate(contrastOf('h1', 'color'))).toBeGreaterThan(7);
+    for (const hidden of ['.sidebar', '.topbar', '.tabs', 'main .button']) {
+      expect(await page.locator(hidden).first().isVisible(), hidden).toBe(false);
+    }
+  });
+
   const inWindows = (pictures: readonly Picture[]) =>
     pictures.flatMap((picture) =>
       (picture.forms === 'all' ? [1280, 390, 360] : [1280]).map(
@@ -80,21 +128,21 @@ describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
       ),
     );
 
-  describe('before the sign-in', () => {
+  describe('the sign-in page', () => {
     test.each(inWindows(SIGN_IN))('%s fits a window of %d pixels', fits);
   });
 
-  describe('with settings of the interface', () => {
+  describe('pages with settings of the interface', () => {
     beforeAll(async () => await platform.look());
     test.each(inWindows(LOOK))('%s fits a window of %d pixels', fits);
   });
 
-  describe('with changes', () => {
+  describe('pages after changes', () => {
     beforeAll(async () => await platform.change(), 120_000);
     test.each(inWindows(PICTURES))('%s fits a window of %d pixels', fits);
   });
 
-  describe('while a commit is held', () => {
+  describe('pages while a commit is held', () => {
     beforeAll(async () => await platform.hold(), 120_000);
     test.each(inWindows(HELD))('%s fits a window of %d pixels', fits);
   });

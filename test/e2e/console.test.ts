@@ -184,8 +184,8 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     });
     await effect.getByText('1 opened, 1 closed').waitFor();
     const text = await effect.innerText();
-    expect(text).toMatch(/access opens User deploy-bot: the rights of gitplane:team:guarded/);
-    expect(text).toMatch(/access closes User ada: the rights of gitplane:team:guarded/);
+    expect(text).toMatch(/access opens\s+User deploy-bot: the rights of gitplane:team:guarded/);
+    expect(text).toMatch(/access closes\s+User ada: the rights of gitplane:team:guarded/);
     const { spec } = (await daemon.call('GET', `${API}/teams/guarded`)).json();
     expect(spec.users).toEqual(['ada']);
   });
@@ -279,7 +279,7 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await page.getByRole('button', { name: 'Changes' }).first().click();
     await page.locator('.line.added', { hasText: 'second' }).waitFor();
     await page.getByRole('button', { name: 'Roll back' }).click();
-    await page.locator('.framed .line.added', { hasText: 'first' }).waitFor();
+    await page.locator('.previewed .line.added', { hasText: 'first' }).waitFor();
     await page.getByLabel('Reason').fill('It was right');
     await page.getByRole('button', { name: 'Roll back' }).first().click();
     await page.getByText('rollback Team "rolled"').first().waitFor();

@@ -51,8 +51,8 @@ const STYLE = HighlightStyle.define([
 
 const THEME = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '0.8125rem' },
-  '&.cm-focused': { outline: 'none' },
-  // Above the numbers of lines and the current line.
+  '&.cm-focused': { outline: '2px solid var(--mark)', outlineOffset: '-2px' },
+  // The outline again, above the numbers of lines and the current line.
   '&.cm-focused::after': {
     content: '""',
     position: 'absolute',

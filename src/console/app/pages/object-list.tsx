@@ -284,7 +284,7 @@ function columnsOf(
     if (at !== 0 || !resource.namespaced) return [own];
     const namespace: VirtualColumn<LiveRow> = {
       name: 'Namespace',
-      width: isNarrow ? 'minmax(0, 2fr)' : 'minmax(8rem, 1fr)',
+      width: isNarrow ? 'minmax(0, 2fr)' : 'minmax(5rem, 1fr)',
       cell: ({ metadata }) => metadata.namespace,
     };
     return [own, namespace];
@@ -292,11 +292,11 @@ function columnsOf(
 }
 
 function widthOf({ name, type }: Column, at: number, isNarrow: boolean): string {
-  if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(10rem, 1.5fr)';
+  if (at === 0) return isNarrow ? 'minmax(0, 3fr)' : 'minmax(7rem, 1.5fr)';
   if (type === 'date' && isNarrow) return '4rem';
   if (name === HEALTH) return '8rem';
   if (type === 'date' || type === 'integer') return '5rem';
-  return 'minmax(8rem, 1.5fr)';
+  return 'minmax(5rem, 1.5fr)';
 }
 
 function cellOf(
