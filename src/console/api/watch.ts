@@ -176,17 +176,26 @@ export interface LiveObjectOptions {
   readonly onConnection: (connection: Connection) => void;
 }
 
-/** One object, read and then watched by its name. Runs until the signal is aborted. Never rejects. */
+/**
+ * One object, read and then watched by its name. Without the right to watch it is read again each 10 s.
+ * Runs until the signal is aborted. Never rejects.
+ */
 export async function followObject(options: LiveObjectOptions): Promise<void> {
   const { resource, signal } = options;
   let delay = FIRST_DELAY_MS;
+  let mayWatch = true;
   while (!signal.aborted) {
     const began = performance.now();
     try {
-      await readAndWatch(options);
+      const object = await readObject(options);
       if (!resource.verbs.includes('watch')) return;
+      mayWatch &&= await watchObject(options, object);
     } catch (error) {
       if (signal.aborted || isOver(options, error)) return;
+    }
+    if (!mayWatch) {
+      await sleep(LONGEST_DELAY_MS, signal);
+      continue;
     }
     const isHealthy = performance.now() - began > SHORTEST_WATCH_MS;
     delay = isHealthy ? FIRST_DELAY_MS : Math.min(2 * delay, LONGEST_DELAY_MS);
@@ -194,23 +203,32 @@ export async function followObject(options: LiveObjectOptions): Promise<void> {
   }
 }
 
-/** Ends with the watch. */
-async function readAndWatch(options: LiveObjectOptions): Promise<void> {
+async function readObject(options: LiveObjectOptions): Promise<KubeObject> {
   const { client, resource, ref, signal, onChange, onConnection } = options;
   const object = await client.get(resource, ref, { signal });
   onConnection('connected');
   onChange(object, undefined);
-  if (!resource.verbs.includes('watch')) return;
-  const { resourceVersion } = object.metadata;
+  return object;
+}
+
+/** Ends with the watch. False: the person may read the object, and not watch it. */
+async function watchObject(options: LiveObjectOptions, { metadata }: KubeObject): Promise<boolean> {
+  const { client, resource, ref, signal, onChange } = options;
+  const { resourceVersion } = metadata;
   const query = { watch: true, fieldSelector: `metadata.name=${ref.name}`, resourceVersion };
   const path = client.pathOf(resource, ref.namespace);
-  const response = await client.send(path, { query, signal });
+  const response = await client.send(path, { query, signal }).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 403) return undefined;
+    throw error;
+  });
+  if (response === undefined) return false;
   for await (const line of linesOf(response)) {
     const event: { type: WatchEvent['type']; object: KubeObject } = JSON.parse(line);
-    if (event.type === 'ERROR') return;
+    if (event.type === 'ERROR') return true;
     if (event.type === 'DELETED') onChange(undefined, new Error('The object was deleted'));
     else if (event.type !== 'BOOKMARK') onChange(event.object, undefined);
   }
+  return true;
 }
 
 /** True: asking again has no use. An object that is gone may come back. */

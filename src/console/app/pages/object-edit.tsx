@@ -5,7 +5,7 @@ import { ApiError } from '../../../client/index.ts';
 import { writing } from '../../api/client.ts';
 import type { KubeObject, ObjectSource } from '../../api/objects.ts';
 import { createEditor, type Editor } from '../components/editor.ts';
-import { ErrorNotice, Loading, Panel } from '../components/parts.tsx';
+import { ErrorNotice, Loading, Notice, Panel } from '../components/parts.tsx';
 import type { FormEdits } from '../components/schema-form.tsx';
 import { type Check, check, type Sent, save, type Target } from '../edit/checks.ts';
 import { desired, NEW_VALUE, readDraft, secretPaths, template, textOf } from '../edit/draft.ts';
@@ -23,6 +23,7 @@ import { Commit } from './edit-commit.tsx';
 import { Conflict } from './edit-conflict.tsx';
 import { DeleteObject } from './edit-delete.tsx';
 import { ObjectForm } from './edit-form.tsx';
+import { isAllowed, NotEditable } from './edit-refused.tsx';
 import { base64, generated, SecretValues } from './edit-secrets.tsx';
 import { EditViews } from './edit-views.tsx';
 import type { ObjectTabProps } from './object-tab.ts';
@@ -34,10 +35,18 @@ interface Basis {
   readonly object: KubeObject | undefined;
   /** The manifest in git. Undefined: it is new, or hidden, or the text has placeholders. */
   readonly source: ObjectSource | undefined;
+  /** True: the person may not see the manifest in git, and edits the object of the API. */
+  readonly isHidden?: boolean;
 }
 
 export function ObjectEdit(props: ObjectTabProps): JSX.Element {
   const { resource, of, object } = props;
+  const rights = useLoad(async () => {
+    const [update, remove] = await Promise.all(
+      ['update', 'delete'].map((verb) => isAllowed(verb, resource, of)),
+    );
+    return { update, remove };
+  }, []);
   // Later changes by others become a conflict when this one is saved.
   const basis = useLoad(async (): Promise<Basis> => {
     const schema = await schemaOf(resource.kind);
@@ -45,14 +54,23 @@ export function ObjectEdit(props: ObjectTabProps): JSX.Element {
     const source = hasSource ? await client.source(resource, of) : undefined;
     const current = await client.get(resource, of);
     const text = textOf(current, { source: source?.text, schema });
-    return { text, schema, object: current, source: text === source?.text ? source : undefined };
+    const isHidden = hasSource && source?.text === undefined;
+    const own = text === source?.text ? source : undefined;
+    return { text, schema, object: current, source: own, isHidden };
   }, []);
-  if (basis.error !== undefined) return <ErrorNotice error={basis.error} />;
-  if (basis.value === undefined) return <Loading />;
+  const error = rights.error ?? basis.error;
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (basis.value === undefined || rights.value === undefined) return <Loading />;
   return (
     <>
-      <Form target={{ resource, ref: of }} basis={basis.value} />
-      {object === undefined ? undefined : <DeleteObject resource={resource} of={of} />}
+      {rights.value.update ? (
+        <Form target={{ resource, ref: of }} basis={basis.value} />
+      ) : (
+        <NotEditable {...props} />
+      )}
+      {object === undefined || !rights.value.remove ? undefined : (
+        <DeleteObject resource={resource} of={of} />
+      )}
     </>
   );
 }
@@ -129,6 +147,14 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   return (
     <div class={`columns editing-${editView.value}`}>
       <div class="column wide">
+        {basis.isHidden === true ? (
+          <Notice tone="info">
+            <p>
+              This is the object as the API shows it. Its manifest in git takes the right to clone
+              the repository. Saving changes fields, and the comments of the manifest stay.
+            </p>
+          </Notice>
+        ) : undefined}
         {merged === undefined ? undefined : (
           <Conflict
             merged={merged}

@@ -66,6 +66,7 @@ function Verdict({ summary }: { summary: Summary }): JSX.Element {
   const troubles = troublesOf(summary);
   const isWell = troubles.length === 0;
   const { past } = summary;
+  const isPartial = summary.withheld.length > 0;
   return (
     <section class={isWell ? 'verdict good' : 'verdict alert'} role="status">
       <span class="verdict-icon">
@@ -74,15 +75,17 @@ function Verdict({ summary }: { summary: Summary }): JSX.Element {
       <div>
         <h2>
           {isWell
-            ? past === undefined
-              ? 'All is well'
-              : 'All was well'
+            ? past !== undefined
+              ? 'All was well'
+              : isPartial
+                ? 'No problem in what you may see'
+                : 'All is well'
             : `${count(troubles.length, 'thing')} to look at`}
         </h2>
         {isWell ? (
           <p>
             {past === undefined
-              ? 'Every commit of the branch is applied, and every object is served as it is in git.'
+              ? wellText(summary)
               : `Every object was valid on ${dateTime(past.time)}.`}
           </p>
         ) : (
@@ -95,6 +98,15 @@ function Verdict({ summary }: { summary: Summary }): JSX.Element {
       </div>
     </section>
   );
+}
+
+/** A claim about the parts that the person may see, and no more. */
+function wellText({ withheld, kinds }: Summary): string {
+  if (withheld.length === 0) {
+    return 'Every commit of the branch is applied, and every object is served as it is in git.';
+  }
+  if (kinds.length > 0) return 'Every object that you may list is served as it is in git.';
+  return 'You may list no kind of object. Ask an administrator for a role. The search finds the objects that you may get.';
 }
 
 /** Reasons before their consequences. */

@@ -1,0 +1,158 @@
+/** The console for people with few rights, in a browser: an editor without the right to clone, a reader, a person without any right. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  expectAccessible,
+  HAS_BROWSER,
+  openConsole,
+  useBrowser,
+  type Visit,
+} from '../support/browser.ts';
+import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+
+const TEAM = `${API}/teams/storefront`;
+const PAGE = '/console/objects/teams/-/storefront';
+const SECRETS = `${API}/namespaces/payments/sharedsecrets`;
+const HIDDEN = 'Its manifest in git takes the right to clone';
+/** The browser logs each refused request. */
+const isUnexpected = (text: string): boolean => !/status of (403|422)/.test(text);
+
+describe.skipIf(!HAS_BROWSER)('a person with few rights', () => {
+  const browser = useBrowser();
+  const keys: Record<string, string> = {};
+  let daemon: Daemon;
+
+  async function send(method: string, path: string, body: object): Promise<Answer> {
+    const type = method === 'PATCH' ? 'application/json-patch+json' : 'application/json';
+    const answer = await daemon.call(method, path, { body, type });
+    expect(answer.code, answer.text).toBeLessThan(300);
+    return answer;
+  }
+
+  async function grant(user: string, verbs: readonly string[]): Promise<void> {
+    const apiGroup = 'rbac.authorization.k8s.io';
+    const rule = { apiGroups: ['management.gitplane.dev'], resources: ['teams'] };
+    await send('POST', `${RBAC}/clusterroles`, {
+      metadata: { name: user },
+      rules: [{ ...rule, resourceNames: ['storefront'], verbs }],
+    });
+    await send('POST', `${RBAC}/clusterrolebindings`, {
+      metadata: { name: user },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: user },
+      subjects: [{ apiGroup, kind: 'User', name: user }],
+    });
+  }
+
+  beforeAll(async () => {
+    daemon = await startDaemon();
+    for (const name of ['editor', 'reader', 'nobody', 'blind']) {
+      await send('POST', `${API}/users`, { metadata: { name } });
+      const made = await send('POST', `${API}/ownedaccesskeys`, { spec: { user: name } });
+      keys[name] = made.json().spec.key;
+    }
+    await grant('editor', ['get', 'update']);
+    await grant('reader', ['get']);
+    await grant('blind', ['update']);
+    const rule = { verbs: ['get', 'update'], users: ['editor'] };
+    const operations = [{ op: 'add', path: '/spec/access', value: [rule] }];
+    await send('PATCH', `${SECRETS}/registry`, operations);
+  }, 60_000);
+  afterAll(async () => {
+    await daemon?.stop();
+  });
+
+  const open = (as: string, path: string): Promise<Visit> =>
+    openConsole(browser, { url: daemon.url, token: keys[as] ?? '' }, path);
+
+  const main = (page: Page): Promise<string> => page.locator('main').innerText();
+
+  async function textInGit(path: string): Promise<string> {
+    return readFileSync(join(await daemon.clone(), path), 'utf8');
+  }
+
+  test('edits an object by its form without the right to clone, and comments in git stay', async () => {
+    const path = 'teams/storefront.yaml';
+    const before = await textInGit(path);
+    expect(before).toContain('#');
+    const { page, complaints } = await open('editor', `${PAGE}?tab=edit`);
+    await page.getByText(HIDDEN).waitFor();
+    await page.getByLabel('Display name').fill('Shop window');
+    await page.getByText('The server accepts it').waitFor();
+    const fields = page.locator('.panel', { has: page.getByRole('heading', { name: 'Fields' }) });
+    await fields.getByText('Shop window').waitFor();
+    expect(await main(page)).toContain('The bytes of the file take the right to clone');
+    expect(await page.locator('.diff').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Delete…' }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByLabel('Reason').fill('It is a window');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/storefront$/);
+    await page.getByText('Shop window').first().waitFor();
+    expect(await textInGit(path)).toBe(before.replace('Storefront', 'Shop window'));
+    const [commit] = (await daemon.call('GET', '/commits?limit=1')).json().items;
+    expect(commit).toMatchObject({ author: { name: 'editor' } });
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
+
+  test('edits the YAML of an object, and its problems are marked', async () => {
+    const { page } = await open('editor', `${PAGE}?tab=edit`);
+    const line = page.locator('.cm-line', { hasText: 'displayName:' });
+    await line.click();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+End');
+    await page.keyboard.insertText('displayNam: Typed');
+    await page.getByText('1 problem').waitFor();
+    await page.locator('.cm-line', { hasText: 'displayNam:' }).click();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+End');
+    await page.keyboard.insertText('displayName: Typed');
+    await page.getByText('The server accepts it').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/storefront$/);
+    expect((await daemon.call('GET', TEAM)).json().spec.displayName).toBe('Typed');
+  });
+
+  test('edits a secret by a rule of the secret alone, and its value stays', async () => {
+    const before = (await daemon.call('GET', `${SECRETS}/registry`)).json();
+    const path = '/console/objects/sharedsecrets/payments/registry?tab=edit';
+    const { page, complaints } = await open('editor', path);
+    await page.getByLabel('Description').first().fill('Changed by its editor');
+    await page.getByText('The server accepts it').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/registry$/);
+    const { spec } = (await daemon.call('GET', `${SECRETS}/registry`)).json();
+    expect(spec).toEqual({ ...before.spec, description: 'Changed by its editor' });
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
+
+  test('reads an object without the right to watch it, and learns why it cannot be changed', async () => {
+    const { page, complaints } = await open('reader', PAGE);
+    await page.getByText('Name that the user interface shows').first().waitFor();
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByText('You may read this object, not change it').waitFor();
+    await page.getByText('displayName:').first().waitFor();
+    expect(await page.getByRole('button', { name: /Save|Delete/ }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Why', exact: true }).click();
+    await page.getByText('reader may not do this').waitFor();
+    expect(complaints.filter(isUnexpected)).toEqual([]);
+  });
+
+  test('sees nothing of an object that it may change and not read', async () => {
+    const { page } = await open('blind', `${PAGE}?tab=edit`);
+    await page.getByText('User "blind" cannot get resource "teams"').waitFor();
+    expect(await main(page)).not.toMatch(/Save|displayName|Storefront/);
+  });
+
+  test('is told that it has no rights, without an error', async () => {
+    const { page, complaints } = await open('nobody', '/console');
+    await page.getByText('You may list no kind of object. Ask an administrator').waitFor();
+    const text = await main(page);
+    expect(text).not.toContain('All is well');
+    expect(text).toContain('You have no right to see: branch');
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});
