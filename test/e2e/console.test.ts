@@ -117,7 +117,10 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await heading(page, 'Overview');
     await page.keyboard.press('/');
     await page.keyboard.type('kind:team store');
-    await page.getByRole('option', { name: /storefront/ }).waitFor();
+    await page
+      .getByRole('option', { name: /storefront/ })
+      .first()
+      .waitFor();
     await page.keyboard.press('Enter');
     await heading(page, 'storefront');
     await page.keyboard.press('/');
