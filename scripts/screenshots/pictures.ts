@@ -59,7 +59,7 @@ export const PICTURES: readonly Picture[] = [
     prepare: async (page) => {
       await page.getByRole('button', { name: 'Form', exact: true }).click();
       await page.getByLabel('Users 1', { exact: true }).fill('grace');
-      await page.getByRole('heading', { name: 'Effect', exact: true }).waitFor();
+      await page.getByText('1 opened, 1 closed').waitFor();
     },
   },
   {

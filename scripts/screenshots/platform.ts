@@ -60,7 +60,10 @@ export class Platform {
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
-    const link = await printedLink(daemon);
+    const link = await printedLink(daemon).catch((error: unknown) => {
+      cluster.stop();
+      throw error;
+    });
     const api = await request.newContext({ ignoreHTTPSErrors: true });
     return new Platform({ link, dataDir, daemon, cluster, request: api });
   }

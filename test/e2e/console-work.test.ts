@@ -308,6 +308,8 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
     await page.getByText('31.5 EUR monthly').waitFor();
     await page.getByText('its cluster is served by the platform').waitFor();
     expect(await main(page)).toContain('1 tenant without a sum');
+    // A sum of nothing is not zero.
+    expect(await main(page)).not.toMatch(/Sum of 0|\b0 EUR/);
   });
 
   const PAGES = [
