@@ -82,6 +82,10 @@ export class Platform {
     await this.#configure((raw) => raw.replace(UI_SETTINGS, LOOK), 'A look of our own');
   }
 
+  async nameHost(host: string): Promise<void> {
+    await this.#configure((raw) => `platformHost: ${host}\n${raw}`, 'A name for people');
+  }
+
   /** Changes through the API and by pushes, tenants, costs and audit events. */
   async change(): Promise<void> {
     await this.#configure((raw) => settings(raw), 'Count costs and record events');

@@ -132,6 +132,16 @@ describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
     test.each(inWindows(SIGN_IN))('%s fits a window of %d pixels', fits);
   });
 
+  test.each([1280, 390, 360])('a long host name fits a window of %d pixels', async (width) => {
+    await platform.nameHost('a-long-name-of-a-platform.eu-central-1.internal.example.com');
+    const { page } = await browser.visit({ viewport: { width, height: 844 } });
+    await page.goto(`${platform.base}/login`);
+    expect(await page.locator('.brand').innerText()).toContain('eu-central-1.internal.example.com');
+    expect(await page.evaluate(FAULTS)).toEqual([]);
+    const icon = await page.locator('.brand svg').boundingBox();
+    expect(icon?.width).toBeGreaterThan(30);
+  });
+
   describe('pages with settings of the interface', () => {
     beforeAll(async () => await platform.look());
     test.each(inWindows(LOOK))('%s fits a window of %d pixels', fits);

@@ -36,7 +36,8 @@ ${body}
 }
 
 function brand({ logo, smallLogo, hasLogoBackground }: UiTheme, name: string): Html {
-  if (logo === undefined) return html`<div class="mark">${MARK}<span>${name}</span></div>`;
+  if (logo === undefined)
+    return html`<div class="mark">${MARK}<span>${breakable(name)}</span></div>`;
   const image = html`<img class="logo${hasLogoBackground ? ' backed' : ''}" src="${logo}" alt="${name}">`;
   if (smallLogo === undefined || smallLogo === logo) return image;
   return html`<picture><source media="(max-width: 59.99rem)" srcset="${smallLogo}">${image}</picture>`;
@@ -62,4 +63,10 @@ export function noticeBox(notice: Notice | undefined): Html {
   if (notice === undefined) return html``;
   const role = notice.tone === 'alert' ? 'alert' : 'status';
   return html`<p class="notice ${notice.tone}" role="${role}">${notice.text}</p>\n`;
+}
+
+/** A long host name ends a line behind a dot, and not inside a word. */
+function breakable(name: string): Html {
+  const [first = '', ...rest] = name.split('.');
+  return html`${first}${rest.map((part) => html`.<wbr>${part}`)}`;
 }

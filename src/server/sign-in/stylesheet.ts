@@ -88,7 +88,8 @@ body {
 .brand .logo { display: block; max-width: min(16rem, 70vw); max-height: 4rem; }
 .brand .backed { background: var(--logoBackground); border-radius: .75rem; padding: .75rem 1rem; }
 .brand .mark { display: flex; align-items: center; gap: .75rem; font-size: 1.5rem; font-weight: 600; letter-spacing: -.02em; }
-.brand svg { width: 2.25rem; height: 2.25rem; }
+.brand .mark span { min-width: 0; overflow-wrap: anywhere; line-height: 1.2; }
+.brand svg { flex: none; width: 2.25rem; height: 2.25rem; }
 main { display: grid; align-content: center; justify-items: center; padding: 1.5rem 1rem; }
 .card {
   width: 100%;
@@ -165,8 +166,7 @@ footer { padding: 1rem; color: var(--muted); font-size: .875rem; }
   .brand .logo { max-height: 10rem; max-width: 100%; }
   .brand { padding: 3rem 2.5rem; }
   .brand .mark { font-size: clamp(1.375rem, 2.25vw, 2rem); }
-  .brand .mark span { min-width: 0; overflow-wrap: anywhere; line-height: 1.2; }
-  .brand svg { flex: none; width: 3rem; height: 3rem; }
+  .brand svg { width: 3rem; height: 3rem; }
   footer { padding: 1.5rem; }
 }
 @media (prefers-reduced-motion: no-preference) {
