@@ -7,6 +7,7 @@ import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
+import { shrinkBufferPool } from './runtime/buffer-pool.ts';
 import { notifyReady } from './runtime/service-manager.ts';
 import { pinNextTickShape } from './runtime/v8-nexttick-workaround.ts';
 
@@ -20,6 +21,7 @@ export async function serve(
   out: { write(text: string): void },
 ): Promise<number> {
   pinNextTickShape();
+  shrinkBufferPool();
   const read = readDaemonOptions(options);
   allowAddresses(read.allowOutbound);
   limitGitMemory(read.gitMemoryMib);

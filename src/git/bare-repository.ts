@@ -190,8 +190,7 @@ export class BareRepository implements Repository {
     this.#publishing.add(batch);
     try {
       await this.#publisher.publish(batch);
-      for (const [id, tree] of batch.trees) this.#trees.set(id, tree);
-      this.#cacheTreeOf(batch.tip, batch.tipTree);
+      this.#cacheTreesOf(batch);
       this.#maintenance.packAdded();
     } finally {
       this.#publishing.delete(batch);
@@ -200,9 +199,15 @@ export class BareRepository implements Repository {
 
   async #store(batch: FinishedBatch): Promise<void> {
     await importPacks(this.gitDir, [buildPack(batch.objects)]);
+    this.#cacheTreesOf(batch);
+    this.#maintenance.packAdded();
+  }
+
+  /** A tree that the batch replaced is in no newer commit: reading it again is rare. */
+  #cacheTreesOf(batch: FinishedBatch): void {
+    for (const id of batch.replaced) this.#trees.delete(id);
     for (const [id, tree] of batch.trees) this.#trees.set(id, tree);
     this.#cacheTreeOf(batch.tip, batch.tipTree);
-    this.#maintenance.packAdded();
   }
 
   async #treeOf(commit: string): Promise<string> {

@@ -1,31 +1,30 @@
-/**
- * Collects the garbage of the start once. V8 keeps it, with as much spare heap again, until memory gets
- * scarce, which does not happen on a large machine.
- */
+/** Garbage of the main thread: that of the start is collected once, and later that of busy times. */
 import { setTimeout } from 'node:timers/promises';
+import { collectGarbage, collectGarbageAtRest } from '../../concurrency/index.ts';
 
 /** Keeps the pause, of at most some hundred milliseconds, away from the first requests. */
 const AFTER_MS = 500;
+/** A smaller gain is not worth the pause. */
+const REST_BYTES = 32 * 1024 * 1024;
 
-/** Collects garbage shortly after `settled`. Returns a function that cancels it. */
+/** Collects garbage shortly after `settled`, and whenever the process rests. Returns a function that ends it. */
 export function collectGarbageAfter(settled: Promise<void>): () => void {
   const off = new AbortController();
-  settled
-    .then(() => setTimeout(AFTER_MS, undefined, { signal: off.signal, ref: false }))
-    .then(collectGarbage)
-    // Cancelled, or Node was built without an inspector: V8 collects later.
-    .catch(() => undefined);
-  return () => off.abort();
-}
+  let endRest = (): void => undefined;
+  void begin();
+  return () => {
+    off.abort();
+    endRest();
+  };
 
-/** The only way that needs no V8 flag. */
-async function collectGarbage(): Promise<void> {
-  const { Session } = await import('node:inspector/promises');
-  const session = new Session();
-  session.connect();
-  try {
-    await session.post('HeapProfiler.collectGarbage');
-  } finally {
-    session.disconnect();
+  async function begin(): Promise<void> {
+    try {
+      await settled;
+      await setTimeout(AFTER_MS, undefined, { signal: off.signal, ref: false });
+      await collectGarbage();
+    } catch {
+      // Ended, or Node was built without an inspector: V8 collects later.
+    }
+    if (!off.signal.aborted) endRest = collectGarbageAtRest({ bytes: REST_BYTES });
   }
 }

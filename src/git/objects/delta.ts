@@ -1,5 +1,5 @@
 /**
- * Deltas between trees, in the pack encoding of git (gitformat-pack, "Deltified representation"): copies
+ * Deltas between versions of objects, in the pack encoding of git (gitformat-pack, "Deltified representation"): copies
  * of ranges of the base, and inserted bytes.
  */
 import type { Splice } from './tree.ts';
@@ -21,6 +21,61 @@ export function treeDelta(older: Buffer, newer: Buffer, splices: readonly Splice
   }
   delta.copy(inOlder, older.length - inOlder);
   return delta.finish();
+}
+
+/**
+ * Delta between two texts. Lines that both have are copied. Another line is compared with the next line of
+ * `older`: of commits of one author, and of manifests of one kind, most lines have a common start and end.
+ */
+export function textDelta(older: Buffer, newer: Buffer): Buffer {
+  const delta = new DeltaWriter(older.length, newer.length);
+  const lines = linesOf(older);
+  const known = new Map(lines.map(({ text }, index) => [text, index]));
+  let next = 0;
+  for (const { text, start, end } of linesOf(newer)) {
+    const same = lines[next]?.text === text ? next : known.get(text);
+    const line = lines[same ?? next];
+    next = (same ?? next) + 1;
+    if (line === undefined) delta.insert(newer.subarray(start, end));
+    else if (same !== undefined) delta.copy(line.start, text.length);
+    else {
+      const { first, last } = commonEnds(line.text, text);
+      delta.copy(line.start, first);
+      delta.insert(newer.subarray(start + first, end - last));
+      delta.copy(line.end - last, last);
+    }
+  }
+  return delta.finish();
+}
+
+interface TextLine {
+  /** As latin1, with its line end. */
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const LF = 0x0a;
+
+function linesOf(bytes: Buffer): TextLine[] {
+  const lines: TextLine[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const feed = bytes.indexOf(LF, start);
+    const end = feed === -1 ? bytes.length : feed + 1;
+    lines.push({ text: bytes.toString('latin1', start, end), start, end });
+    start = end;
+  }
+  return lines;
+}
+
+/** Lengths of the common start and of the common end, which do not overlap. */
+function commonEnds(a: string, b: string): { readonly first: number; readonly last: number } {
+  const most = Math.min(a.length, b.length);
+  let first = 0;
+  while (first < most && a.charCodeAt(first) === b.charCodeAt(first)) first += 1;
+  let last = 0;
+  while (last < most - first && a.at(-1 - last) === b.at(-1 - last)) last += 1;
+  return { first, last };
 }
 
 /** The delta from A to C, given that from A to B and that from B to C. Reads neither of the three. */

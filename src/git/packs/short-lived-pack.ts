@@ -86,8 +86,8 @@ export async function removeReplaced(target: PackTarget, tips: readonly string[]
 }
 
 /**
- * Takes packs that a later one continues away from git, likewise. Each keeps its files under the names
- * that they had while they were written, which tell `packFiles` that it is not lost. Returns these names.
+ * Removes packs that a later one continues, likewise. Each leaves empty files under the names that its
+ * files had while they were written, which tell `packFiles` that it is not lost. Returns these names.
  */
 export async function withdrawContinued(
   { files, gitDir }: PackTarget,
@@ -99,9 +99,20 @@ export async function withdrawContinued(
   for (const { pack, index, newPack, newIndex } of continued) {
     if (named.has(basename(pack, '.pack'))) continue;
     // The index goes first: git looks for indexes.
-    await files.rename(index, newIndex).catch(() => undefined);
-    await files.rename(pack, newPack).catch(() => undefined);
+    await replace(index, newIndex);
+    await replace(pack, newPack);
     withdrawn.push(newIndex, newPack);
   }
   return withdrawn;
+
+  async function replace(file: string, marker: string): Promise<void> {
+    try {
+      const empty = await files.create(marker, 0o444);
+      await empty.close();
+      await files.remove(file);
+    } catch {
+      // A full disk has no room for a name more.
+      await files.rename(file, marker).catch(() => undefined);
+    }
+  }
 }

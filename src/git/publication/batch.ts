@@ -30,6 +30,8 @@ export interface FinishedBatch extends Publication {
   readonly tipTree: string;
   /** Newest tree of every changed directory, by id. */
   readonly trees: ReadonlyMap<string, Tree>;
+  /** Ids of the trees before the batch that `trees` replace. */
+  readonly replaced: ReadonlySet<string>;
   /** Finds any tree that the batch made. */
   find(tree: string): Tree | undefined;
 }
@@ -49,6 +51,7 @@ export class Batch implements CommitBatch {
   readonly #objects = new Map<string, PackObject>();
   /** Newest tree of every changed directory, by id. */
   readonly #trees = new Map<string, Tree>();
+  readonly #replaced = new Set<string>();
   readonly #chains = new DeltaChains();
   /** One commit is added at a time, whether or not callers wait. */
   readonly #adding = new Mutex();
@@ -93,6 +96,7 @@ export class Batch implements CommitBatch {
       tipTree,
       objects: [...this.#objects.values()],
       trees: this.#trees,
+      replaced: this.#replaced,
       find: (id) => this.#find(id),
     };
   }
@@ -175,7 +179,10 @@ export class Batch implements CommitBatch {
     const { id, tree, origin } = made;
     this.#trees.set(id, tree);
     if (this.#objects.has(id)) return;
-    if (origin !== undefined && this.#objects.has(origin.id)) this.#trees.delete(origin.id);
+    if (origin !== undefined) {
+      if (this.#objects.has(origin.id)) this.#trees.delete(origin.id);
+      else this.#replaced.add(origin.id);
+    }
     this.#objects.set(id, this.#treeObject(made));
   }
 

@@ -1,6 +1,6 @@
 /** Entry point of the thread that `PublishingThread` starts. */
 import { workerData } from 'node:worker_threads';
-import { answerRequests } from '../../concurrency/index.ts';
+import { answerRequests, collectGarbageAtRest } from '../../concurrency/index.ts';
 import { thisOwner } from '../../files/index.ts';
 import { realFiles } from './durable-files.ts';
 import { LocalPackWorker } from './pack-worker.ts';
@@ -26,6 +26,9 @@ async function answer(ask: ThreadAsk): Promise<void> {
       return await packWorker.close();
   }
 }
+
+/** A checkpoint leaves the buffers of the pack before, and an idle thread collects nothing. */
+collectGarbageAtRest({ bytes: 8 * 1024 * 1024 });
 
 answerRequests<ThreadAsk, ThreadAnswer>(async (ask) => {
   try {

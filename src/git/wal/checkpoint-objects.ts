@@ -1,16 +1,26 @@
-/** The objects of a checkpoint: those of the WAL, with every tree as a delta that its own pack resolves. */
+/**
+ * The objects of a checkpoint: those of the WAL, with every tree as a delta that its own pack resolves, and
+ * commits and files as deltas against the one before where that pays.
+ */
 import { GitError } from '../git-error.ts';
-import { applyDelta } from '../objects/delta.ts';
-import { DeltaChains } from '../objects/delta-chains.ts';
-import { objectId } from '../objects/object-id.ts';
+import { applyDelta, textDelta } from '../objects/delta.ts';
+import { DeltaChains, type StoredDelta } from '../objects/delta-chains.ts';
+import { type ObjectType, objectId } from '../objects/object-id.ts';
 import type { PackObject } from '../packs/pack-writer.ts';
 import type { Publication } from '../publication/publisher.ts';
 
 /** Reads a tree of the repository. */
 export type ReadTree = (id: string) => Promise<Buffer>;
 
+/** A delta may have this share of the content: a whole one compresses better. */
+const DELTA_SHARE = 0.8;
+/** Larger commits and files are stored whole. */
+const MAX_TEXT_BYTES = 64 * 1024;
+
 export class CheckpointObjects {
   readonly #ids = new Set<string>();
+  /** The newest commit and the newest file. */
+  readonly #newest = new Map<ObjectType, { readonly id: string; readonly content: Buffer }>();
   readonly #chains = new DeltaChains();
 
   /** True if a tree with this id is in the pack. */
@@ -36,8 +46,7 @@ export class CheckpointObjects {
       const whole = base === undefined ? data : applyDelta(await content(base), data);
       // The delta of the WAL is against a tree that was not in it.
       if (base !== undefined && objectId(type, whole) !== id) throw wrongBase(id, base);
-      if (type === 'tree') this.#chains.addWhole(id);
-      added.set(id, { id, type, data: whole, base: undefined });
+      added.set(id, this.#stored(id, type, whole));
     }
     return [...added.values()];
 
@@ -47,6 +56,26 @@ export class CheckpointObjects {
       const { base, data } = known;
       return base === undefined ? data : applyDelta(await content(base), data);
     }
+  }
+
+  #stored(id: string, type: ObjectType, content: Buffer): PackObject {
+    const delta = type === 'tree' ? undefined : this.#textDelta(id, type, content);
+    if (delta !== undefined) return { id, type, data: delta.delta, base: delta.base };
+    this.#chains.addWhole(id);
+    return { id, type, data: content, base: undefined };
+  }
+
+  /** Undefined: the content does not have enough in common with the newest one. */
+  #textDelta(id: string, type: ObjectType, content: Buffer): StoredDelta | undefined {
+    if (content.length > MAX_TEXT_BYTES) return undefined;
+    const newest = this.#newest.get(type);
+    // A copy: the content is part of the WAL, which is freed.
+    this.#newest.set(type, { id, content: Buffer.from(content) });
+    if (newest === undefined) return undefined;
+    const most = content.length * DELTA_SHARE;
+    const step = textDelta(newest.content, content);
+    const stored = step.length > most ? undefined : this.#chains.extend(id, newest.id, step);
+    return stored === undefined || stored.delta.length > most ? undefined : stored;
   }
 }
 

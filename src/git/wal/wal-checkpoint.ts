@@ -3,7 +3,8 @@
  *
  * A tree is a delta against its version before, and git reads no base in another pack. So a checkpoint
  * continues the pack of the checkpoint before where that saves more than it costs: the new pack has the
- * objects of both, and the old one is removed like the short-lived packs of the batches.
+ * objects of both, and the old one is removed like the short-lived packs of the batches. While there are
+ * many writes, packs grow by shares of their size, so that the bytes written again are bounded.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -45,6 +46,8 @@ interface OpenPack {
 const SMALL_PACK_BYTES = 512 * 1024;
 /** A larger pack is continued while the trees that it saves have this share of its size. */
 const SAVED_SHARE = 1 / 4;
+/** So is one that grows by this share of its size. */
+const GROWTH_SHARE = 1 / 4;
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 /** Longer than the pause between two looks at the pack files (`controllers/object-integrity.ts`). */
 const WITHDRAWN_MS = 10_000;
@@ -154,15 +157,17 @@ export class Checkpoints {
   #continues(publications: readonly Publication[]): boolean {
     const open = this.#open;
     if (open === undefined) return false;
-    let [bytes, saved] = [open.entries.bytes.length, 0];
+    let [added, saved] = [0, 0];
     for (const { objects } of publications) {
       for (const { data, base } of objects) {
-        bytes += data.length;
+        added += data.length;
         if (base !== undefined && open.objects.hasTree(base)) saved += sizesOf(data).result;
       }
     }
+    const bytes = open.entries.bytes.length + added;
     if (bytes > MAX_OPEN_BYTES) return false;
-    return bytes <= SMALL_PACK_BYTES || saved >= bytes * SAVED_SHARE;
+    if (bytes <= SMALL_PACK_BYTES || saved >= bytes * SAVED_SHARE) return true;
+    return added >= open.entries.bytes.length * GROWTH_SHARE;
   }
 }
 

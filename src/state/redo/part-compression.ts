@@ -7,7 +7,7 @@ import { deflateSync, inflateSync, type ZlibOptions } from 'node:zlib';
 /** Two records of 2 KB. A longer dictionary takes longer to load than it saves. */
 const DICTIONARY_BYTES = 4096;
 /** A window of 8 KiB, which starts faster than the default of 32 KiB. */
-const COMPRESSION: ZlibOptions = { level: 3, windowBits: 13, memLevel: 6 };
+const COMPRESSION: ZlibOptions = { level: 6, windowBits: 13, memLevel: 6 };
 /** Output of `deflateSync` in one allocation. */
 const MIN_CHUNK_BYTES = 1024;
 const MAX_CHUNK_BYTES = 128 * 1024;

@@ -36,7 +36,7 @@ function deepest(gitDir: string): number {
     git(gitDir, ['verify-pack', '-v', join(gitDir, 'objects/pack', name)]).split('\n'),
   );
   return Math.max(
-    ...lines.map((line) => Number(/^\w{40} tree +\d+ \d+ \d+ (\d+)/.exec(line)?.[1] ?? 0)),
+    ...lines.map((line) => Number(/^\w{40} \w+ +\d+ \d+ \d+ (\d+)/.exec(line)?.[1] ?? 0)),
   );
 }
 
@@ -66,6 +66,38 @@ test('a lone write to a wide folder costs about what it changes, on disk and in 
   expect(deepest(gitDir)).toBeLessThanOrEqual(35);
   expect(git(gitDir, ['rev-list', '--count', 'main'])).toBe('161');
   expect(git(gitDir, ['rev-parse', 'main'])).toBe(tips.at(-1));
+  expectSound(gitDir);
+});
+
+test('commits and files that resemble the ones before are small, as git reads them', async () => {
+  const repository = await openForTest({ segmentBytes: 1024 * 1024, graceMs: 0 });
+  const { gitDir } = repository;
+  const manifest = (i: number): string =>
+    [
+      'apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:',
+      `  name: team-${i}`,
+      '  labels:\n    app.kubernetes.io/part-of: an example\nspec:',
+      `  displayName: Team ${i}`,
+      '  description: A line that every team of the organisation has in common.',
+      '  users:\n    - ada\n    - grace\n',
+    ].join('\n');
+  const message = (i: number): string => `create Team "team-${i}"\n\nField-Manager: unknown\n`;
+  for (let i = 0; i < 200; i += 1) {
+    await publish(
+      repository,
+      commitOf({ [`teams/${i}.yaml`]: manifest(i) }, { message: message(i) }),
+    );
+  }
+  const tip = git(gitDir, ['rev-parse', 'main']);
+  await repository.close();
+
+  // A commit of 260 bytes, a file of 250, two trees, and what pack entries add.
+  expect(packBytes(gitDir)).toBeLessThan(200 * 420);
+  expect(deepest(gitDir)).toBeLessThanOrEqual(35);
+  for (const i of [0, 1, 99, 199]) {
+    expect(git(gitDir, ['show', `${tip}:teams/${i}.yaml`])).toBe(manifest(i).trimEnd());
+  }
+  expect(git(gitDir, ['log', '--format=%s', '-1', `${tip}~50`])).toBe('create Team "team-149"');
   expectSound(gitDir);
 });
 

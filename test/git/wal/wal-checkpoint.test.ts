@@ -74,8 +74,8 @@ const steps = (): string[] =>
   files.operations.map((one) => one.replaceAll(/[0-9a-f]{40}[-\w]*/g, '*'));
 
 /** Writes a pack with the tree, and returns the bytes that its successor takes over. */
-async function writeFirst(): Promise<number> {
-  await checkpoints.write([publication(tree, blob(1000))]);
+async function writeFirst(length = 1000): Promise<number> {
+  await checkpoints.write([publication(tree, blob(length))]);
   return statSync(join(gitDir, 'objects/pack', packs()[0] ?? '')).size - AROUND;
 }
 
@@ -94,17 +94,34 @@ async function continues(objects: readonly PackObject[]): Promise<boolean> {
 }
 
 test.each([
-  ['small', 512 * KIB, 0, true],
-  ['not small', 512 * KIB + 1, 0, false],
-  ['not small, and saves a quarter', KIB * KIB, 256 * KIB, true],
-  ['not small, and saves less', KIB * KIB, 256 * KIB - 1, false],
-  ['as large as a pack may be', 32 * KIB * KIB, 16 * KIB * KIB, true],
-  ['larger than a pack may be', 32 * KIB * KIB + 1, 16 * KIB * KIB, false],
-])('a pack that is %s: %i bytes, %i of them saved: %s', async (_what, bytes, saved, expected) => {
-  const before = await writeFirst();
-  const next = version(saved);
-  expect(await continues([next, blob(bytes - before - next.data.length)])).toBe(expected);
-});
+  { what: 'small', first: 500, bytes: 512 * KIB, saved: 0, expected: true },
+  { what: 'not small', first: 500, bytes: 512 * KIB + 1, saved: 0, expected: false },
+  { what: 'growing by a third', first: 600, bytes: 800 * KIB, saved: 0, expected: true },
+  { what: 'growing by a fifth', first: 600, bytes: 720 * KIB, saved: 0, expected: false },
+  { what: 'saving a quarter', first: 900, bytes: KIB * KIB, saved: 256 * KIB, expected: true },
+  { what: 'saving less', first: 900, bytes: KIB * KIB, saved: 256 * KIB - 1, expected: false },
+  {
+    what: 'as large as a pack may be',
+    first: 1,
+    bytes: 32 * KIB * KIB,
+    saved: 16 * KIB * KIB,
+    expected: true,
+  },
+  {
+    what: 'larger than a pack may be',
+    first: 1,
+    bytes: 32 * KIB * KIB + 1,
+    saved: 16 * KIB * KIB,
+    expected: false,
+  },
+])(
+  'a pack that is $what: $bytes bytes, $saved of them saved: $expected',
+  async ({ first, bytes, saved, expected }) => {
+    const before = await writeFirst(first * KIB);
+    const next = version(saved);
+    expect(await continues([next, blob(bytes - before - next.data.length)])).toBe(expected);
+  },
+);
 
 /** A tree that is only in the repository, and a version of it. */
 function versionInRepository(): PackObject {
@@ -123,9 +140,9 @@ function versionInRepository(): PackObject {
 
 test('a delta against a tree of another pack saves nothing', async () => {
   const changed = versionInRepository();
-  await writeFirst();
+  await writeFirst(500 * KIB);
 
-  expect(await continues([changed, blob(512 * KIB)])).toBe(false);
+  expect(await continues([changed, blob(100 * KIB)])).toBe(false);
 
   expect(git(gitDir, ['cat-file', '-t', changed.id])).toBe('tree');
   await checkpoints.close();
@@ -200,12 +217,12 @@ test('a pack is withdrawn once', async () => {
   const second = publication(blob(10));
   await checkpoints.write([second]);
   await checkpoints.removeReplaced([second.tip]);
-  const count = files.operations.filter((one) => one.startsWith('rename')).length;
+  const count = files.operations.filter((one) => one.startsWith('create tmp_')).length;
   await checkpoints.removeReplaced([second.tip]);
-  expect(files.operations.filter((one) => one.startsWith('rename'))).toHaveLength(count);
+  expect(files.operations.filter((one) => one.startsWith('create tmp_'))).toHaveLength(count);
 });
 
-test('a withdrawn pack stays for ten seconds', async () => {
+test('the empty files of a withdrawn pack stay for ten seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
   await writeFirst();
   const withdrawnAt = async (ms: number): Promise<string[]> => {
@@ -218,6 +235,8 @@ test('a withdrawn pack stays for ten seconds', async () => {
   const second = await withdrawnAt(1);
   const third = await withdrawnAt(5_000);
   expect([first.length, second.length, third.length]).toEqual([2, 2, 2]);
+  const marker = (name: string): number => statSync(join(gitDir, 'objects/pack', name)).size;
+  expect([...first, ...second, ...third].map(marker)).toEqual([0, 0, 0, 0, 0, 0]);
 
   vi.advanceTimersByTime(4_999);
   await new Promise(setImmediate);

@@ -1,0 +1,50 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { collectGarbageAtRest } from '../../src/concurrency/index.ts';
+
+/** An object that has grown old, so that it goes only when all is collected. */
+async function oldGarbage(): Promise<WeakRef<object>> {
+  let kept: object | undefined = { nobody: 'needs this' };
+  const ref = new WeakRef(kept);
+  for (let i = 0; i < 3; i++) {
+    Array.from({ length: 400_000 }, (_, n) => ({ n }));
+    await setTimeout(1);
+  }
+  kept = undefined;
+  return ref;
+}
+
+function begin(bytes: number): void {
+  onTestFinished(collectGarbageAtRest({ bytes, checkMs: 300 }));
+}
+
+/** Each check finds the event loop busy. */
+function spin(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+test('garbage is collected when the event loop rests', async () => {
+  begin(1_000_000);
+  const ref = await oldGarbage();
+  const buffers = Array.from({ length: 100 }, () => Buffer.alloc(100_000));
+  await expect.poll(() => ref.deref(), { timeout: 20_000, interval: 200 }).toBeUndefined();
+  expect(buffers).toHaveLength(100);
+});
+
+test('nothing is collected while the event loop is busy', async () => {
+  begin(1_000_000);
+  const ref = await oldGarbage();
+  for (let i = 0; i < 40; i++) {
+    spin(20);
+    await setTimeout(20);
+  }
+  expect(ref.deref()).toBeDefined();
+});
+
+test('little garbage is left to V8', async () => {
+  begin(4_000_000_000);
+  const ref = await oldGarbage();
+  await setTimeout(2000);
+  expect(ref.deref()).toBeDefined();
+});
