@@ -28,7 +28,7 @@ const CHECK_MS = 1000;
 const BUSY_SHARE = 0.1;
 const CHECKS_AT_REST = 2;
 /** Share of the time that collections take, at most. */
-const COLLECTING_SHARE = 0.01;
+const COLLECTING_SHARE = 0.03;
 
 /** Returns a function that ends it. */
 export function collectGarbageAtRest({ bytes, checkMs = CHECK_MS }: RestOptions): () => void {

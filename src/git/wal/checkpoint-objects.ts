@@ -38,7 +38,9 @@ export class CheckpointObjects {
       if (this.#ids.has(object.id)) continue;
       this.#ids.add(object.id);
       const { id, type, base, data } = object;
-      const stored = base === undefined ? undefined : this.#chains.extend(id, base, data);
+      // A copy: `data` is part of the bytes of the WAL, which would stay as long as the pack is open.
+      const step = Buffer.from(data);
+      const stored = base === undefined ? undefined : this.#chains.extend(id, base, step);
       if (stored !== undefined) {
         added.set(id, { id, type, data: stored.delta, base: stored.base });
         continue;
@@ -69,7 +71,7 @@ export class CheckpointObjects {
   #textDelta(id: string, type: ObjectType, content: Buffer): StoredDelta | undefined {
     if (content.length > MAX_TEXT_BYTES) return undefined;
     const newest = this.#newest.get(type);
-    // A copy: the content is part of the WAL, which is freed.
+    // A copy, likewise.
     this.#newest.set(type, { id, content: Buffer.from(content) });
     if (newest === undefined) return undefined;
     const most = content.length * DELTA_SHARE;
