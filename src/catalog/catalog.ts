@@ -10,11 +10,20 @@ import type { CatalogObject, Place } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import type { Difference } from './difference.ts';
 import type { FileEntry } from './file.ts';
+import type { Footprint } from './footprint.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
 import { childrenOf, RecentSteps, type SideStep } from './recent-steps.ts';
 import { type ObjectChange, pointOf, type Step, type StepResult, type Trial } from './step.ts';
 import { type Layers, UndoLog } from './undo-log.ts';
+
+/** A catalog at one revision, while the one below moves on. */
+export interface PinnedCatalog {
+  readonly catalog: Catalog;
+  readonly on: Catalog;
+  /** The layer is not used any more. */
+  release(): void;
+}
 
 export class Catalog {
   readonly rootCommit: string;
@@ -22,6 +31,8 @@ export class Catalog {
   #contents: Contents;
   /** Undefined: this is a layer on top of another catalog. */
   #recent: RecentSteps | undefined = new RecentSteps();
+  /** Layers that stay as they are. */
+  readonly #pins = new Set<Layers>();
 
   constructor(rootCommit: string, from?: Catalog) {
     this.rootCommit = rootCommit;
@@ -51,8 +62,24 @@ export class Catalog {
     return this.#layer().fork;
   }
 
-  #layer(): { fork: Catalog; layers: Layers } {
-    const { contents, layers } = this.#contents.layered();
+  /**
+   * A layer that stays at this revision while the catalog moves on. The cost follows what changes
+   * meanwhile. Not for layers.
+   */
+  pin(): PinnedCatalog {
+    const { fork: catalog, layers } = this.#layer({ isPin: true });
+    catalog.#recent = this.#recent?.copy();
+    this.#pins.add(layers);
+    return { catalog, on: this, release: () => void this.#pins.delete(layers) };
+  }
+
+  /** Entries that a layer changed; see `Contents.footprint`. */
+  footprint(): Footprint {
+    return this.#contents.footprint();
+  }
+
+  #layer(as?: { readonly isPin: boolean }): { fork: Catalog; layers: Layers } {
+    const { contents, layers } = this.#contents.layered(as);
     const fork = new Catalog(this.rootCommit);
     fork.#at = this.#at;
     fork.#contents = contents;
@@ -95,12 +122,15 @@ export class Catalog {
     return [...this.#contents.changedKeys(), ...other.#contents.changedKeys()];
   }
 
-  /** Takes over everything that a layer changed, and remembers the commits that it came with. */
-  adopt(fork: Catalog, sides: readonly SideStep[]): () => void {
+  /**
+   * Takes over everything that a layer changed, and remembers the commits that it came with. The layer may
+   * be on a pin, if nothing in its footprint has changed since.
+   */
+  adopt(fork: Catalog, sides: readonly SideStep[], at = fork.#at): () => void {
     const undo = new UndoLog();
     fork.#contents.sink(undo);
     this.#recent?.addSides(sides);
-    return this.#moved(fork.#at, undo);
+    return this.#moved(at, undo);
   }
 
   object(key: ObjectKey): CatalogObject | undefined {
@@ -203,9 +233,11 @@ export class Catalog {
   #moved(to: CommitPoint | undefined, undo: UndoLog): () => void {
     const before = this.#at;
     this.#at = to;
+    for (const layers of this.#pins) undo.keepFormer(layers);
     if (before !== undefined) this.#recent?.add({ before, undo });
     return () => {
       if (before !== undefined) this.#recent?.dropNewest();
+      for (const layers of this.#pins) undo.keepPresent(layers);
       undo.run();
       this.#at = before;
     };

@@ -7,11 +7,10 @@ import type { Problem } from '../manifests/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
 import { Difference } from './difference.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
+import { collisionKey, Footprint } from './footprint.ts';
 import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
 import { type ChangeLog, type Layers, type Restorable, UndoLog } from './undo-log.ts';
-
-const UNUSUAL_CHARACTER = /[A-Z]|[^ -~]/;
 
 interface Parts {
   readonly files: Entries<string, FileEntry>;
@@ -30,8 +29,11 @@ interface Layer {
 
 interface LayerParts {
   readonly below: Contents;
+  readonly isPin: boolean;
   readonly files: OverlayMap<string, FileEntry>;
-  readonly keyed: readonly OverlayMap<ObjectKey, unknown>[];
+  readonly objects: OverlayMap<ObjectKey, CatalogObject>;
+  readonly claims: OverlayMap<ObjectKey, readonly Place[]>;
+  readonly waiting: OverlayMap<ObjectKey, readonly ObjectKey[]>;
 }
 
 export class Contents {
@@ -77,20 +79,22 @@ export class Contents {
     });
   }
 
-  layered(): Layer {
+  /** `isPin`: the layer keeps the contents as they are, while those below change. */
+  layered({ isPin = false } = {}): Layer {
+    const { bottom } = this;
     const files = overlayOfPaths(this.files);
     const objects = overlayOfKeys(this.objects);
     const claims = overlayOfKeys(this.#claims);
     const waiting = overlayOfKeys(this.waiting);
-    const { copy: cases, maps } = this.cases.copied();
+    const cases = new PathCollisions(this.cases);
     const contents = new Contents({ files, objects, claims, waiting, cases });
-    contents.#layer = { below: this, files, keyed: [objects, claims, waiting] };
+    contents.#layer = { below: this, isPin, files, objects, claims, waiting };
     const layers = new Map<unknown, unknown>([
-      [this.files, files],
-      [this.objects, objects],
-      [this.#claims, claims],
-      [this.waiting, waiting],
-      maps,
+      [bottom.files, files],
+      [bottom.objects, objects],
+      [bottom.#claims, claims],
+      [bottom.waiting, waiting],
+      [bottom.cases.unusual, cases.unusual],
     ]);
     return { contents, layers };
   }
@@ -113,19 +117,52 @@ export class Contents {
   /** Keys whose objects may differ from those at the bottom. */
   *changedKeys(): IterableIterator<ObjectKey> {
     for (let contents: Contents = this; contents.#layer !== undefined; ) {
-      const { keyed, below } = contents.#layer;
-      yield* keyed[0]?.changedKeys() ?? [];
+      const { objects, below } = contents.#layer;
+      yield* objects.changedKeys();
       contents = below;
     }
   }
 
-  /** Applies the changes of all layers to the bottom. */
+  /**
+   * Entries that the layers changed, down to a pin, with the owners that access keys are bound to. Of a
+   * pin: entries that were changed below it.
+   */
+  footprint(): Footprint {
+    const found = new Footprint();
+    const addTo = ({ files, objects, claims, waiting }: LayerParts, now: Contents): void => {
+      for (const path of files.changedKeys()) found.addPath(path);
+      for (const layer of [claims, waiting]) {
+        for (const key of layer.changedKeys()) found.addKey(key);
+      }
+      for (const key of objects.changedKeys()) {
+        found.addKey(key);
+        for (const object of [objects.get(key), now.objects.get(key)]) {
+          if (object?.ownerBinding !== undefined) found.addKey(object.ownerBinding.owner);
+        }
+      }
+    };
+    if (this.#layer?.isPin === true) {
+      addTo(this.#layer, this.#layer.below);
+      return found;
+    }
+    for (let contents: Contents = this; contents.#layer?.isPin === false; ) {
+      addTo(contents.#layer, this);
+      contents = contents.#layer.below;
+    }
+    return found;
+  }
+
+  /** Applies the changes of all layers to the bottom, but those of a pin, which has the past. */
   sink(undo: UndoLog): void {
     if (this.#layer === undefined) return;
-    const { below, files, keyed } = this.#layer;
+    const { below: nearest, files, objects, claims, waiting } = this.#layer;
+    const below = nearest.#layer?.isPin === true ? nearest.#layer.below : nearest;
     const isLast = below.#layer === undefined;
     const log = isLast ? undo : new UndoLog();
-    for (const layer of [files, ...keyed]) layer.sink(log);
+    files.sink(log, below.files);
+    objects.sink(log, below.objects);
+    claims.sink(log, below.#claims);
+    waiting.sink(log, below.waiting);
     for (const path of files.changedKeys()) below.cases.set(path, below.files.has(path), log);
     below.sink(undo);
   }
@@ -226,11 +263,6 @@ export class Contents {
   }
 }
 
-/** Key that colliding paths share; the path itself for most paths. */
-function collisionKey(path: string): string {
-  return UNUSUAL_CHARACTER.test(path) ? path.normalize('NFC').toLowerCase() : path;
-}
-
 /**
  * Paths that differ only in case or in Unicode composition. The file systems of macOS and Windows
  * store only one of them, so a clone there would silently lose the other.
@@ -246,12 +278,6 @@ class PathCollisions {
   /** The map that holds the paths. */
   get unusual(): Restorable<string, readonly string[]> {
     return this.#unusual;
-  }
-
-  /** A copy, and the map of the original with the map of the copy, for `UndoLog.runOn`. */
-  copied(): { readonly copy: PathCollisions; readonly maps: readonly [unknown, unknown] } {
-    const copy = new PathCollisions(this);
-    return { copy, maps: [this.#unusual, copy.#unusual] };
   }
 
   set(path: string, exists: boolean, undo?: ChangeLog): void {

@@ -1,6 +1,6 @@
 /** Door of `catalog/`: other folders import this file alone. */
 
-export { Catalog } from './catalog.ts';
+export { Catalog, type PinnedCatalog } from './catalog.ts';
 export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
 export { compareManifests } from './compare-manifests.ts';
 export { encryptedPathsOf, encryptedValuesOf } from './encrypted-values.ts';
@@ -8,6 +8,7 @@ export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
 export { type FileReader, fileReader } from './file-reader.ts';
 export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';
+export { Footprint } from './footprint.ts';
 export { type CommitPoint, Identity } from './identity.ts';
 export { catalogDifference, netChanges } from './object-changes.ts';
 export { isRebound } from './owner-binding.ts';

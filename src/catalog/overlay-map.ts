@@ -50,6 +50,11 @@ export class OverlayMap<K, V> implements Entries<K, V> {
     this.#changed.set(key, { value });
   }
 
+  /** Fixes an entry as it is in the map below, which is about to change, or has changed. */
+  keep(key: K, value: V | undefined): void {
+    if (this.#changed.get(key) === undefined) this.#changed.set(key, { value });
+  }
+
   delete(key: K): boolean {
     if (!this.has(key)) return false;
     this.#size -= 1;
@@ -73,12 +78,12 @@ export class OverlayMap<K, V> implements Entries<K, V> {
     for (const [key] of this.#changed.entries()) yield key;
   }
 
-  /** Applies the changes to the underlying map. */
-  sink(undo: UndoLog): void {
+  /** Applies the changes to the underlying map, or to the one below that. */
+  sink(undo: UndoLog, into: Entries<K, V> = this.#below): void {
     for (const [key, { value }] of this.#changed.entries()) {
-      undo.map(this.#below, key);
-      if (value === undefined) this.#below.delete(key);
-      else this.#below.set(key, value);
+      undo.map(into, key);
+      if (value === undefined) into.delete(key);
+      else into.set(key, value);
     }
   }
 }

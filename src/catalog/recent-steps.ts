@@ -40,6 +40,16 @@ export class RecentSteps {
   readonly #sides = new Map<string, SideStep>();
   #sideFiles = 0;
 
+  /** The steps so far; those that come later are not part of it. */
+  copy(): RecentSteps {
+    const copy = new RecentSteps();
+    copy.#line = [...this.#line];
+    copy.#entries = this.#entries;
+    for (const [id, side] of this.#sides) copy.#sides.set(id, side);
+    copy.#sideFiles = this.#sideFiles;
+    return copy;
+  }
+
   add(step: LineStep): void {
     this.#line.push(step);
     this.#entries += step.undo.size + 1;

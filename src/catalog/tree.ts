@@ -3,7 +3,7 @@
  * encryption.
  */
 
-import { flatMapYielding, ownText } from '../apimachinery/index.ts';
+import { flatMapYielding, jsonEqual, ownText } from '../apimachinery/index.ts';
 import type { PathChange, TreeFile } from '../git/index.ts';
 import {
   IGNORE_FILE,
@@ -60,6 +60,11 @@ export class TreeView {
   /** True if the rules of the view are in this file. */
   isRuledBy(path: string): boolean {
     return path === this.#ignorePath || sealingConfigPaths(this.#under).includes(path);
+  }
+
+  /** True if both select and refuse the same. */
+  hasRulesOf(other: TreeView): boolean {
+    return this.#ignoreBlob === other.ignoreBlob && jsonEqual(this.#sealing, other.sealing);
   }
 
   clone(): TreeView {

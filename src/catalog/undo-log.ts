@@ -4,6 +4,8 @@ export interface Restorable<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): unknown;
   delete(key: K): unknown;
+  /** Of a layer: fixes an entry as it is, whatever becomes of the map below. */
+  keep?(key: K, value: V | undefined): void;
 }
 
 /** Log of entries before they change. */
@@ -14,11 +16,17 @@ export interface ChangeLog {
 /** Layers on top of maps, by map. */
 export type Layers = ReadonlyMap<unknown, unknown>;
 
-type Restore = (layers: Layers | undefined) => void;
+/** An entry before it changed. */
+interface Former {
+  /** `layers` undefined: in the map itself. A map without a layer stays as it is. */
+  restore(layers: Layers | undefined): void;
+  /** Fixes the former entry in a layer, before `restore`: the present one. */
+  keep(layers: Layers, which: 'former' | 'present'): void;
+}
 
 /** Restores map entries in reverse order. */
 export class UndoLog implements ChangeLog {
-  readonly #steps: Restore[] = [];
+  readonly #steps: Former[] = [];
 
   /** Number of changes. */
   get size(): number {
@@ -27,20 +35,37 @@ export class UndoLog implements ChangeLog {
 
   map<K, V>(map: Restorable<K, V>, key: K): void {
     const value = map.get(key);
-    this.#steps.push((layers) => {
-      // A layer has the keys and values of the map below it.
-      const target = layers === undefined ? map : (layers.get(map) as Restorable<K, V>);
-      if (value === undefined) target.delete(key);
-      else target.set(key, value);
+    // A layer has the keys and values of the map below it.
+    const layerIn = (layers: Layers): Restorable<K, V> | undefined =>
+      layers.get(map) as Restorable<K, V> | undefined;
+    this.#steps.push({
+      restore: (layers) => {
+        const target = layers === undefined ? map : layerIn(layers);
+        if (value === undefined) target?.delete(key);
+        else target?.set(key, value);
+      },
+      keep: (layers, which) => {
+        layerIn(layers)?.keep?.(key, which === 'former' ? value : map.get(key));
+      },
     });
   }
 
   run(): void {
-    for (const step of this.#steps.splice(0).reverse()) step(undefined);
+    for (const step of this.#steps.splice(0).reverse()) step.restore(undefined);
   }
 
   /** Restores the entries in layers on top of the maps, which stay as they are. */
   runOn(layers: Layers): void {
-    for (const step of this.#steps.toReversed()) step(layers);
+    for (const step of this.#steps.toReversed()) step.restore(layers);
+  }
+
+  /** Fixes the entries in layers as they were before the changes. */
+  keepFormer(layers: Layers): void {
+    for (const step of this.#steps) step.keep(layers, 'former');
+  }
+
+  /** Fixes the entries in layers as they are now; called before `run`. */
+  keepPresent(layers: Layers): void {
+    for (const step of this.#steps) step.keep(layers, 'present');
   }
 }

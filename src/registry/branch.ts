@@ -6,12 +6,13 @@
 
 import { LRUCache } from 'lru-cache';
 import { type Clock, unavailable } from '../apimachinery/index.ts';
-import type { FileReader } from '../catalog/index.ts';
+import type { FileReader, Folded } from '../catalog/index.ts';
 import { Mutex } from '../concurrency/index.ts';
 import type { Repository } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
+import { BranchSnapshot } from './pushes/branch-snapshot.ts';
 import { FileMerger } from './pushes/merge/file-merger.ts';
 import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
 import { type Approval, refuseWhileHeld } from './pushes/prune-approvals.ts';
@@ -166,15 +167,25 @@ export class Branch {
     return await dryRunPush(context, { catalog, view }, range);
   }
 
-  /** See `dryRunAhead`. Callers hold the mutex. */
+  /** See `dryRunAhead`. Callers hold the mutex, or have a snapshot. */
   async dryRunAhead(
     repository: DryRunContext['repository'] & Pick<Repository, 'isAncestor'>,
+    on: Folded,
     ahead: DryRunAhead,
   ): Promise<Outcome | undefined> {
     const { under, reader, kinds, sealer } = this.#options;
-    const { catalog, view } = this.#state;
-    const context = { repository, under, reader, kinds, sealer };
-    return await dryRunAhead(context, { catalog, view }, ahead);
+    return await dryRunAhead({ repository, under, reader, kinds, sealer }, on, ahead);
+  }
+
+  /** The desired state at the head of the branch, which the caller releases. Undefined: it is held. */
+  async snapshot(): Promise<BranchSnapshot | undefined> {
+    return await this.runExclusive(async (state) => {
+      await state.recover();
+      await state.catchUp();
+      const { catalog, view, revision } = state;
+      if (revision === undefined || this.hold !== undefined) return undefined;
+      return new BranchSnapshot({ catalog, view, revision }, this.#options);
+    });
   }
 
   /**

@@ -152,10 +152,10 @@ export class SpeculativeCatalog {
   }
 
   /** Applies the range that was folded when it was judged. Undefined: on another catalog. */
-  #takeLayer(served: Folded, { base, ahead }: PreparedLayer): FollowedStep | undefined {
+  #takeLayer(served: Folded, { base, ahead, at }: PreparedLayer): FollowedStep | undefined {
     if (base !== served.catalog) return undefined;
     const { changes, paths, view, sides } = ahead;
-    const undo = served.catalog.adopt(ahead.catalog, sides);
+    const undo = served.catalog.adopt(ahead.catalog, sides, at);
     this.#folded = { catalog: served.catalog, view };
     const undoAll = (): void => {
       undo();

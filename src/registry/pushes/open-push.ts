@@ -4,42 +4,19 @@
  * objects are in quarantine, `land` when git has stored them.
  */
 import type { User } from '../../apimachinery/index.ts';
-
-import type { Sealing } from '../../catalog/index.ts';
-import { HeadMovedError, type HistoryCommit, type Repository } from '../../git/index.ts';
-import { formatProblem } from '../../manifests/index.ts';
-import type { Branch } from '../branch.ts';
+import type { Footprint } from '../../catalog/index.ts';
+import { HeadMovedError, type HistoryCommit } from '../../git/index.ts';
 import type { DesiredState } from '../desired-state.ts';
+import type { BranchSnapshot } from './branch-snapshot.ts';
 import type { Conflict } from './merge/conflict.ts';
 import { describeConflicts } from './merge/describe-conflicts.ts';
-import { makeMerge } from './merge/merge-commit.ts';
-import { PushedFiles } from './merge/pushed-files.ts';
+import { type MergeParts, makeMerge, type StoredMerge, storeMerge } from './merge/merge-commit.ts';
 import { type Replayed, replayPushed } from './merge/replay-pushed.ts';
-import type { PushAssessment } from './push-assessment.ts';
-import type { Outcome } from './push-dry-run.ts';
-import { MOVED, type Relation, relationTo } from './push-relation.ts';
-import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
-import { capped, refusal, type Verdict } from './verdict.ts';
-
-export interface OpenPushOptions {
-  readonly branch: Branch;
-  readonly repository: LandingRepository;
-  readonly assessment: PushAssessment;
-  readonly signatures?: SignatureVerdict | undefined;
-}
-
-export type LandingRepository = Repository & PushSource;
-
-export interface PushedTip {
-  /** The pushed commit. */
-  readonly to: string;
-  /** The commit that the client expects the branch at; undefined: it named none. */
-  readonly lease: string | undefined;
-  /** The client asked to replace the history of the branch. */
-  readonly rewrites: boolean;
-  readonly user: User;
-  readonly admission?: PushAdmission | undefined;
-}
+import type { Outcome, PreparedLayer } from './push-dry-run.ts';
+import { MOVED } from './push-relation.ts';
+import type { PushSource } from './push-source.ts';
+import { ACCEPTED, type OpenPushOptions, type PushedTip, PushTrial } from './push-trial.ts';
+import { refusal, type Verdict } from './verdict.ts';
 
 export interface Landed {
   readonly verdict: Verdict;
@@ -52,18 +29,31 @@ export interface Landed {
 
 /** The branch is moved by others beside the daemon, as by `git update-ref`. */
 const MAX_ATTEMPTS = 3;
+/** Judgements beside the branch that what came meanwhile may void, before one that holds the mutex. */
+const MAX_JUDGED_BESIDE = 3;
+
+/** A push that was judged on a snapshot of the branch. */
+interface JudgedBeside {
+  readonly snapshot: BranchSnapshot;
+  readonly base: string | undefined;
+  readonly target: string;
+  /** Undefined: the push descends from the tip. */
+  readonly merge: StoredMerge | undefined;
+  readonly outcome: Outcome & { readonly prepared: PreparedLayer };
+  /** What the judgement depends on. */
+  readonly footprint: Footprint;
+  readonly verdict: Verdict;
+}
 
 export class OpenPush {
   readonly #options: OpenPushOptions;
   readonly #tip: PushedTip;
-  readonly #files: PushedFiles;
-  /** Encryption rules that the pushed commits were judged by; undefined: by none. */
-  #sealing: Sealing | undefined;
+  readonly #trial: PushTrial;
 
   constructor(options: OpenPushOptions, tip: PushedTip) {
     this.#options = options;
     this.#tip = tip;
-    this.#files = new PushedFiles(options.branch.reader);
+    this.#trial = new PushTrial(options, tip);
   }
 
   get to(): string {
@@ -83,21 +73,44 @@ export class OpenPush {
     const { to } = this.#tip;
     const head = await repository.head();
     if (branch.state.revision !== head) await branch.sync();
-    const relation = await this.#relation(source, head);
+    const relation = await this.#trial.relation(source, head);
     if (relation.is === 'refused') return relation.verdict;
     if (relation.is === 'contained') return ACCEPTED;
     // Commits without a valid signature are not read any further.
     const unsigned = (await signatures?.judge(source, { from: head, to })) ?? [];
     if (unsigned.length > 0) return refusal([...unsigned, 'nothing was changed']);
-    if (relation.is === 'diverged') return await this.#leaks(source);
-    const commits = await this.#readAhead(source, head);
-    return await branch.runExclusive(async (state) => {
-      await state.recover();
-      if (state.revision !== head || branch.hold !== undefined) return ACCEPTED;
-      const outcome = await this.#try(state, { source, commits, to });
-      const verdict = await this.#assess(state, outcome, source);
+    if (relation.is === 'diverged') return await this.#trial.leaks(source);
+    const commits = await this.#trial.readAhead(source, head);
+    return (
+      (await this.#examineBeside(source, head, commits)) ??
+      (await branch.runExclusive(async (state) => {
+        await state.recover();
+        if (state.revision !== head || branch.hold !== undefined) return ACCEPTED;
+        const outcome = await this.#try(state, { source, commits });
+        const verdict = await this.#trial.verdict(outcome, { source, before: state.catalog.size });
+        return verdict.ok ? ACCEPTED : verdict;
+      }))
+    );
+  }
+
+  /** Undefined: only a judgement on the branch itself helps. */
+  async #examineBeside(
+    source: PushSource,
+    head: string | undefined,
+    commits: readonly HistoryCommit[],
+  ): Promise<Verdict | undefined> {
+    const snapshot = await this.#options.branch.snapshot();
+    if (snapshot === undefined) return undefined;
+    try {
+      if (snapshot.head !== head) return ACCEPTED;
+      const { folded } = snapshot;
+      const outcome = await this.#trial.outcome(folded, { source, commits });
+      if (outcome === undefined) return undefined;
+      const verdict = await this.#trial.verdict(outcome, { source, before: folded.catalog.size });
       return verdict.ok ? ACCEPTED : verdict;
-    });
+    } finally {
+      snapshot.release();
+    }
   }
 
   /** Resolves when readers see the push, or with the refusal. */
@@ -105,50 +118,122 @@ export class OpenPush {
     const { branch, repository } = this.#options;
     const { to } = this.#tip;
     const head = await repository.head();
-    const commits = await this.#readAhead(repository, head);
+    const commits = await this.#trial.readAhead(repository, head);
     let replayed: Replayed | undefined;
-    for (let attempt = 1; ; attempt += 1) {
-      const landing = await branch.runExclusive((state) =>
-        this.#landExclusive(state, { commits, replayed }),
-      );
-      if (landing === 'moved' && attempt === MAX_ATTEMPTS) return refused(refusal([MOVED]));
-      if (landing === 'moved') continue;
-      if (landing === 'replay') {
+    let moves = 0;
+    for (let tries = 1; ; tries += 1) {
+      const isBeside = replayed === undefined && tries <= MAX_JUDGED_BESIDE;
+      const landing =
+        (isBeside ? await this.#landBeside(commits) : undefined) ??
+        (await branch.runExclusive((state) => this.#landExclusive(state, { commits, replayed })));
+      if (landing === 'voided') continue;
+      if (landing === 'moved') {
+        moves += 1;
+        if (moves === MAX_ATTEMPTS) return refused(refusal([MOVED]));
+      } else if (landing === 'replay') {
         replayed = await branch.replayAlone(() =>
           replayPushed({ repository, branch, commits, to }),
         );
-        continue;
-      }
-      if (!('conflicts' in landing)) return landing;
-      return await this.#conflicting(landing);
+      } else if ('conflicts' in landing) return await this.#conflicting(landing);
+      else return landing;
     }
   }
 
-  async #relation(source: PushSource, head: string | undefined): Promise<Relation> {
+  /**
+   * Judges the push on a snapshot, while others write, and lands it if nothing that the judgement depends
+   * on has changed meanwhile. Undefined: only a judgement on the branch itself helps.
+   */
+  async #landBeside(
+    commits: readonly HistoryCommit[],
+  ): Promise<Landed | 'moved' | 'voided' | Conflicting | undefined> {
     const { branch } = this.#options;
-    return await relationTo(source, { ...this.#tip, head, hold: branch.hold });
+    const snapshot = await branch.snapshot();
+    if (snapshot === undefined) return undefined;
+    try {
+      const judged = await this.#judgeBeside(snapshot, commits);
+      if (judged === undefined || !('snapshot' in judged)) return judged;
+      return await branch.runExclusive((state) => this.#landJudged(state, judged));
+    } finally {
+      snapshot.release();
+    }
   }
 
-  /** Commits of the push, with their manifests read. */
-  async #readAhead(
-    source: PushSource,
-    head: string | undefined,
-  ): Promise<readonly HistoryCommit[]> {
-    const { view } = this.#options.branch.state;
-    const commits: HistoryCommit[] = [];
-    for await (const commit of source.history(head, this.#tip.to)) commits.push(commit);
-    await this.#files.readAhead(source, commits, (path) => view.includes(path));
-    return commits;
+  /** A refusal counts: the snapshot was the branch when the push was judged. */
+  async #judgeBeside(
+    snapshot: BranchSnapshot,
+    pushed: readonly HistoryCommit[],
+  ): Promise<JudgedBeside | Landed | Conflicting | undefined> {
+    const { repository } = this.#options;
+    const { to } = this.#tip;
+    const { head, folded } = snapshot;
+    const { catalog } = folded;
+    const relation = await this.#trial.relation(repository, head);
+    if (relation.is === 'refused') return refused(relation.verdict);
+    if (relation.is === 'contained') return containedAt(head);
+    const base = relation.is === 'diverged' ? relation.base : undefined;
+    let commits = pushed;
+    let merge: StoredMerge | undefined;
+    if (base === undefined) commits = await this.#trial.commitsSince(head, pushed);
+    else {
+      const leaks = await this.#trial.newLeaks(repository);
+      if (!leaks.ok) return refused(leaks);
+      if (catalog.viewOf(base) === undefined) return undefined;
+      const made = await makeMerge(this.#mergeParts, folded, { base, tip: head, pushed: to });
+      if ('conflicts' in made) return { ...made, base, head };
+      merge = made;
+      commits = [...pushed, made.commit];
+    }
+    const outcome = await this.#trial.outcome(folded, { source: repository, commits });
+    // Control files decide how all files are read.
+    if (outcome === undefined || outcome.controlFiles.length > 0) return undefined;
+    const { prepared } = outcome;
+    if (!('ahead' in prepared)) return undefined;
+    const verdict = await this.#trial.verdict(outcome, {
+      source: repository,
+      before: catalog.size,
+    });
+    if (!verdict.ok) return refused(verdict);
+    const footprint = prepared.ahead.catalog.footprint();
+    if (merge !== undefined) footprint.add(merge.merge.footprint);
+    for (const { key } of outcome.changes) footprint.addKey(key);
+    const target = merge?.commit.id ?? to;
+    return { snapshot, base, target, merge, outcome: { ...outcome, prepared }, footprint, verdict };
   }
 
-  /** Plaintext secrets, by the rules of the tip and not of the base. */
-  async #leaks(source: PushSource): Promise<Verdict> {
-    const { branch } = this.#options;
-    this.#sealing = branch.state.view.sealing;
-    const problems = await branch.leaksOf(source, [this.#tip.to]);
-    if (problems.length === 0) return ACCEPTED;
-    const lines = [...capped(problems.map(formatProblem)), 'nothing was changed'];
-    return { ...refusal(lines), problems };
+  async #landJudged(
+    state: DesiredState,
+    judged: JudgedBeside,
+  ): Promise<Landed | 'moved' | 'voided'> {
+    const { branch, repository } = this.#options;
+    const { snapshot, merge, footprint } = judged;
+    await state.recover();
+    const head = await repository.head();
+    if (state.revision !== head) await state.catchUp();
+    if (head === undefined || branch.hold !== undefined || !snapshot.isBelow(state))
+      return 'voided';
+    let { target } = judged;
+    let at: PreparedLayer['at'];
+    if (head !== snapshot.head) {
+      if (merge === undefined || footprint.meets(snapshot.changed())) return 'voided';
+      const relation = await this.#trial.relation(repository, head);
+      if (relation.is !== 'diverged' || relation.base !== judged.base) return 'voided';
+      const commits = { tip: head, pushed: this.#tip.to };
+      const stored = await storeMerge(this.#mergeParts, merge.merge, commits);
+      if ('conflicts' in stored) return 'voided';
+      at = stored;
+      target = stored.id;
+    }
+    const { base: _snapshot, ...prepared } = judged.outcome.prepared;
+    const layer = { ...prepared, from: head, to: target, base: state.catalog, ...(at && { at }) };
+    const outcome = { ...judged.outcome, prepared: layer };
+    const isSame = judged.verdict.prunes === undefined && !snapshot.mayDecideOn(footprint);
+    const verdict = isSame ? judged.verdict : undefined;
+    return await this.#move(state, { head, target, outcome, verdict });
+  }
+
+  get #mergeParts(): MergeParts {
+    const { branch, repository } = this.#options;
+    return { branch, repository, files: this.#trial.files, user: this.#tip.user };
   }
 
   async #try(
@@ -156,34 +241,18 @@ export class OpenPush {
     of: {
       readonly source: PushSource;
       readonly commits: readonly HistoryCommit[];
-      readonly to: string;
       readonly replayed?: Replayed | undefined;
     },
   ): Promise<Outcome | undefined> {
     const { branch } = this.#options;
-    const { source, commits, to, replayed } = of;
-    const ahead = await branch.dryRunAhead(source, {
-      commits,
-      read: (paths) => this.#files.read(source, paths),
-      ...(replayed && { replayed: replayed.heads, replayedSteps: replayed.steps }),
-    });
+    const { source, commits, replayed } = of;
+    const { to } = this.#tip;
+    const ahead = await this.#trial.outcome(state, of);
     if (ahead !== undefined || replayed !== undefined) return ahead;
     // The first commits of a branch, and merges of what is not recent.
     if (commits.at(-1)?.id !== to) return undefined;
     const outcomeOf = await branch.dryRun(source, { from: state.revision, to });
     return await outcomeOf?.(state.catalog);
-  }
-
-  async #assess(
-    state: DesiredState,
-    outcome: Outcome | undefined,
-    source: PushSource,
-  ): Promise<Verdict> {
-    const { assessment } = this.#options;
-    const { user, to: pushed } = this.#tip;
-    if (outcome === undefined) return refusal([MOVED]);
-    const before = state.catalog.size;
-    return await assessment.verdict({ outcome, source, user, pushed, before });
   }
 
   async #landExclusive(
@@ -195,49 +264,34 @@ export class OpenPush {
     await state.recover();
     const head = await repository.head();
     if (state.revision !== head) await state.catchUp();
-    const relation = await this.#relation(repository, head);
+    const relation = await this.#trial.relation(repository, head);
     if (relation.is === 'refused') return refused(relation.verdict);
-    if (relation.is === 'contained') {
-      const verdict = { ok: true, lines: ['accepted: the branch has this commit already'] };
-      return { verdict, revision: head, previous: head };
-    }
+    if (relation.is === 'contained') return containedAt(head);
     const { hold } = branch;
     if (hold !== undefined) return await this.#landOnHeld(state, { head, from: hold.served });
     if (relation.is === 'ahead') {
-      const commits = await this.#commitsSince(head, of.commits);
-      const outcome = await this.#try(state, { source: repository, commits, to });
+      const commits = await this.#trial.commitsSince(head, of.commits);
+      const outcome = await this.#try(state, { source: repository, commits });
       return await this.#move(state, { head, target: to, outcome });
     }
     if (head === undefined) return 'moved';
-    if (branch.state.view.sealing !== this.#sealing) {
-      const verdict = await this.#leaks(repository);
-      if (!verdict.ok) return refused(verdict);
-    }
+    const leaks = await this.#trial.newLeaks(repository);
+    if (!leaks.ok) return refused(leaks);
     const { replayed } = of;
     const { base } = relation;
     if (replayed === undefined && state.catalog.viewOf(base) === undefined) return 'replay';
-    const parts = { branch, repository, files: this.#files, user: this.#tip.user };
-    const merge = await makeMerge(
-      { ...parts, replayed: replayed?.heads.get(to)?.catalog },
+    const { catalog, view } = state;
+    const made = await makeMerge(
+      this.#mergeParts,
+      { catalog, view, replayed: replayed?.heads.get(to)?.catalog },
       { base, tip: head, pushed: to },
     );
-    if ('conflicts' in merge) return { ...merge, base, head };
-    const commits = [...(replayed === undefined ? of.commits : []), merge.commit];
-    const outcome = await this.#try(state, { source: repository, commits, to, replayed });
+    if ('conflicts' in made) return { ...made, base, head };
+    const { commit } = made;
+    const commits = [...(replayed === undefined ? of.commits : []), commit];
+    const outcome = await this.#try(state, { source: repository, commits, replayed });
     if (outcome === undefined && replayed === undefined) return 'replay';
-    return await this.#move(state, { head, target: merge.commit.id, outcome });
-  }
-
-  /** `known`: the commits since the head before. */
-  async #commitsSince(
-    head: string | undefined,
-    known: readonly HistoryCommit[],
-  ): Promise<readonly HistoryCommit[]> {
-    if (known[0]?.parents.includes(head ?? '') === true) return known;
-    const commits: HistoryCommit[] = [];
-    const { repository } = this.#options;
-    for await (const commit of repository.history(head, this.#tip.to)) commits.push(commit);
-    return commits;
+    return await this.#move(state, { head, target: commit.id, outcome });
   }
 
   /** During a hold the range starts at the served revision, not at the head of the branch. */
@@ -258,12 +312,15 @@ export class OpenPush {
       readonly head: string | undefined;
       readonly target: string;
       readonly outcome: Outcome | undefined;
+      /** Undefined: not known yet. */
+      readonly verdict?: Verdict | undefined;
     },
   ): Promise<Landed | 'moved'> {
     const { repository, assessment } = this.#options;
     const { admission, user } = this.#tip;
     const { head, target, outcome } = of;
-    const verdict = await this.#assess(state, outcome, repository);
+    const judged = { source: repository, before: state.catalog.size };
+    const verdict = of.verdict ?? (await this.#trial.verdict(outcome, judged));
     if (!verdict.ok || outcome === undefined) return refused(verdict);
     await assessment.approve(target, verdict, user);
     const objections = (await admission?.admit({ from: head, to: target })) ?? [];
@@ -294,7 +351,10 @@ interface Conflicting {
   readonly head: string;
 }
 
-const ACCEPTED: Verdict = { ok: true, lines: [] };
+function containedAt(head: string | undefined): Landed {
+  const verdict = { ok: true, lines: ['accepted: the branch has this commit already'] };
+  return { verdict, revision: head, previous: head };
+}
 
 function refused(verdict: Verdict): Landed {
   return { verdict, reason: 'refused' };

@@ -45,9 +45,11 @@ export type PreparedMove = PreparedCatalog | PreparedStep | PreparedLayer;
 export interface PreparedLayer {
   readonly from: string | undefined;
   readonly to: string;
-  /** The catalog below the layer. */
+  /** The catalog below the layer, or below the pin that the layer is on. */
   readonly base: Catalog;
   readonly ahead: FoldedAhead;
+  /** The commit `to`. Absent: that of the layer. */
+  readonly at?: CommitPoint;
 }
 
 /** One commit that was read and tried, to be used when the branch reaches it. */

@@ -16,13 +16,14 @@ import type { Branch } from '../branch.ts';
 import type { DesiredState } from '../desired-state.ts';
 import type { DerivedSecretChange } from '../projection/derived-secrets.ts';
 import type { WriteParts } from '../writes/write-context.ts';
-import { type Landed, type LandingRepository, OpenPush } from './open-push.ts';
+import { type Landed, OpenPush } from './open-push.ts';
 import { prunesOf } from './prune-approvals.ts';
 import type { Prune } from './prune-budget.ts';
 import { OPERATOR, PushAssessment } from './push-assessment.ts';
 import type { PushDryRun, PushedRange } from './push-dry-run.ts';
 import { MOVED, REWRITES } from './push-relation.ts';
 import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
+import type { LandingRepository } from './push-trial.ts';
 import { PushVerdicts } from './push-verdicts.ts';
 import { capped, refusal, type Verdict } from './verdict.ts';
 

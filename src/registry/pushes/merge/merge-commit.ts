@@ -1,40 +1,63 @@
 /** The merge of a push: a commit with the tip as its first parent and the pushed commit as its second. */
 import { describeKey, type ObjectKey, type User } from '../../../apimachinery/index.ts';
-import type { Catalog } from '../../../catalog/index.ts';
+import type { Catalog, CommitPoint, Folded } from '../../../catalog/index.ts';
 import { type HistoryCommit, PathError, type Repository } from '../../../git/index.ts';
 import type { Branch } from '../../branch.ts';
 import { authorOf, COMMITTER } from '../../writes/commit-message.ts';
 import type { Conflict } from './conflict.ts';
 import type { PushedFiles } from './pushed-files.ts';
-import { type MergedCommits, mergeTrees } from './tree-merge.ts';
+import { type MergedCommits, mergeTrees, type TreeMerge } from './tree-merge.ts';
 
 export interface MergeParts {
   readonly branch: Branch;
   readonly repository: Repository;
   readonly files: PushedFiles;
   readonly user: User;
-  /** The catalog at the pushed commit, if the base is not recent. */
-  readonly replayed: Catalog | undefined;
+}
+
+export interface StoredMerge {
+  readonly merge: TreeMerge;
+  readonly commit: HistoryCommit;
+}
+
+interface Conflicts {
+  readonly conflicts: readonly Conflict[];
 }
 
 /** Objects that a message names. */
 const MAX_IN_SUBJECT = 2;
 const MAX_IN_BODY = 100;
 
-/**
- * Stores the merge without moving the branch. Callers hold the mutex, and the catalog is at the tip.
- */
+/** Stores the merge without moving the branch. The catalog is at the tip. */
 export async function makeMerge(
-  { branch, repository, files, user, replayed }: MergeParts,
+  parts: MergeParts,
+  at: Folded & { readonly replayed?: Catalog | undefined },
   commits: MergedCommits,
-): Promise<{ readonly commit: HistoryCommit } | { readonly conflicts: readonly Conflict[] }> {
-  const { state, merger, under, clock } = branch;
-  const { catalog, view } = state;
+): Promise<StoredMerge | Conflicts> {
+  const { branch, repository, files } = parts;
+  const { merger, under } = branch;
+  const { catalog, view, replayed } = at;
   const context = { repository, files, merger, under, catalog, view, replayed };
-  const { changes, conflicts, keys } = await mergeTrees(context, commits);
-  if (conflicts.length > 0) return { conflicts };
-  const { tip, pushed } = commits;
-  const time = Math.floor(clock.now() / 1000);
+  const merge = await mergeTrees(context, commits);
+  if (merge.conflicts.length > 0) return merge;
+  const stored = await storeMerge(parts, merge, commits);
+  if ('conflicts' in stored) return stored;
+  const { id, committerTime } = stored;
+  const parents = [commits.tip, commits.pushed];
+  const changes = await Promise.all(parents.map((parent) => repository.diff(parent, id)));
+  return { merge, commit: { id, parents, committerTime, changes } };
+}
+
+/**
+ * Stores a merge on a tip, without moving the branch: the one that it was made on, or one that has gone
+ * on and differs in nothing of its footprint.
+ */
+export async function storeMerge(
+  { branch, repository, user }: MergeParts,
+  { changes, keys }: TreeMerge,
+  { tip, pushed }: Pick<MergedCommits, 'tip' | 'pushed'>,
+): Promise<CommitPoint | Conflicts> {
+  const time = Math.floor(branch.clock.now() / 1000);
   const batch = repository.begin(tip);
   try {
     const { id } = await batch.add({
@@ -47,12 +70,8 @@ export async function makeMerge(
     });
     await batch.store();
     const { problem } = await repository.checkLimits(id, 'push');
-    if (problem !== undefined) {
-      return { conflicts: [{ path: '', why: `the merge is too large: ${problem}` }] };
-    }
-    const parents = [tip, pushed];
-    const lists = await Promise.all(parents.map((parent) => repository.diff(parent, id)));
-    return { commit: { id, parents, committerTime: time, changes: lists } };
+    if (problem === undefined) return { id, committerTime: time };
+    return { conflicts: [{ path: '', why: `the merge is too large: ${problem}` }] };
   } catch (error) {
     if (!(error instanceof PathError)) throw error;
     return { conflicts: [{ path: error.path, why: error.message }] };

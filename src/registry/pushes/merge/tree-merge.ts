@@ -10,13 +10,14 @@ import {
   sameKey,
   Yielding,
 } from '../../../apimachinery/index.ts';
-import type {
-  Catalog,
-  CatalogObject,
-  DocumentEntry,
-  FileEntry,
-  SeenPath,
-  TreeView,
+import {
+  type Catalog,
+  type CatalogObject,
+  type DocumentEntry,
+  type FileEntry,
+  Footprint,
+  type SeenPath,
+  type TreeView,
 } from '../../../catalog/index.ts';
 import { mapLimit } from '../../../concurrency/index.ts';
 import type { FileChange, FileTake, PathChange, Repository } from '../../../git/index.ts';
@@ -53,6 +54,8 @@ export interface TreeMerge {
   readonly conflicts: readonly Conflict[];
   /** Objects whose manifests the push touched. */
   readonly keys: readonly ObjectKey[];
+  /** Everything on the branch that the merge depends on. */
+  readonly footprint: Footprint;
 }
 
 const REGULAR = /^100/;
@@ -122,8 +125,7 @@ class Merge {
       if (!group.has(their.path)) await this.#mergeFile(their);
     }
     await this.#mergeGroup([...group].sort());
-    if (this.#isTooMuch) return this.#tooMuch(keys);
-    return { changes: this.#changes, conflicts: this.#conflicts, keys: [...keys.values()] };
+    return this.#isTooMuch ? this.#tooMuch(keys) : this.#result(keys, group);
   }
 
   get #isTooMuch(): boolean {
@@ -133,7 +135,17 @@ class Merge {
   #tooMuch(keys: ReadonlyMap<string, ObjectKey>): TreeMerge {
     const [path = ''] = this.#theirs.keys();
     const why = 'both sides changed more than is merged here; fetch, and merge it in a clone';
-    return { changes: [], conflicts: [{ path, why }], keys: [...keys.values()] };
+    this.#changes.length = 0;
+    this.#conflicts.splice(0, Number.POSITIVE_INFINITY, { path, why });
+    return this.#result(keys, []);
+  }
+
+  #result(keys: ReadonlyMap<string, ObjectKey>, group: Iterable<string>): TreeMerge {
+    const footprint = new Footprint();
+    for (const path of [...this.#theirs.keys(), ...group]) footprint.addPath(path);
+    for (const key of keys.values()) footprint.addKey(key);
+    const merged = { changes: this.#changes, conflicts: this.#conflicts };
+    return { ...merged, keys: [...keys.values()], footprint };
   }
 
   /** True if the file may hold manifests on both sides. */
