@@ -13,7 +13,7 @@ import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
 import { BranchSnapshot } from './pushes/branch-snapshot.ts';
-import { FileMerger } from './pushes/merge/file-merger.ts';
+import { FileMerger, UNDER_MUTEX } from './pushes/merge/file-merger.ts';
 import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
 import { type Approval, refuseWhileHeld } from './pushes/prune-approvals.ts';
 import type { Hold } from './pushes/prune-budget.ts';
@@ -42,6 +42,7 @@ export class Branch {
   readonly #state: DesiredState;
   readonly #queue: WriteQueue;
   readonly #merger: FileMerger;
+  readonly #quickMerger: FileMerger;
   #refusal: string | undefined;
 
   private constructor(options: BranchOptions, mutex: Mutex, state: DesiredState) {
@@ -50,6 +51,7 @@ export class Branch {
     this.#state = state;
     this.#queue = new WriteQueue({ ...options, mutex, state });
     this.#merger = new FileMerger(options);
+    this.#quickMerger = new FileMerger(options, UNDER_MUTEX);
   }
 
   /**
@@ -85,9 +87,14 @@ export class Branch {
     return this.#options.reader;
   }
 
-  /** Merges files of pushes. */
+  /** Merges files of pushes beside the branch. */
   get merger(): FileMerger {
     return this.#merger;
+  }
+
+  /** The same for callers that hold the mutex: it never waits for a merge beside the branch. */
+  get quickMerger(): FileMerger {
+    return this.#quickMerger;
   }
 
   /** The hold that stops readers from following the branch; undefined: readers follow it. */
@@ -224,7 +231,7 @@ export class Branch {
   async close(): Promise<void> {
     await this.#queue.close();
     await this.#mutex.idle();
-    await this.#merger.close();
+    await Promise.all([this.#merger.close(), this.#quickMerger.close()]);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The desired state at one moment, for work beside the branch, and what has come since. */
+import type { ObjectKey } from '../../apimachinery/index.ts';
 import {
   type Catalog,
   type Folded,
@@ -6,8 +7,9 @@ import {
   type PinnedCatalog,
   type TreeView,
 } from '../../catalog/index.ts';
-import { isEncryptedKind, type Kind, type KindTable } from '../../kinds/index.ts';
+import { isEncryptedKind, type KindTable } from '../../kinds/index.ts';
 import type { JournalEvent, Store } from '../../state/index.ts';
+import type { Outcome } from './push-dry-run.ts';
 
 interface Moment extends Folded {
   readonly revision: string;
@@ -19,6 +21,8 @@ export class BranchSnapshot {
   readonly #pin: PinnedCatalog;
   /** Objects of the state that changed and decide about themselves alone. */
   readonly #data = new Footprint();
+  #isChanged = false;
+  readonly #kinds: KindTable;
   readonly #stops: readonly (() => void)[];
   /** The state changed in a way that verdicts may depend on. */
   #mayDecide = false;
@@ -29,10 +33,11 @@ export class BranchSnapshot {
     { kinds, store }: { readonly kinds: KindTable; readonly store: Pick<Store, 'observe'> },
   ) {
     this.head = revision;
+    this.#kinds = kinds;
     this.#pin = catalog.pin();
     this.folded = { catalog: this.#pin.catalog, view: view.clone() };
     this.#stops = kinds.kinds.map((of) =>
-      store.observe({ group: of.group, kind: of.kind }, (event) => this.#record(of, event)),
+      store.observe({ group: of.group, kind: of.kind }, (event) => this.#record(event)),
     );
   }
 
@@ -46,9 +51,11 @@ export class BranchSnapshot {
     return this.#pin.catalog.footprint();
   }
 
-  /** True if a verdict may be another one now, on a push that changes the objects of the footprint. */
-  mayDecideOn(pushed: Footprint): boolean {
-    return this.#mayDecide || this.#data.meets(pushed);
+  /** True if a verdict may be another one now, on a push with this outcome and footprint. */
+  mayDecideOn({ changes, passing }: Outcome, pushed: Footprint): boolean {
+    if (this.#mayDecide || this.#data.meets(pushed)) return true;
+    // Encrypted values of a push are compared with those of all objects.
+    return this.#isChanged && (passing.length > 0 || changes.some(({ key }) => this.#isData(key)));
   }
 
   release(): void {
@@ -61,9 +68,15 @@ export class BranchSnapshot {
    * that are made and removed. A changed secret decides about itself alone: roles that are derived from
    * it have events of their own.
    */
-  #record(kind: Kind, { type, current }: JournalEvent): void {
-    const isData = kind.scope === 'Namespaced' && isEncryptedKind(kind);
-    if (!isData || type !== 'MODIFIED') this.#mayDecide = true;
-    else if (!this.#mayDecide) this.#data.addKey(current.key);
+  #record({ type, current: { key } }: JournalEvent): void {
+    this.#isChanged = true;
+    if (type !== 'MODIFIED' || !this.#isData(key)) this.#mayDecide = true;
+    else if (!this.#mayDecide) this.#data.addKey(key);
+  }
+
+  /** True if an object of the key holds secrets, and decides about no other object. */
+  #isData({ group, kind: name }: ObjectKey): boolean {
+    const kind = this.#kinds.kinds.find((one) => one.group === group && one.kind === name);
+    return kind?.scope === 'Namespaced' && isEncryptedKind(kind);
   }
 }

@@ -226,14 +226,15 @@ export class OpenPush {
     const { base: _snapshot, ...prepared } = judged.outcome.prepared;
     const layer = { ...prepared, from: head, to: target, base: state.catalog, ...(at && { at }) };
     const outcome = { ...judged.outcome, prepared: layer };
-    const isSame = judged.verdict.prunes === undefined && !snapshot.mayDecideOn(footprint);
+    const isSame = judged.verdict.prunes === undefined && !snapshot.mayDecideOn(outcome, footprint);
     const verdict = isSame ? judged.verdict : undefined;
     return await this.#move(state, { head, target, outcome, verdict });
   }
 
   get #mergeParts(): MergeParts {
     const { branch, repository } = this.#options;
-    return { branch, repository, files: this.#trial.files, user: this.#tip.user };
+    const { merger } = branch;
+    return { branch, repository, merger, files: this.#trial.files, user: this.#tip.user };
   }
 
   async #try(
@@ -282,7 +283,7 @@ export class OpenPush {
     if (replayed === undefined && state.catalog.viewOf(base) === undefined) return 'replay';
     const { catalog, view } = state;
     const made = await makeMerge(
-      this.#mergeParts,
+      { ...this.#mergeParts, merger: branch.quickMerger },
       { catalog, view, replayed: replayed?.heads.get(to)?.catalog },
       { base, tip: head, pushed: to },
     );

@@ -123,10 +123,10 @@ export async function dryRunPush(
   now: Folded,
   range: PushedRange,
 ): Promise<PushDryRun | undefined> {
-  const { only, controlFiles, ids } = await survey(context, range);
+  const { only, isLinear, controlFiles, ids } = await survey(context, range);
   if (now.catalog.revision !== range.from) return undefined;
   const outcomeOf = await (only === undefined
-    ? dryRunReplay(context, now, { ...range, ids })
+    ? dryRunReplay(context, now, { ...range, ids, isLinear })
     : dryRunCommit(context, now, only));
   const widened = await wideningWarnings(context.repository, range);
   const complete = async (catalog: Catalog): Promise<Outcome> => {
@@ -146,6 +146,8 @@ function viewOf(prepared: PreparedMove): { readonly view: TreeView } {
 interface Survey {
   /** Set if the range is one commit, and that is not a merge. */
   readonly only: HistoryCommit | undefined;
+  /** True if each commit of the range has the one before as its only parent. */
+  readonly isLinear: boolean;
   readonly controlFiles: readonly string[];
   /** Ids of every commit in the range. */
   readonly ids: ReadonlySet<string>;
@@ -158,12 +160,16 @@ async function survey(
   let only: HistoryCommit | undefined;
   const ids = new Set<string>();
   const touched = new Set<string>();
+  let isLinear = true;
+  let previous = from;
   for await (const commit of repository.history(from, to)) {
+    isLinear &&= commit.parents.length === 1 && commit.parents[0] === previous;
+    previous = commit.id;
     only = ids.size === 0 && commit.parents.length < 2 ? commit : undefined;
     ids.add(commit.id);
     for (const path of await controlFilesOf(repository, commit, under)) touched.add(path);
   }
-  return { only, controlFiles: [...touched].sort(), ids };
+  return { only, isLinear, controlFiles: [...touched].sort(), ids };
 }
 
 async function withControlFiles(
@@ -217,24 +223,38 @@ async function dryRunCommit(
   return Object.assign(outcomeOf, { isReplay: false });
 }
 
-/** Several commits, or a merge: folded on a copy, which is used when the branch follows. */
+/** Several commits, or a merge: folded on a copy or by a replay, which is used when the branch follows. */
 async function dryRunReplay(
   outer: DryRunContext,
   now: Folded,
-  { from, to, ids }: PushedRange & Pick<Survey, 'ids'>,
+  range: PushedRange & Pick<Survey, 'ids' | 'isLinear'>,
+): Promise<PushDryRun> {
+  // The branch goes on meanwhile.
+  const pin = now.catalog.pin();
+  try {
+    return await dryRunFrom(outer, { ...now, before: pin.catalog }, range);
+  } finally {
+    pin.release();
+  }
+}
+
+async function dryRunFrom(
+  outer: DryRunContext,
+  now: Folded & { readonly before: Catalog },
+  { from, to, ids, isLinear }: PushedRange & Pick<Survey, 'ids' | 'isLinear'>,
 ): Promise<PushDryRun> {
   const { repository } = outer;
+  const { before } = now;
   const leaks = new Leaks();
-  const before = now.catalog.clone();
   const passing = new IntermediateStates(outer.kinds, before, ids);
   const onStep = (step: FoldedStep): void => {
     leaks.record(step);
     passing.record(step);
   };
   const context = { ...outer, onStep };
-  const copy = { catalog: before.clone(), view: now.view.clone() };
-  const extended = from === undefined ? undefined : await extend(context, copy, to);
-  const folded = extended === undefined ? await replay(context, to) : copy;
+  const copy = isLinear ? { catalog: now.catalog.clone(), view: now.view.clone() } : undefined;
+  const extended = copy && (await extend(context, copy, to));
+  const folded = copy !== undefined && extended !== undefined ? copy : await replay(context, to);
   const after = folded.catalog;
   const changes =
     extended === undefined ? catalogDifference(before, after) : netChanges(extended.changes);

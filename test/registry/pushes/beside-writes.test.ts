@@ -58,7 +58,8 @@ async function race(
     authorizer: {
       authorize: (user, asked) => {
         const answer = authorizer.authorize(user, asked);
-        if (asked.name !== 'mine' || isMeanwhile.getStore() === true) return answer;
+        if (!('name' in asked) || asked.name !== 'mine' || isMeanwhile.getStore() === true)
+          return answer;
         judgements += 1;
         const time = judgements;
         if (time <= times) {
@@ -274,20 +275,44 @@ test('a push whose object is written again and again lands after a bounded numbe
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const name = fc.constantFrom(...NAMES);
+const edit = fc.record({
+  name,
+  is: fc.constantFrom('team', 'team', 'moved team', 'user', 'key'),
+  removes: fc.boolean(),
+});
 const step = fc.oneof(
   fc.record({ do: fc.constantFrom('patch', 'delete', 'create'), name }),
+  // Owners of access keys.
+  fc.record({ do: fc.constantFrom('delete user', 'create user'), name }),
   fc.record({
     do: fc.constant('push'),
     age: fc.nat(3),
-    commits: fc.array(
-      fc.array(fc.record({ name, removes: fc.boolean(), moves: fc.boolean() }), {
-        minLength: 1,
-        maxLength: 3,
-      }),
-      { minLength: 1, maxLength: 2 },
-    ),
+    commits: fc.array(fc.array(edit, { minLength: 1, maxLength: 3 }), {
+      minLength: 1,
+      maxLength: 2,
+    }),
   }),
 );
+type RandomStep = typeof step extends fc.Arbitrary<infer T> ? T : never;
+type RandomEdit = typeof edit extends fc.Arbitrary<infer T> ? T : never;
+
+const GROUP = 'apiVersion: management.gitplane.dev/v1\n';
+
+function changesOf({ name: of, is, removes }: RandomEdit, mark: string): [string, string | null][] {
+  const written = (path: string, text: string): [string, string | null] => [
+    path,
+    removes ? null : text,
+  ];
+  const head = (kind: string): string => `${GROUP}kind: ${kind}\nmetadata:\n  name: ${of}\n`;
+  const text = team(of, { displayName: mark });
+  if (is === 'user') return [written(`user-${of}.yaml`, `${head('User')}spec: {}\n`)];
+  if (is === 'key') {
+    const spec = `spec:\n  user: ${of}\n  key: sha256:${'0'.repeat(64)}\n`;
+    return [written(`key-${of}.yaml`, `${head('OwnedAccessKey')}${spec}`)];
+  }
+  if (is === 'team') return [written(`${of}.yaml`, text)];
+  return [[`${of}.yaml`, null], written(`moved/${of}.yaml`, text)];
+}
 
 test('random writes and pushes at once come to what they would come to one after the other', {
   timeout: 120_000,
@@ -299,31 +324,22 @@ test('random writes and pushes at once come to what they would come to one after
       const files = Object.fromEntries(NAMES.map((one) => [`${one}.yaml`, team(one)]));
       const tips = [await platform.commit(files)];
       let serial = 0;
-      const start = async (one: (typeof steps)[number]): Promise<unknown> => {
+      const start = async (one: RandomStep): Promise<unknown> => {
         serial += 1;
-        if (!('commits' in one)) {
-          if (one.do === 'delete') return await platform.delete('teams', one.name);
-          if (one.do === 'patch') return await describeTeam(platform, one.name, `api ${serial}`);
-          return await platform.create('teams', { metadata: { name: one.name }, spec: {} });
+        const mark = `${serial}`;
+        if ('commits' in one) {
+          const from = tips[Math.max(0, tips.length - 1 - one.age)] ?? '';
+          const changes = one.commits.map((edits, i) =>
+            Object.fromEntries(edits.flatMap((change) => changesOf(change, `${mark} ${i}`))),
+          );
+          const { verdict } = await platform.pushOpenly(pushed(platform, from, ...changes));
+          if (verdict.ok) landed += 1;
+          return verdict;
         }
-        const from = tips[Math.max(0, tips.length - 1 - one.age)] ?? '';
-        const changes = one.commits.map((edits, i) =>
-          Object.fromEntries(
-            edits.flatMap(({ name: of, removes, moves }): [string, string | null][] => {
-              const text = team(of, { displayName: `push ${serial} ${i}` });
-              if (removes) return [[`${of}.yaml`, null]];
-              return moves
-                ? [
-                    [`${of}.yaml`, null],
-                    [`moved/${of}.yaml`, text],
-                  ]
-                : [[`${of}.yaml`, text]];
-            }),
-          ),
-        );
-        const { verdict } = await platform.pushOpenly(pushed(platform, from, ...changes));
-        if (verdict.ok) landed += 1;
-        return verdict;
+        const plural = one.do.endsWith('user') ? 'users' : 'teams';
+        if (one.do.startsWith('delete')) return await platform.delete(plural, one.name);
+        if (one.do === 'patch') return await describeTeam(platform, one.name, `api ${mark}`);
+        return await platform.create(plural, { metadata: { name: one.name }, spec: {} });
       };
       // Two batches, so that bases are of different ages.
       for (const part of [steps.slice(0, steps.length / 2), steps.slice(steps.length / 2)]) {

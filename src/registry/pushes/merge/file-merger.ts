@@ -25,6 +25,8 @@ export interface MergeLimits {
 
 /** Several times the need of the largest merge. */
 const LIMITS: MergeLimits = { memoryMib: 512, deadlineMs: 20_000 };
+/** API writes wait for it. */
+export const UNDER_MUTEX: MergeLimits = { memoryMib: 512, deadlineMs: 2000 };
 /** Less text is merged in some milliseconds. */
 const IN_PLACE_LENGTH = 32 * 1024;
 /** A thread takes some tenths of a second to start. */

@@ -5,6 +5,7 @@ import { type HistoryCommit, PathError, type Repository } from '../../../git/ind
 import type { Branch } from '../../branch.ts';
 import { authorOf, COMMITTER } from '../../writes/commit-message.ts';
 import type { Conflict } from './conflict.ts';
+import type { FileMerger } from './file-merger.ts';
 import type { PushedFiles } from './pushed-files.ts';
 import { type MergedCommits, mergeTrees, type TreeMerge } from './tree-merge.ts';
 
@@ -12,6 +13,7 @@ export interface MergeParts {
   readonly branch: Branch;
   readonly repository: Repository;
   readonly files: PushedFiles;
+  readonly merger: FileMerger;
   readonly user: User;
 }
 
@@ -34,8 +36,8 @@ export async function makeMerge(
   at: Folded & { readonly replayed?: Catalog | undefined },
   commits: MergedCommits,
 ): Promise<StoredMerge | Conflicts> {
-  const { branch, repository, files } = parts;
-  const { merger, under } = branch;
+  const { repository, files, merger } = parts;
+  const { under } = parts.branch;
   const { catalog, view, replayed } = at;
   const context = { repository, files, merger, under, catalog, view, replayed };
   const merge = await mergeTrees(context, commits);

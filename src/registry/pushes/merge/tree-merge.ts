@@ -3,18 +3,10 @@
  * that one side changed are taken from it. Manifests that both changed are merged object by object,
  * other files as git merges them. The result depends on the three trees alone.
  */
-import {
-  jsonEqual,
-  keyString,
-  type ObjectKey,
-  sameKey,
-  Yielding,
-} from '../../../apimachinery/index.ts';
+import { keyString, type ObjectKey, Yielding } from '../../../apimachinery/index.ts';
 import {
   type Catalog,
   type CatalogObject,
-  type DocumentEntry,
-  type FileEntry,
   Footprint,
   type SeenPath,
   type TreeView,
@@ -26,6 +18,7 @@ import type { Conflict } from './conflict.ts';
 import { type FileMerger, MergeLimitError } from './file-merger.ts';
 import type { FileTexts } from './object-merge.ts';
 import type { PushedFiles } from './pushed-files.ts';
+import { isUntouched, originsOf, type Touched } from './touched-manifest.ts';
 
 export interface MergedCommits {
   readonly base: string;
@@ -39,7 +32,7 @@ export interface TreeMergeContext {
     'diff' | 'readBlobs' | 'listFiles' | 'context' | 'isAncestor'
   >;
   readonly files: PushedFiles;
-  readonly merger: FileMerger;
+  readonly merger: Pick<FileMerger, 'objects' | 'lines'>;
   readonly under: string;
   /** The catalog at the tip. */
   readonly catalog: Catalog;
@@ -60,10 +53,10 @@ export interface TreeMerge {
 
 const REGULAR = /^100/;
 /** Larger files are not merged: YAML that the fast reader leaves to the library takes a second per MiB. */
-const MAX_MERGED_BYTES = 256 * 1024;
-/** Together these bound the time of one merge, during which the API waits. */
+const MAX_MERGED_BYTES = 1024 * 1024;
+/** Together these bound the time of one merge. */
 const MAX_MERGED_FILES = 500;
-const MAX_BYTES_IN_ALL = 2 * 1024 * 1024;
+const MAX_BYTES_IN_ALL = 8 * 1024 * 1024;
 /** Incarnations whose age git is asked for. */
 const MAX_DOUBTFUL = 128;
 
@@ -81,13 +74,6 @@ export async function mergeTrees(
 
 function byPath(changes: readonly PathChange[]): ReadonlyMap<string, PathChange> {
   return new Map(changes.map((change) => [change.path, change]));
-}
-
-/** A manifest that a push changed, before and after. */
-interface Touched {
-  readonly path: string;
-  readonly base: FileEntry | undefined;
-  readonly pushed: FileEntry | undefined;
 }
 
 class Merge {
@@ -212,7 +198,7 @@ class Merge {
   ): Promise<boolean> {
     const { catalog, repository, replayed } = this.#context;
     const past = replayed ?? catalog.viewOf(base);
-    const doubtful = this.#madeAnew(touched, past);
+    const doubtful = await this.#madeAnew(touched, past);
     const gone = new Map<string, CatalogObject[]>();
     // Objects of a group are compared with their base when it is merged.
     for (const { pushed } of touched.filter(({ path }) => !group.has(path))) {
@@ -237,16 +223,20 @@ class Merge {
   }
 
   /** Objects that the push touched, and that the branch may have made anew, by incarnation. */
-  #madeAnew(touched: readonly Touched[], past: Catalog | undefined): Map<string, CatalogObject[]> {
+  async #madeAnew(
+    touched: readonly Touched[],
+    past: Catalog | undefined,
+  ): Promise<Map<string, CatalogObject[]>> {
     const { catalog } = this.#context;
     const doubtful = new Map<string, CatalogObject[]>();
     for (const { base, pushed } of touched) {
+      await this.#pauses.take();
       for (const document of base?.documents ?? []) {
         const { key } = document;
         const now = key && catalog.object(key);
-        if (key === undefined || now === undefined || isUntouched(document, pushed)) continue;
-        const { introducedBy } = now.identity;
-        if (past?.object(key)?.identity.introducedBy !== introducedBy) addTo(doubtful, now);
+        if (key === undefined || now === undefined) continue;
+        const isSameLife = past?.object(key)?.identity.introducedBy === now.identity.introducedBy;
+        if (!isSameLife && !isUntouched(document, pushed)) addTo(doubtful, now);
       }
     }
     return doubtful;
@@ -355,15 +345,6 @@ class Merge {
   }
 }
 
-/** Path of each object in the files that the push changed, before it did. */
-function originsOf(touched: readonly Touched[]): ReadonlyMap<string, string> {
-  const origins = new Map<string, string>();
-  for (const { path, base } of touched) {
-    for (const { key } of base?.documents ?? []) if (key) origins.set(keyString(key), path);
-  }
-  return origins;
-}
-
 /** Adds an object to those of its incarnation. */
 function addTo(incarnations: Map<string, CatalogObject[]>, object: CatalogObject): void {
   const { introducedBy } = object.identity;
@@ -373,15 +354,6 @@ function addTo(incarnations: Map<string, CatalogObject[]>, object: CatalogObject
 const BINARY = '\0';
 /** Processes of git at a time. */
 const ASKED_AT_ONCE = 4;
-
-/** True if a push left an object as it was, although it changed the file. */
-function isUntouched(before: DocumentEntry, pushed: FileEntry | undefined): boolean {
-  const after = pushed?.documents.find(
-    ({ key }) => key !== undefined && before.key !== undefined && sameKey(key, before.key),
-  );
-  const [was, is] = [before.manifest, after?.manifest];
-  return was !== undefined && is !== undefined && jsonEqual(was, is);
-}
 
 function isFile(change: PathChange | undefined): boolean {
   return change?.newId === undefined || REGULAR.test(change.mode);
