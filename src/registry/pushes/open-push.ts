@@ -40,7 +40,7 @@ interface JudgedBeside {
   /** Undefined: the push descends from the tip. */
   readonly merge: StoredMerge | undefined;
   readonly outcome: Outcome & { readonly prepared: PreparedLayer };
-  /** What the judgement depends on. */
+  /** Files and objects that the judgement depends on. */
   readonly footprint: Footprint;
   readonly verdict: Verdict;
 }
