@@ -87,19 +87,21 @@ describe('a forged merge is refused:', () => {
   const head = (): string => merge.bytes.slice(0, merge.bytes.indexOf('gpgsig'));
   const message = (): string => merge.bytes.slice(merge.bytes.indexOf('\n\n'));
   const withTree = (text: string): string => text.replace(/^tree \w+/, `tree ${otherTree}`);
+  const INVALID = /its signature is not valid/;
   /** On the tip, in the place of the first parent. */
   const onTip = (text: string): string => text.replace(/^parent \w+/m, `parent ${merge.id}`);
 
-  test.each<[string, () => string]>([
-    ['another tree under the signature', () => withTree(merge.bytes)],
-    ['another tree on the tip under the signature', () => onTip(withTree(merge.bytes))],
-    ['another parent under the signature', () => onTip(merge.bytes)],
+  test.each<[string, () => string, RegExp]>([
+    ['another tree beside the tip', () => withTree(merge.bytes), /The branch and this push were/],
+    ['another tree on the tip', () => onTip(withTree(merge.bytes)), INVALID],
+    ['another parent', () => onTip(merge.bytes), INVALID],
     [
       'the committer of the platform and no signature',
       () => onTip(withTree(head() + message().slice(1))),
+      /it is not signed/,
     ],
-  ])('%s', async (_, bytes) => {
-    expect(await refused(store(bytes()))).toMatch(/its signature is not valid|it is not signed/);
+  ])('%s', async (_, bytes, reason) => {
+    expect(await refused(store(bytes()))).toMatch(reason);
   });
 
   test('the signature of another user on a change that a rule protects', async () => {
