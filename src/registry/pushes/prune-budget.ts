@@ -86,7 +86,8 @@ export function allowedPrunes(message: string): number {
 export function describeExcess({ prunes, before }: PruneCount, budget: PruneBudget): string {
   const objects = before === 1 ? 'the only object' : `${prunes} of the ${before} objects`;
   if (prunes >= before) return `would remove ${before === 1 ? objects : `all ${before} objects`}`;
-  return `would remove ${objects}, more than the prune budget allows (${budget.objects} objects or ${budget.percent}%)`;
+  const allowed = `${budget.objects} object${budget.objects === 1 ? '' : 's'}`;
+  return `would remove ${objects}, more than the prune budget allows (${allowed} or ${budget.percent}%)`;
 }
 
 /** Remedy for a pusher who wants the removals. */
