@@ -26,7 +26,9 @@ RUN apt-get update \
   && rm -rf /var/lib/apt/lists/* \
   && install -d -o node -g node /data
 WORKDIR /app
+# Fewer arenas of glibc: each one keeps freed memory of Node's threads.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=2 \
     GITPLANE_DATA_DIR=/data \
     GITPLANE_LISTEN=0.0.0.0:8443
 COPY --from=build /app ./

@@ -14,9 +14,11 @@ async function oldGarbage(): Promise<WeakRef<object>> {
   return ref;
 }
 
-async function begin(bytes: number): Promise<void> {
+async function begin(bytes: number, pauseMs?: number): Promise<void> {
   await collectGarbage();
-  onTestFinished(collectGarbageAtRest({ bytes, checkMs: 300 }));
+  onTestFinished(
+    collectGarbageAtRest({ bytes, checkMs: 300, ...(pauseMs !== undefined && { pauseMs }) }),
+  );
 }
 
 /** Each check finds the event loop busy. */
@@ -47,6 +49,13 @@ test('nothing is collected while the event loop is busy', async () => {
 
 test('little garbage is left to V8', async () => {
   await begin(4_000_000_000);
+  const ref = await oldGarbage();
+  await setTimeout(2000);
+  expect(ref.deref()).toBeDefined();
+});
+
+test('garbage of a heap that takes too long is left to V8', async () => {
+  await begin(1_000_000, 0.5);
   const ref = await oldGarbage();
   await setTimeout(2000);
   expect(ref.deref()).toBeDefined();
