@@ -42,6 +42,7 @@ export interface Found {
 export type Protocol = 'HTTP/1.1' | 'HTTP/2';
 
 export interface Server {
+  readonly name: string;
   readonly endpoint: Endpoint;
   readonly api: string;
   readonly token: string;
@@ -168,8 +169,16 @@ export class ComparedServer {
       body: Buffer.from(JSON.stringify({ spec: { displayName: `Changed ${this.#changed++}` } })),
     });
     const started = performance.now();
-    const [reply, ...times] = await Promise.all([connection.send(request), ...arrivals]);
-    assertStatus(reply, 200);
+    const [reply, ...arrived] = await Promise.allSettled([connection.send(request), ...arrivals]);
+    if (reply.status === 'rejected') throw reply.reason;
+    assertStatus(reply.value, 200);
+    const failed = arrived.filter((one) => one.status === 'rejected');
+    if (failed[0] !== undefined) {
+      const { message } = failed[0].reason as Error;
+      const count = `${failed.length} of ${streams.length} watches of ${this.#server.name}`;
+      throw new Error(`${count} did not have a change: ${message}`);
+    }
+    const times = arrived.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     return summarize(times).p99 - started;
   }
 

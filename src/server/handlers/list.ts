@@ -44,7 +44,7 @@ export async function handleList(
   const filter = snapshot.isPast ? pastFilter(deps, request) : undefined;
   const matching = filter === undefined ? chosen : chosen.filter((item) => filter(lifeOf(item)));
   const { limit } = options;
-  const items = limit === 0 || matching.length <= limit ? matching : matching.slice(0, limit);
+  const items = limit === 0 || matching.length <= limit ? matching : firstOf(matching, limit);
   const metadata = listMeta({ snapshot, matching, items, plain });
   const { revision } = snapshot;
   const headers = revision === undefined ? {} : { [REVISION_HEADER]: revision };
@@ -52,6 +52,17 @@ export async function handleList(
   const { kind } = request;
   const parts = await preparedParts(kind, shown, form);
   return { code: 200, headers, ...encodeList(kind, { metadata, items: shown, parts }, form) };
+}
+
+/** First pages by their list, which the store returns until an object in it changes: bytes are kept by page. */
+const firstPages = new WeakMap<Snapshot['items'], Snapshot['items']>();
+
+function firstOf(items: Snapshot['items'], limit: number): Snapshot['items'] {
+  const known = firstPages.get(items);
+  if (known?.length === limit) return known;
+  const page = items.slice(0, limit);
+  firstPages.set(items, page);
+  return page;
 }
 
 function shownItems(

@@ -1,5 +1,6 @@
 /** Complete answer of a handler. Watches write their own. */
 import type { ObjectMeta } from '../../apimachinery/index.ts';
+import { totalLength } from './list-bytes.ts';
 import { JSON_TYPE } from './negotiation.ts';
 import type { ShownObjects } from './representation.ts';
 
@@ -7,8 +8,8 @@ export interface Answer {
   readonly code: number;
   readonly contentType: string;
   readonly body: Buffer | string;
-  /** Bytes behind `body`, shared with other answers. */
-  readonly rest?: Buffer;
+  /** Bytes behind `body` in parts, shared with other answers. */
+  readonly rest?: readonly Buffer[];
   readonly headers?: Readonly<Record<string, string>>;
   /** Texts of Warning headers. */
   readonly warnings?: readonly string[];
@@ -30,11 +31,11 @@ export function textAnswer(text: string, code = 200): Answer {
 /** The whole body. */
 export function bodyOf({ body, rest }: Pick<Answer, 'body' | 'rest'>): Buffer {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  return rest === undefined ? bytes : Buffer.concat([bytes, rest]);
+  return rest === undefined ? bytes : Buffer.concat([bytes, ...rest]);
 }
 
 export function lengthOf({ body, rest }: Pick<Answer, 'body' | 'rest'>): number {
-  return Buffer.byteLength(body) + (rest?.length ?? 0);
+  return Buffer.byteLength(body) + totalLength(rest ?? []);
 }
 
 const LONGEST_WARNINGS = 4096;

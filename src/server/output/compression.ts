@@ -19,7 +19,7 @@ interface Asked {
 }
 
 /** Of the bytes that answers share, with the head that was before them. */
-const known = new WeakMap<Buffer, { readonly head: Buffer; readonly packed: Promise<Buffer> }>();
+const known = new WeakMap<object, { readonly head: Buffer; readonly packed: Promise<Buffer> }>();
 const compress = promisify(gzip);
 /** One at a time: libuv has few threads. */
 const mutex = new Mutex();

@@ -8,14 +8,17 @@ interface Item {
   json(): Buffer;
 }
 
-/** Of all lists together. */
-const MOST_KEPT = 16 * 1024 * 1024;
+/** Of all lists together: 10,000 objects of 1.5 KB are one list of 15 MB. */
+const MOST_KEPT = 32 * 1024 * 1024;
 /** Smaller ones are made as soon as found. */
 const LEAST_KEPT = 4 * 1024;
 
+/** Bytes of a part, unless one item is larger: short enough that memory of an earlier one is used again. */
+const PART = 256 * 1024;
+
 /** The bytes go when others need the room, also where the list is still there. */
 interface Kept {
-  bytes: Buffer | undefined;
+  parts: readonly Buffer[] | undefined;
 }
 
 export class ListBytes {
@@ -37,57 +40,69 @@ export class ListBytes {
 
   /** True if the bytes of a list are at hand. */
   has(items: readonly Item[]): boolean {
-    return this.#lists.get(items)?.bytes !== undefined;
+    return this.#lists.get(items)?.parts !== undefined;
   }
 
   /**
-   * `[…]}`: the items as JSON, and the end of the list around them. Shared: never mutate. `parts` follow from the items.
+   * `[…]}` in parts: the items as JSON, and the end of the list around them. Shared: never mutate. `bytes` follow from the
+   * items.
    */
   of(
     items: readonly Item[],
-    parts = (): readonly Buffer[] => items.map((item) => item.json()),
-  ): Buffer {
+    bytes = (): readonly Buffer[] => items.map((item) => item.json()),
+  ): readonly Buffer[] {
     const known = this.#lists.get(items);
-    if (known?.bytes !== undefined) {
+    if (known?.parts !== undefined) {
       this.#order.delete(known);
       this.#order.add(known);
-      return known.bytes;
+      return known.parts;
     }
-    const bytes = join(parts());
-    if (known === undefined) this.#lists.set(items, { bytes: undefined });
-    else this.#keep(known, bytes);
-    return bytes;
+    const parts = joined(bytes());
+    if (known === undefined) this.#lists.set(items, { parts: undefined });
+    else this.#keep(known, parts);
+    return parts;
   }
 
-  #keep(kept: Kept, bytes: Buffer): void {
-    if (bytes.length < LEAST_KEPT || bytes.length > this.#most) return;
-    kept.bytes = bytes;
+  #keep(kept: Kept, parts: readonly Buffer[]): void {
+    const size = totalLength(parts);
+    if (size < LEAST_KEPT || size > this.#most) return;
+    kept.parts = parts;
     this.#order.add(kept);
-    this.#size += bytes.length;
+    this.#size += size;
     for (const oldest of this.#order) {
       if (this.#size <= this.#most) break;
       this.#order.delete(oldest);
-      this.#size -= oldest.bytes?.length ?? 0;
-      oldest.bytes = undefined;
+      this.#size -= totalLength(oldest.parts ?? []);
+      oldest.parts = undefined;
     }
   }
 }
 
-const START = '[';
-const COMMA = 0x2c;
-const END = Buffer.from(']}');
+export function totalLength(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
 
-/** One allocation, one copy of each item. */
-function join(parts: readonly Buffer[]): Buffer {
-  const commas = Math.max(parts.length - 1, 0);
-  const length = parts.reduce((sum, part) => sum + part.length, commas);
-  const bytes = Buffer.allocUnsafe(START.length + length + END.length);
-  let at = bytes.write(START);
-  parts.forEach((part, index) => {
-    if (index > 0) bytes[at++] = COMMA;
-    bytes.set(part, at);
-    at += part.length;
+const [START, COMMA, END] = ['[', ',', ']}'].map((text) => Buffer.from(text)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
+
+/** One copy of each item. */
+function joined(items: readonly Buffer[]): Buffer[] {
+  const parts: Buffer[] = [];
+  let pieces = [START];
+  let size = 0;
+  items.forEach((item, index) => {
+    if (index > 0) pieces.push(COMMA);
+    if (size > 0 && size + item.length > PART) {
+      parts.push(Buffer.concat(pieces));
+      pieces = [];
+      size = 0;
+    }
+    pieces.push(item);
+    size += item.length;
   });
-  END.copy(bytes, at);
-  return bytes;
+  parts.push(Buffer.concat([...pieces, END]));
+  return parts;
 }

@@ -19,8 +19,8 @@ import { toYaml } from './yaml-output.ts';
 export interface Encoded {
   readonly contentType: string;
   readonly body: Buffer;
-  /** Bytes behind `body`. */
-  readonly rest?: Buffer;
+  /** Bytes behind `body`, in parts. */
+  readonly rest?: readonly Buffer[];
   /** Set if the body consists of these objects alone. */
   readonly shown?: ShownObjects;
 }
@@ -168,7 +168,7 @@ export function listParts(
   head: string,
   items: readonly Pick<ReadyObject, 'json'>[],
   parts = (): readonly Buffer[] => items.map((item) => item.json()),
-): { readonly body: Buffer; readonly rest: Buffer } {
+): { readonly body: Buffer; readonly rest: readonly Buffer[] } {
   return { body: Buffer.from(`${head.slice(0, -1)},"items":`), rest: ready.of(items, parts) };
 }
 

@@ -29,9 +29,19 @@ export function writeAnswer(
     response.end(body);
     return;
   }
-  // Node sends both in one call.
+  // Node sends it with the first part.
   response.write(body);
-  response.end(rest);
+  writeParts(response, rest);
+}
+
+/** The next part follows when the client has taken the last one: of all that waits Node makes a copy for TLS. */
+function writeParts(response: ServerResponse, parts: readonly Buffer[]): void {
+  for (const [at, part] of parts.slice(0, -1).entries()) {
+    if (response.write(part)) continue;
+    response.once('drain', () => writeParts(response, parts.slice(at + 1)));
+    return;
+  }
+  response.end(parts.at(-1));
 }
 
 const SECURITY = SECURITY_HEADERS.flat();

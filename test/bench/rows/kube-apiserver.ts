@@ -112,12 +112,12 @@ async function startOwn(fixture: Fixture): Promise<Server> {
   const dataDir = await fixture.emptyPlatform();
   const daemon = await fixture.start(dataDir);
   const { https, token, memory } = daemon;
-  return { endpoint: https, api: API, token, dataDir, memory, end: () => daemon.stop() };
+  return { name: 'gitplane', endpoint: https, api: API, token, dataDir, memory, end: () => daemon.stop() };
 }
 
 async function startKube({ workspace }: Fixture): Promise<Server> {
   const { https, kill, ...rest } = await startKubeApiserver(workspace);
-  return { ...rest, endpoint: https, end: async () => kill() };
+  return { name: REFERENCE, ...rest, endpoint: https, end: async () => kill() };
 }
 
 const REFERENCE = 'kube-apiserver + etcd';

@@ -20,6 +20,7 @@ const CHANGES = 20;
 /** Connections that are opened at once. */
 const AT_ONCE = 100;
 const PATIENCE_MS = 60_000;
+const [BRACE, NEWLINE] = [0x7d, 0x0a];
 
 export async function measureWatch(fixture: Fixture): Promise<Line[]> {
   const dataDir = await fixture.copyOfPlatform();
@@ -130,14 +131,28 @@ async function fanOut(
 /** When a whole line has come. */
 export async function nextEvent(stream: Readable): Promise<number> {
   return await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('A watch heard nothing')), PATIENCE_MS);
-    const take = (chunk: Buffer): void => {
-      if (!chunk.includes('}\n')) return;
+    let endsWithBrace = false;
+    const done = (): void => {
       clearTimeout(timer);
-      stream.off('data', take);
+      stream.off('data', take).off('close', closed);
+    };
+    const timer = setTimeout(() => {
+      done();
+      reject(new Error(`A watch heard nothing for ${PATIENCE_MS / 1000} s`));
+    }, PATIENCE_MS);
+    const take = (chunk: Buffer): void => {
+      const isSplit = endsWithBrace && chunk[0] === NEWLINE;
+      endsWithBrace = chunk.at(-1) === BRACE;
+      if (!isSplit && !chunk.includes('}\n')) return;
+      done();
       resolve(performance.now());
     };
-    stream.on('data', take);
+    const closed = (): void => {
+      done();
+      reject(new Error('The server ended a watch'));
+    };
+    stream.on('data', take).once('close', closed);
+    if (stream.destroyed) closed();
   });
 }
 

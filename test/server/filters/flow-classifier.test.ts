@@ -271,7 +271,7 @@ describe('the requests that are queued', () => {
   test('unread answers stop the lists of their user, and only those', async () => {
     const lists = { seats: 4, requests: 100, bytes: BYTES, answers: 1000 };
     const fairness = new FlowClassifier({ writes: full, lists });
-    const large = { ...answered, body: Buffer.alloc(10), rest: Buffer.alloc(990) };
+    const large = { ...answered, body: Buffer.alloc(10), rest: [Buffer.alloc(990)] };
     let begun = '';
     const ask = (name: string): { close(): void; answer: unknown } => {
       const passed = { info: info('GET', '/teams'), user: { name, groups: [] } };

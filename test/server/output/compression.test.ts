@@ -9,7 +9,7 @@ const answerOf = (bytes: number): Answer => ({
   code: 200,
   contentType: 'application/json',
   body: Buffer.from('{"items":'),
-  rest: Buffer.alloc(bytes, 'ab'),
+  rest: [Buffer.alloc(bytes, 'ab')],
 });
 const gzip = { method: 'GET', headers: { 'accept-encoding': 'gzip' } };
 
@@ -54,7 +54,7 @@ describe('a large answer', () => {
     ['with a session of a browser', {}, { ...gzip, headers: { ...gzip.headers, cookie: 'a=b' } }],
     ['to a write', {}, { ...gzip, method: 'POST' }],
     ['when it is none of a success', { code: 404 }, gzip],
-    ['when it is small', { rest: Buffer.alloc(100) }, gzip],
+    ['when it is small', { rest: [Buffer.alloc(100)] }, gzip],
   ])('goes out as it is %s', (_, of, asked) => {
     expect(compressed(asked as typeof gzip, { ...answerOf(LARGE), ...of })).toBeUndefined();
   });
