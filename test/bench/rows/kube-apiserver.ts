@@ -112,7 +112,15 @@ async function startOwn(fixture: Fixture): Promise<Server> {
   const dataDir = await fixture.emptyPlatform();
   const daemon = await fixture.start(dataDir);
   const { https, token, memory } = daemon;
-  return { name: 'gitplane', endpoint: https, api: API, token, dataDir, memory, end: () => daemon.stop() };
+  return {
+    name: 'gitplane',
+    endpoint: https,
+    api: API,
+    token,
+    dataDir,
+    memory,
+    end: () => daemon.stop(),
+  };
 }
 
 async function startKube({ workspace }: Fixture): Promise<Server> {
