@@ -128,13 +128,17 @@ function endpoints(i: number): object {
   };
 }
 
+async function made(path: string, object: object): Promise<void> {
+  expect(await elsewhere.call('POST', path, object), path).toBeDefined();
+}
+
 /** Every tenth has a Service with a selector, or none at all. */
 async function fill(tenant: string, numbers: readonly number[]): Promise<void> {
   await each(numbers, async (i) => {
     const selector = i % 20 === 0 ? { selector: { app: 'x' } } : {};
     const service = { metadata: { name: `e${i}` }, spec: { ports: [{ port: 80 }], ...selector } };
-    if (i % 20 !== 10) await elsewhere.call('POST', pathTo(tenant, 'services'), service);
-    await elsewhere.call('POST', pathTo(tenant, 'endpoints'), endpoints(i));
+    if (i % 20 !== 10) await made(pathTo(tenant, 'services'), service);
+    await made(pathTo(tenant, 'endpoints'), endpoints(i));
   });
 }
 
@@ -182,7 +186,13 @@ beforeAll(async () => {
     elsewhere.tenant(name, notThere);
     writeFileSync(join(platform.directory, name), kubeconfigOf(name));
   }
-  await vi.waitFor(() => elsewhere.call('GET', pathTo('red', 'services')), WITHIN);
+  // 404 until the cluster of the tenant is there.
+  for (const name of NAMES) {
+    await vi.waitFor(
+      async () => expect(await elsewhere.call('GET', pathTo(name, 'services'))).toBeDefined(),
+      WITHIN,
+    );
+  }
 });
 
 afterAll(async () => {
