@@ -142,6 +142,11 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
   return new RunningDaemon({ child, dataDir, ...address, token, output: () => output });
 }
 
+/** Longer than any request may take, and shorter than a test: a request that hangs is named. */
+const ANSWER_MS = 120_000;
+/** Characters of the daemon's output in a message. */
+const OUTPUT_TAIL = 4000;
+
 class RunningDaemon implements Daemon {
   readonly url: string;
   readonly port: number;
@@ -196,6 +201,11 @@ class RunningDaemon implements Daemon {
         });
       });
       sent.on('error', reject);
+      const late = setTimeout(() => {
+        const tail = this.output().slice(-OUTPUT_TAIL);
+        sent.destroy(new Error(`${method} ${path}: no answer for ${ANSWER_MS} ms\n${tail}`));
+      }, ANSWER_MS);
+      sent.on('close', () => clearTimeout(late));
       sent.end(bytes);
     });
   }
