@@ -112,6 +112,18 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     await page.getByText('teams/broken.yaml').first().waitFor();
   });
 
+  test('the field of the search has the focus before the next key', async () => {
+    const { page } = await open('/console');
+    await heading(page, 'Overview');
+    const focused = await page.evaluate(`new Promise((resolve) => {
+      dispatchEvent(new KeyboardEvent('keydown', { key: '/' }));
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => resolve(document.activeElement?.getAttribute('role'));
+      port2.postMessage(undefined);
+    })`);
+    expect(focused).toBe('combobox');
+  });
+
   test('objects are found, opened and remembered by keyboard alone', async () => {
     const { page } = await open('/console');
     await heading(page, 'Overview');

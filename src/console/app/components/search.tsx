@@ -41,7 +41,8 @@ export function Search(): JSX.Element {
     addEventListener('keydown', open);
     return () => removeEventListener('keydown', open);
   }, []);
-  useEffect(() => {
+  // Before the next key: what a person types at once belongs to the field.
+  useLayoutEffect(() => {
     if (isOpen.value) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen.value]);
