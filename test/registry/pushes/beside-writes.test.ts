@@ -33,7 +33,7 @@ function pushed(platform: TestPlatform, from: string, ...steps: readonly Files[]
 interface Race {
   readonly platform: TestPlatform;
   readonly start: string;
-  /** How often a push was judged. */
+  /** Number of judgements of a push. */
   judged(): number;
   /** Resolves when all of `meanwhile` has ended. */
   ended(): Promise<unknown>;
