@@ -8,7 +8,8 @@
  *    the objects are durable before a ref points to them.
  * 4. Rename the ref into place and sync its directory.
  *
- * A gate (for example a remote that must receive the commits first) is asked between 1 and 2.
+ * A gate (for example a remote that must receive the commits first) is asked between 1 and 2. The
+ * branch may then already be at the commits, or beyond: that is a success.
  *
  * A crash before 4 leaves at most unreachable objects and temporary files, which the next start
  * removes.
@@ -20,6 +21,7 @@ import { errorCode, GitError, RefLockedError, StorageError } from '../git-error.
 import { type PackNames, packNames } from '../packs/pack-names.ts';
 import { buildPack, type Pack, type PackObject } from '../packs/pack-writer.ts';
 import { withTemporaryObjectDirectory } from '../packs/temporary-object-directory.ts';
+import { containsCommit } from '../reading/contains-commit.ts';
 import { readRef } from '../refs/ref-file.ts';
 import { dropRefLock, newRefLock, takeLock, writeRefLock } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
@@ -153,6 +155,11 @@ export class Publisher implements Publishing {
     try {
       await takeLock(files, ownFile, { file, gitDir: this.#gitDir, timeoutMs });
       state = 'locked';
+      if (await this.#isAdopted(publication)) {
+        await files.remove(file);
+        await this.#removePack(names);
+        return;
+      }
       await this.#compare(publication.parent);
       await this.#renamePack(names);
       await renameIntoPlace(files, file, ref);
@@ -167,6 +174,17 @@ export class Publisher implements Publishing {
       }
       throw this.#storageError(error, state === 'moved' || isBehindGate);
     }
+  }
+
+  /**
+   * True if the branch has the commits already: between the gate and the lock, a fetch from the remote
+   * behind the gate moved it there, or further.
+   */
+  async #isAdopted({ parent, tip }: Publication): Promise<boolean> {
+    if (this.#options.gate === undefined) return false;
+    const head = await readRef(this.#gitDir, this.#ref);
+    if (head === undefined || head === parent) return false;
+    return await containsCommit(this.#gitDir, head, tip);
   }
 
   async #renamePack(names: PackNames): Promise<void> {
@@ -184,11 +202,13 @@ export class Publisher implements Publishing {
 
   async #cleanUp({ names, ownFile }: Prepared): Promise<void> {
     const { files } = this.#options;
-    await Promise.all([
-      dropRefLock(files, ownFile),
-      files.remove(names.newPack).catch(() => undefined),
-      files.remove(names.newIndex).catch(() => undefined),
-    ]);
+    await Promise.all([dropRefLock(files, ownFile), this.#removePack(names)]);
+  }
+
+  /** Removes a pack that has not been renamed into place. Never rejects. */
+  async #removePack({ newPack, newIndex }: PackNames): Promise<void> {
+    const { files } = this.#options;
+    await Promise.allSettled([files.remove(newPack), files.remove(newIndex)]);
   }
 
   #storageError(error: unknown, moved: boolean): unknown {

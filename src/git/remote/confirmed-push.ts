@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffBound } from '../../concurrency/index.ts';
-import { runGit, tryGit } from '../process/git-process.ts';
+import { containsCommit } from '../reading/contains-commit.ts';
 import { HANGS, type Remote, type RemotePush, type RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 
@@ -143,20 +143,4 @@ async function pause({ signal }: PushParts, milliseconds: number): Promise<void>
 
 function isSilence(error: unknown): boolean {
   return error instanceof RemoteError && error.problem === 'unreachable';
-}
-
-/** True if `commit` is part of the history of the local commit `tip`. */
-export async function containsCommit(
-  gitDir: string,
-  tip: string,
-  commit: string,
-): Promise<boolean> {
-  if (tip === commit) return true;
-  const context = { gitDir };
-  // A commit that is missing here is in no local history.
-  if ((await tryGit(context, ['cat-file', '-e', commit])).code !== 0) return false;
-  const { code } = await tryGit(context, ['merge-base', '--is-ancestor', commit, tip]);
-  if (code === 0 || code === 1) return code === 0;
-  await runGit(context, ['cat-file', '-e', tip]);
-  return false;
 }

@@ -11,11 +11,12 @@ import { GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { removeAbandonedObjectDirectories } from '../packs/temporary-object-directory.ts';
 import type { Publication } from '../publication/publisher.ts';
+import { containsCommit } from '../reading/contains-commit.ts';
 import { moveRef } from '../refs/move-ref.ts';
 import { readRef } from '../refs/ref-file.ts';
 import { REF_LOCK_FOLDER } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
-import { containsCommit, pushConfirmed } from './confirmed-push.ts';
+import { pushConfirmed } from './confirmed-push.ts';
 import type { Remote, RemotePush } from './remote.ts';
 import { RemoteError, sanitize } from './remote-error.ts';
 

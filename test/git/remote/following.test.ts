@@ -14,6 +14,7 @@ import {
   expectSound,
   filesOf,
   git,
+  openForTest,
   publish,
   temporaryFolder,
 } from '../../support/git.ts';
@@ -289,6 +290,30 @@ describe('writing', () => {
     const [ours] = await publish(repository, commitOf({ ours: '1' }));
     expect(there.head()).toBe(ours);
     expect(filesOf(gitDir, 'main')).toEqual({ start: '1', theirs: '1', ours: '1' });
+  });
+
+  test.each([
+    ['the commit itself', false],
+    ['the commit and a push of others on top', true],
+  ])('a fetch that moves the branch to %s first leaves the write a success', async (_, isMore) => {
+    const there = elsewhere();
+    const { following, gitDir } = await follow({ url: there.gitDir });
+    let later: string | undefined;
+    const repository = await openForTest({
+      gitDir,
+      gate: async (publication, objects) => {
+        await following.admit(publication, objects);
+        if (isMore) later = there.commit({ theirs: '1' });
+        await following.refresh();
+      },
+    });
+    const [ours] = await publish(repository, commitOf({ ours: '1' }));
+    expect(await repository.head()).toBe(later ?? ours);
+    expect(there.head()).toBe(later ?? ours);
+    const theirs = isMore ? { theirs: '1' } : {};
+    expect(filesOf(gitDir, 'main')).toEqual({ start: '1', ours: '1', ...theirs });
+    expect(readdirSync(join(gitDir, 'gitplane'))).toEqual(['follows']);
+    expectSound(gitDir);
   });
 
   test('a remote that went back is not pushed forward again', async () => {
