@@ -8,6 +8,7 @@ import { replay } from '../../src/catalog/replay.ts';
 import type { HistoryCommit } from '../../src/git/repository.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { openForTest } from '../support/git.ts';
+import { forMilliseconds } from '../support/properties.ts';
 import { picture } from './picture.ts';
 import { randomSteps, writeHistory } from './random-history.ts';
 
@@ -19,51 +20,55 @@ test('the result, and every view of a recent commit, are those of a replay', {
   let folds = 0;
   let merges = 0;
   await fc.assert(
-    fc.asyncProperty(randomSteps, fc.array(fc.nat(3), { minLength: 1 }), async (steps, strides) => {
-      const repository = await openForTest();
-      const { line } = writeHistory(repository.gitDir, steps);
-      const context = {
-        repository,
-        under: '',
-        read: (paths: Parameters<typeof readPaths>[2]) => readPaths(repository, reader, paths),
-      };
-      let now = await replay({ repository, reader, under: '' }, line[0] ?? '');
-      const passed = [line[0] ?? ''];
-      for (let at = 0, i = 0; at < line.length - 1; i += 1) {
-        at = Math.min(line.length - 1, at + 1 + (strides[i % strides.length] ?? 0));
-        const to = line[at] ?? '';
-        const commits: HistoryCommit[] = [];
-        for await (const commit of repository.history(now.catalog.revision, to)) {
-          commits.push(commit);
-        }
-        const ahead = await foldAhead(context, now, commits);
-        const wanted = await replay({ repository, reader, under: '' }, to);
-        if (ahead === undefined) now = wanted;
-        else {
-          folds += 1;
-          if (commits.some(({ parents }) => parents.length > 1)) merges += 1;
-          const undo = now.catalog.adopt(ahead.catalog, ahead.sides);
-          undo();
-          expect(now.catalog.revision).toBe(commits.length === 0 ? to : passed.at(-1));
-          const again = await foldAhead(context, now, commits);
-          if (again === undefined) throw new Error('The second try had no result');
-          now.catalog.adopt(again.catalog, again.sides);
-          now = { catalog: now.catalog, view: again.view };
-        }
-        passed.push(to);
-        expect(picture(now.catalog)).toEqual(picture(wanted.catalog));
-        expect(now.view.ignoreBlob).toBe(wanted.view.ignoreBlob);
-        for (const commit of [passed[Math.floor(passed.length / 2)], commits[0]?.id]) {
-          const view = commit === undefined ? undefined : now.catalog.viewOf(commit);
-          if (commit === undefined || view === undefined) continue;
-          const past = await replay({ repository, reader, under: '' }, commit);
-          if (past.catalog.rootCommit === view.rootCommit) {
-            expect(picture(view)).toEqual(picture(past.catalog));
+    fc.asyncProperty(
+      randomSteps,
+      fc.array(fc.nat(3), { minLength: 1 }),
+      forMilliseconds(10_000, async (steps, strides) => {
+        const repository = await openForTest();
+        const { line } = writeHistory(repository.gitDir, steps);
+        const context = {
+          repository,
+          under: '',
+          read: (paths: Parameters<typeof readPaths>[2]) => readPaths(repository, reader, paths),
+        };
+        let now = await replay({ repository, reader, under: '' }, line[0] ?? '');
+        const passed = [line[0] ?? ''];
+        for (let at = 0, i = 0; at < line.length - 1; i += 1) {
+          at = Math.min(line.length - 1, at + 1 + (strides[i % strides.length] ?? 0));
+          const to = line[at] ?? '';
+          const commits: HistoryCommit[] = [];
+          for await (const commit of repository.history(now.catalog.revision, to)) {
+            commits.push(commit);
+          }
+          const ahead = await foldAhead(context, now, commits);
+          const wanted = await replay({ repository, reader, under: '' }, to);
+          if (ahead === undefined) now = wanted;
+          else {
+            folds += 1;
+            if (commits.some(({ parents }) => parents.length > 1)) merges += 1;
+            const undo = now.catalog.adopt(ahead.catalog, ahead.sides);
+            undo();
+            expect(now.catalog.revision).toBe(commits.length === 0 ? to : passed.at(-1));
+            const again = await foldAhead(context, now, commits);
+            if (again === undefined) throw new Error('The second try had no result');
+            now.catalog.adopt(again.catalog, again.sides);
+            now = { catalog: now.catalog, view: again.view };
+          }
+          passed.push(to);
+          expect(picture(now.catalog)).toEqual(picture(wanted.catalog));
+          expect(now.view.ignoreBlob).toBe(wanted.view.ignoreBlob);
+          for (const commit of [passed[Math.floor(passed.length / 2)], commits[0]?.id]) {
+            const view = commit === undefined ? undefined : now.catalog.viewOf(commit);
+            if (commit === undefined || view === undefined) continue;
+            const past = await replay({ repository, reader, under: '' }, commit);
+            if (past.catalog.rootCommit === view.rootCommit) {
+              expect(picture(view)).toEqual(picture(past.catalog));
+            }
           }
         }
-      }
-    }),
-    { numRuns: 40, interruptAfterTimeLimit: 10_000 },
+      }),
+    ),
+    { numRuns: 40 },
   );
   expect([folds > 0, merges > 0]).toEqual([true, true]);
 });

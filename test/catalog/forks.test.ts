@@ -6,6 +6,7 @@ import { fileReader } from '../../src/catalog/file-reader.ts';
 import { type FoldedStep, replay } from '../../src/catalog/replay.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { openForTest } from '../support/git.ts';
+import { forMilliseconds } from '../support/properties.ts';
 import { replayOnCopies } from './full-copies.ts';
 import { picture } from './picture.ts';
 import { type Commit, randomSteps, writeCommits, writeHistory } from './random-history.ts';
@@ -13,7 +14,7 @@ import { type Commit, randomSteps, writeCommits, writeHistory } from './random-h
 const reader = fileReader(buildKindTable('management.gitplane.dev'), '');
 const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
 const RUNS = Number(WANTED ?? 60);
-const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 15_000 } : {};
+const LIMIT_MS = WANTED === undefined ? 15_000 : Number.POSITIVE_INFINITY;
 const TIMEOUT_MS = Math.max(120_000, RUNS * 2000);
 
 type Repository = Awaited<ReturnType<typeof openForTest>>;
@@ -52,11 +53,14 @@ async function expectSame(repository: Repository, revisions: readonly string[]):
 test('forks, merges and unrelated roots at random', { timeout: TIMEOUT_MS }, async () => {
   const repository = await openForTest();
   await fc.assert(
-    fc.asyncProperty(randomSteps, async (steps) => {
-      const { line, all } = writeHistory(repository.gitDir, steps);
-      await expectSame(repository, [line.at(-1) ?? '', all[all.length >> 1] ?? '']);
-    }),
-    { numRuns: RUNS, ...LIMIT },
+    fc.asyncProperty(
+      randomSteps,
+      forMilliseconds(LIMIT_MS, async (steps) => {
+        const { line, all } = writeHistory(repository.gitDir, steps);
+        await expectSame(repository, [line.at(-1) ?? '', all[all.length >> 1] ?? '']);
+      }),
+    ),
+    { numRuns: RUNS },
   );
 });
 

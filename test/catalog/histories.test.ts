@@ -14,13 +14,14 @@ import { conditionsOf, DEGRADED } from '../../src/registry/projection/served-obj
 import type { Store } from '../../src/state/store.ts';
 import { commitOf, git, openForTest, publish } from '../support/git.ts';
 import { kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';
+import { forMilliseconds } from '../support/properties.ts';
 import { picture } from './picture.ts';
 import { randomFiles, randomSteps, type WrittenHistory, writeHistory } from './random-history.ts';
 
 /** Number of histories to try; default: as many as a few seconds allow. */
 const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
 const RUNS = Number(WANTED ?? 40);
-const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 15_000 } : {};
+const LIMIT_MS = WANTED === undefined ? 15_000 : Number.POSITIVE_INFINITY;
 const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
 const reader = fileReader(kinds, '');
@@ -132,24 +133,27 @@ describe('writes through the API and with git, many at a time', () => {
     'leave what history says, and every answer was true',
     async () => {
       const groups = fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 });
-      const property = fc.asyncProperty(groups, async (groups) => {
-        const repository = await openForTest();
-        let platform = await openTestPlatform({ repository });
-        for (const group of groups) {
-          const commits = await Promise.all(group.map((act) => perform(platform, act)));
-          await platform.branch.sync();
-          if (group.some((act) => act.do === 'restart')) platform = await platform.restart();
-          const head = await repository.head();
-          if (head === undefined) continue;
-          await expectExact(platform, head);
-          const history = git(repository.gitDir, ['rev-list', head]).split('\n');
-          expect(history).toEqual(expect.arrayContaining(commits.filter(Boolean)));
-        }
-        await platform.close();
-        await repository.close();
-      });
+      const property = fc.asyncProperty(
+        groups,
+        forMilliseconds(LIMIT_MS, async (groups) => {
+          const repository = await openForTest();
+          let platform = await openTestPlatform({ repository });
+          for (const group of groups) {
+            const commits = await Promise.all(group.map((act) => perform(platform, act)));
+            await platform.branch.sync();
+            if (group.some((act) => act.do === 'restart')) platform = await platform.restart();
+            const head = await repository.head();
+            if (head === undefined) continue;
+            await expectExact(platform, head);
+            const history = git(repository.gitDir, ['rev-list', head]).split('\n');
+            expect(history).toEqual(expect.arrayContaining(commits.filter(Boolean)));
+          }
+          await platform.close();
+          await repository.close();
+        }),
+      );
 
-      await fc.assert(property, { numRuns: RUNS, ...LIMIT });
+      await fc.assert(property, { numRuns: RUNS });
     },
     TIMEOUT_MS,
   );
@@ -161,22 +165,26 @@ describe('a catalog', () => {
     async () => {
       const repository = await openForTest();
       const strides = fc.array(fc.nat(4), { minLength: 1 });
-      const property = fc.asyncProperty(randomSteps, strides, async (steps, strides) => {
-        const history = writeHistory(repository.gitDir, steps);
-        git(repository.gitDir, ['update-ref', '-d', 'refs/heads/main']);
-        let platform = await openTestPlatform({ repository });
-        for (const [i, revision] of visits(history, strides).entries()) {
-          git(repository.gitDir, ['update-ref', 'refs/heads/main', revision]);
-          await platform.branch.sync();
+      const property = fc.asyncProperty(
+        randomSteps,
+        strides,
+        forMilliseconds(LIMIT_MS, async (steps, strides) => {
+          const history = writeHistory(repository.gitDir, steps);
+          git(repository.gitDir, ['update-ref', '-d', 'refs/heads/main']);
+          let platform = await openTestPlatform({ repository });
+          for (const [i, revision] of visits(history, strides).entries()) {
+            git(repository.gitDir, ['update-ref', 'refs/heads/main', revision]);
+            await platform.branch.sync();
 
-          await expectExact(platform, revision);
-          // Every other time the way goes on from a restart.
-          if (i % 2 === 1) platform = await platform.restart();
-        }
-        await platform.close();
-      });
+            await expectExact(platform, revision);
+            // Every other time the way goes on from a restart.
+            if (i % 2 === 1) platform = await platform.restart();
+          }
+          await platform.close();
+        }),
+      );
 
-      await fc.assert(property, { numRuns: RUNS, ...LIMIT });
+      await fc.assert(property, { numRuns: RUNS });
     },
     TIMEOUT_MS,
   );

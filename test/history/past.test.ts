@@ -13,10 +13,11 @@ import type { PastObject } from '../../src/history/past-object.ts';
 import { randomSteps, type WrittenHistory, writeHistory } from '../catalog/random-history.ts';
 import { git, openForTest } from '../support/git.ts';
 import { kindOf, kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';
+import { forMilliseconds } from '../support/properties.ts';
 
 const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
 const RUNS = Number(WANTED ?? 40);
-const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 15_000 } : {};
+const LIMIT_MS = WANTED === undefined ? 15_000 : Number.POSITIVE_INFINITY;
 const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
 const reader = fileReader(kinds, '');
@@ -81,25 +82,29 @@ describe('the past', () => {
     'equals the fold of all history, for every commit of the branch',
     async () => {
       const repository = await openForTest();
-      const property = fc.asyncProperty(randomSteps, fc.nat(3), async (steps, stride) => {
-        const written = writeHistory(repository.gitDir, steps);
-        git(repository.gitDir, ['update-ref', '-d', 'refs/heads/main']);
-        const platform = await openTestPlatform({ repository });
-        const history = historyOf(platform);
-        // The branch comes in a few leaps, so that the index is extended as well as made.
-        const stops = written.line.filter((_, i) => i % (stride + 1) === 0);
-        for (const head of new Set([...stops, written.line.at(-1) as string])) {
-          git(repository.gitDir, ['update-ref', 'refs/heads/main', head]);
-          await platform.branch.sync();
-          for (const id of reached(repository.gitDir, written, head)) {
-            await expectPast(history, platform, id);
+      const property = fc.asyncProperty(
+        randomSteps,
+        fc.nat(3),
+        forMilliseconds(LIMIT_MS, async (steps, stride) => {
+          const written = writeHistory(repository.gitDir, steps);
+          git(repository.gitDir, ['update-ref', '-d', 'refs/heads/main']);
+          const platform = await openTestPlatform({ repository });
+          const history = historyOf(platform);
+          // The branch comes in a few leaps, so that the index is extended as well as made.
+          const stops = written.line.filter((_, i) => i % (stride + 1) === 0);
+          for (const head of new Set([...stops, written.line.at(-1) as string])) {
+            git(repository.gitDir, ['update-ref', 'refs/heads/main', head]);
+            await platform.branch.sync();
+            for (const id of reached(repository.gitDir, written, head)) {
+              await expectPast(history, platform, id);
+            }
           }
-        }
-        history.close();
-        await platform.close();
-      });
+          history.close();
+          await platform.close();
+        }),
+      );
 
-      await fc.assert(property, { numRuns: RUNS, ...LIMIT });
+      await fc.assert(property, { numRuns: RUNS });
     },
     TIMEOUT_MS,
   );

@@ -12,3 +12,19 @@ if (wanted !== 'random') fc.configureGlobal({ seed: Number(wanted) });
 export function runs(count: number): number {
   return count * Number(process.env['GITPLANE_TEST_RUNS'] ?? 1);
 }
+
+/**
+ * A predicate that accepts all cases unseen once the time since its first call is over.
+ * `interruptAfterTimeLimit` of fast-check returns while a case still runs, which then works on folders
+ * that the end of the test removes.
+ */
+export function forMilliseconds<Args extends unknown[]>(
+  milliseconds: number,
+  predicate: (...args: Args) => Promise<void>,
+): (...args: Args) => Promise<void> {
+  let end: number | undefined;
+  return async (...args) => {
+    end ??= performance.now() + milliseconds;
+    if (performance.now() < end) await predicate(...args);
+  };
+}

@@ -19,6 +19,7 @@ import {
   type TestPlatform,
   team,
 } from '../../support/platform.ts';
+import { forMilliseconds } from '../../support/properties.ts';
 
 type Files = Readonly<Record<string, string | null>>;
 
@@ -319,37 +320,40 @@ test('random writes and pushes at once come to what they would come to one after
 }, async () => {
   let landed = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
-      const platform = await openTestPlatform();
-      const files = Object.fromEntries(NAMES.map((one) => [`${one}.yaml`, team(one)]));
-      const tips = [await platform.commit(files)];
-      let serial = 0;
-      const start = async (one: RandomStep): Promise<unknown> => {
-        serial += 1;
-        const mark = `${serial}`;
-        if ('commits' in one) {
-          const from = tips[Math.max(0, tips.length - 1 - one.age)] ?? '';
-          const changes = one.commits.map((edits, i) =>
-            Object.fromEntries(edits.flatMap((change) => changesOf(change, `${mark} ${i}`))),
-          );
-          const { verdict } = await platform.pushOpenly(pushed(platform, from, ...changes));
-          if (verdict.ok) landed += 1;
-          return verdict;
+    fc.asyncProperty(
+      fc.array(step, { minLength: 4, maxLength: 14 }),
+      forMilliseconds(20_000, async (steps) => {
+        const platform = await openTestPlatform();
+        const files = Object.fromEntries(NAMES.map((one) => [`${one}.yaml`, team(one)]));
+        const tips = [await platform.commit(files)];
+        let serial = 0;
+        const start = async (one: RandomStep): Promise<unknown> => {
+          serial += 1;
+          const mark = `${serial}`;
+          if ('commits' in one) {
+            const from = tips[Math.max(0, tips.length - 1 - one.age)] ?? '';
+            const changes = one.commits.map((edits, i) =>
+              Object.fromEntries(edits.flatMap((change) => changesOf(change, `${mark} ${i}`))),
+            );
+            const { verdict } = await platform.pushOpenly(pushed(platform, from, ...changes));
+            if (verdict.ok) landed += 1;
+            return verdict;
+          }
+          const plural = one.do.endsWith('user') ? 'users' : 'teams';
+          if (one.do.startsWith('delete')) return await platform.delete(plural, one.name);
+          if (one.do === 'patch') return await describeTeam(platform, one.name, `api ${mark}`);
+          return await platform.create(plural, { metadata: { name: one.name }, spec: {} });
+        };
+        // Two batches, so that bases are of different ages.
+        for (const part of [steps.slice(0, steps.length / 2), steps.slice(steps.length / 2)]) {
+          await Promise.allSettled(part.map(start));
+          tips.push((await platform.repository.head()) ?? '');
         }
-        const plural = one.do.endsWith('user') ? 'users' : 'teams';
-        if (one.do.startsWith('delete')) return await platform.delete(plural, one.name);
-        if (one.do === 'patch') return await describeTeam(platform, one.name, `api ${mark}`);
-        return await platform.create(plural, { metadata: { name: one.name }, spec: {} });
-      };
-      // Two batches, so that bases are of different ages.
-      for (const part of [steps.slice(0, steps.length / 2), steps.slice(steps.length / 2)]) {
-        await Promise.allSettled(part.map(start));
-        tips.push((await platform.repository.head()) ?? '');
-      }
-      await expectSerial(platform);
-      await platform.close();
-    }),
-    { numRuns: 25, interruptAfterTimeLimit: 20_000 },
+        await expectSerial(platform);
+        await platform.close();
+      }),
+    ),
+    { numRuns: 25 },
   );
   expect(landed).toBeGreaterThan(0);
 });
