@@ -16,8 +16,15 @@ class InProcessAgent extends Agent {
     this.#accept = accept;
   }
 
+  /**
+   * Each side of a pair is told of a regular end of the other one alone, so that a broken connection is
+   * passed on here: a client that is gone ends its request at the leader, and a leader that breaks an
+   * answer off ends it for the client.
+   */
   override createConnection(): Duplex {
     const [near, far] = duplexPair();
+    near.once('close', () => far.destroy());
+    far.once('close', () => near.destroy());
     this.#accept(far);
     return near;
   }

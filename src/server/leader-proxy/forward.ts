@@ -12,7 +12,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { unavailable } from '../../apimachinery/index.ts';
 import { limitBody } from '../filters/hardening.ts';
 import type { BodyCounter } from '../filters/overload-limits.ts';
@@ -104,7 +104,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     const isAgain = outgoing.body !== undefined && (of.isRepeatable || reason === 'refused');
     const shown: Shown = (version) => options.shown(version, leader.term);
     const final = await finalAnswer(shown, { answer, reason, isAgain });
-    if (final !== undefined) return await pass(shown, of, final);
+    if (final !== undefined) return await pass(of, final, { shown, leaders, leader });
     if (gone.signal.aborted) return;
     if (!isAgain) throw nobodyLeads(leaders, leader);
     const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
@@ -269,31 +269,39 @@ async function finalAnswer(
   answer.on('error', () => undefined);
   const isShown =
     reason === undefined && (await shownAt(answer.headers[VERSION_HEADER], shown, answer));
-  if (isShown || (reason === undefined && !isAgain)) return answer;
+  // The leader may have died meanwhile, with the rest of its answer.
+  const isWhole = !answer.destroyed;
+  if (isWhole && (isShown || (reason === undefined && !isAgain))) return answer;
   answer.destroy();
   return undefined;
 }
 
+/** The leader of an answer. */
+interface Passed {
+  readonly shown: Shown;
+  readonly leaders: Leaders;
+  readonly leader: LeaderPeer;
+}
+
 /** Streams the answer to the client, and waits for the version in its trailers. */
 async function pass(
-  shown: Shown,
   { request, response, closing }: Forwarded,
   answer: IncomingMessage,
+  { shown, leaders, leader }: Passed,
 ): Promise<void> {
   const { statusCode = 502 } = answer;
   const headers = answerHeaders(answer.headers);
   if (closing.aborted) headers['connection'] = 'close';
   response.writeHead(statusCode, headers);
   response.flushHeaders();
-  // Watches end cleanly with the server.
   const end = (): void => {
     answer.unpipe(response);
     response.end();
     answer.destroy();
   };
-  const isEndless = isWatch(request);
-  if (isEndless) closing.addEventListener('abort', end);
-  const disarm = isEndless ? () => undefined : cutWhenSilent(answer, response);
+  const disarm = isWatch(request)
+    ? endWith({ closing, leaders, leader }, end)
+    : cutWhenSilent(answer, response);
   answer.pipe(response, { end: false });
   try {
     await ended(answer);
@@ -304,8 +312,28 @@ async function pass(
     if (!response.writableEnded) response.destroy();
   } finally {
     disarm();
-    closing.removeEventListener('abort', end);
   }
+}
+
+/**
+ * Ends a watch cleanly with the server, or when another replica leads: the connection to a leader that is
+ * paused or partitioned stays open, and brings nothing. Returns a function that stops it.
+ */
+function endWith(
+  { closing, leaders, leader }: Pick<Forwarded, 'closing'> & Omit<Passed, 'shown'>,
+  end: () => void,
+): () => void {
+  const look = (found: LeaderPeer | undefined): void => {
+    if (found !== undefined && found.term !== leader.term) end();
+  };
+  const stop = leaders.onLeader(look);
+  closing.addEventListener('abort', end);
+  if (closing.aborted) end();
+  else look(leaders.leader);
+  return () => {
+    stop();
+    closing.removeEventListener('abort', end);
+  };
 }
 
 /** Ends an answer that stalls although its client reads. Returns a function that stops the timer. */
@@ -340,11 +368,8 @@ async function shownAt(
   }
 }
 
-function ended(answer: IncomingMessage): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (answer.complete && answer.readableEnded) resolve();
-    answer.once('end', () => (answer.complete ? resolve() : reject(new Error('cut off'))));
-    answer.once('close', () => reject(new Error('cut off')));
-    answer.once('error', reject);
-  });
+/** Rejects when the answer is cut off, also if that happened before the call. */
+async function ended(answer: IncomingMessage): Promise<void> {
+  await finished(answer);
+  if (!answer.complete) throw new Error('cut off');
 }
