@@ -31,6 +31,18 @@ test('a signal that is aborted ends it before, with the same reason', () => {
   expect(deadline(60_000, second.signal).reason).toBe('gone');
 });
 
+test('many deadlines with one stop warn of no leak', async () => {
+  const warnings: Error[] = [];
+  const warn = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', warn);
+  const stop = new AbortController();
+  for (let i = 0; i < 100; i++) deadline(60_000, stop.signal);
+  await new Promise((done) => setImmediate(done));
+  process.off('warning', warn);
+  stop.abort();
+  expect(warnings).toEqual([]);
+});
+
 test('no source joins a signal of a time with others by AbortSignal.any', () => {
   const src = join(import.meta.dirname, '../../src');
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' });
