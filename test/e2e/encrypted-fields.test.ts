@@ -5,11 +5,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
-import { sealText } from '../../src/sealing/seal.ts';
-import { ruleOfKeys } from '../../src/sealing/sops-config.ts';
 import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 import { commitFiles, gitIn, manifest } from './clones.ts';
+import { encryptedFor } from './encrypted-text.ts';
 
 const CANARY = 'canary-9f27e1';
 const GROUP = 'management.gitplane.dev';
@@ -101,14 +99,8 @@ function hiddenSecret(): string {
   );
 }
 
-/** The text, encrypted for the daemon with a data key of a person. */
-async function encrypted(text: string): Promise<string> {
-  const file = readFileSync(join(daemon.dataDir, 'age.key'), 'utf8');
-  const platform = /age1\w+/.exec(file)?.[0] ?? '';
-  const { identity } = await makeIdentity();
-  const keyring = await Keyring.open([identity], { marks: true });
-  const key = await keyring.make([platform]);
-  return sealText(text, { key, rule: ruleOfKeys(KEYS), now: 0 });
+function encrypted(text: string): Promise<string> {
+  return encryptedFor(daemon, text, KEYS);
 }
 
 async function pushed(files: Readonly<Record<string, string | null>>): Promise<void> {
@@ -226,11 +218,7 @@ describe('a user who may clone only', () => {
   test('cannot read a file of a tenant in a copy under another name', async () => {
     const spec = (value: string): string =>
       `sync:\n  toHost:\n    endpoints:\n      enabled: true\nnote: ${value}\n`;
-    const file = readFileSync(join(daemon.dataDir, 'age.key'), 'utf8');
-    const { identity } = await makeIdentity();
-    const keyring = await Keyring.open([identity], { marks: true });
-    const key = await keyring.make([/age1\w+/.exec(file)?.[0] ?? '']);
-    const text = sealText(spec(CANARY), { key, rule: ruleOfKeys(['note']), now: 0 });
+    const text = await encryptedFor(daemon, spec(CANARY), ['note']);
     await pushed({ 'tenants/hidden/vcluster.yaml': text });
     await commitFiles(daemon, clone, { 'tenants/copy/vcluster.yaml': text });
     const url = `https://writer:${keys.get('writer')}@127.0.0.1:${daemon.port}/git/platform.git`;

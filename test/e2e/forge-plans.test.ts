@@ -5,6 +5,7 @@ import { afterAll, test as anyTest, beforeAll, expect } from 'vitest';
 import { type Daemon, EXAMPLE_PLATFORM, run, scratchDir, startDaemon } from '../support/daemon.ts';
 import { GITEA_MISSING, Gitea } from '../support/gitea.ts';
 import { freePort } from '../support/machine.ts';
+import { encryptedFor } from './encrypted-text.ts';
 
 const test = anyTest.skipIf(GITEA_MISSING !== undefined);
 if (GITEA_MISSING) process.stderr.write(`SKIPPED: ${GITEA_MISSING}\n`);
@@ -241,6 +242,71 @@ test('problems are at their lines in a review, one for each head', async () => {
   const lines = await commentsOfReview();
   expect(lines.find(({ position }) => position === 5)?.body).toContain('specs');
 });
+
+test('encrypted values are in no comment, status, review and answer to a webhook', async () => {
+  const CANARY = 'canary-71c0de';
+  const keys = ['displayName', 'description', 'users', 'owner', 'name', 'data'];
+  const encrypted = (text: string): Promise<string> => encryptedFor(daemon, text, keys);
+  const spec = `\n  displayName: ${CANARY}\n  description: About ${CANARY}\n  owner:\n    user: ${CANARY}\n  users: [${CANARY}]`;
+  const invalid = spec.replace(`[${CANARY}]`, `[${CANARY}, ${CANARY}, { a: ${CANARY} }]`);
+  const first = await push(
+    { 'teams/hidden.yaml': await encrypted(team(CANARY, spec)) },
+    { to: 'hidden' },
+  );
+  const pull = await openPull('hidden');
+  await commentWith(pull, first);
+  const second = await push(
+    {
+      'teams/worse.yaml': await encrypted(team(`${CANARY}-2`, invalid)),
+      'namespaces/payments/sharedsecrets/db2.yaml': await encrypted(secret(CANARY)),
+    },
+    { from: 'hidden', to: 'hidden' },
+  );
+  await commentWith(pull, second);
+  await expect.poll(() => statusOf(second), patient).toMatch(/^failure: Not valid/);
+  // Merged all the same, so that the commit has a status of its own.
+  await push({ 'teams/merged.yaml': await encrypted(team(`${CANARY}-3`, invalid)) });
+  const merged = await git('rev-parse', 'HEAD');
+  const statusesOf = async (commit: string): Promise<string> =>
+    JSON.stringify((await gitea.call('GET', `${REPO}/commits/${commit}/statuses`)).body);
+  await expect.poll(() => statusesOf(merged), patient).toContain('Degraded');
+  const told = [
+    ...(await commentsOf(pull)),
+    ...(await Promise.all([first, second, merged].map(statusesOf))),
+    JSON.stringify(await reviewsOf(pull)),
+    JSON.stringify(await gitea.must('GET', `${REPO}/pulls/${pull}`)),
+    await deliveries(),
+    daemon.output(),
+  ];
+  expect(told.join()).toContain('worse.yaml');
+  for (const form of [CANARY, Buffer.from(CANARY).toString('base64').slice(0, 16)]) {
+    for (const text of told) expect(text).not.toContain(form);
+  }
+});
+
+async function reviewsOf(pull: number): Promise<unknown[]> {
+  const reviews: { id: number }[] = await gitea.must('GET', `${REPO}/pulls/${pull}/reviews`);
+  const lines = reviews.map(({ id }) =>
+    gitea.must('GET', `${REPO}/pulls/${pull}/reviews/${id}/comments`),
+  );
+  return [...reviews, ...(await Promise.all(lines))];
+}
+
+/** Answers of the daemon to a webhook with a pushed commit, signed and not. */
+async function deliveries(): Promise<string> {
+  const secret = readFileSync(join(daemon.dataDir, 'hook.secret'), 'utf8').trim();
+  const answers = await Promise.all(
+    [`/hooks/${secret}`, '/hooks/wrong', '/hooks/'].map(async (path) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-gitea-event': 'pull_request' },
+        body: '{"ref":"refs/heads/main"}',
+      });
+      return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`;
+    }),
+  );
+  return answers.join();
+}
 
 test('a restart repeats nothing, and nothing of a pull request stays in the repository', async () => {
   const head = await push({ 'teams/last.yaml': team('last') }, { to: 'last' });

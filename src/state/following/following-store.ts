@@ -267,13 +267,16 @@ function installState(view: View, { meta, objects, packs, documents }: SavedStat
 }
 
 /** Applies a step at once for every reader. Throws UnfittingBatchError. */
-function applyStep(view: View, { events, documents, packed }: ReceivedBatch): void {
+function applyStep(
+  view: View,
+  { events, documents, packed, provenanceChanges }: ReceivedBatch,
+): void {
   const [first] = events;
   if (first !== undefined && first.resourceVersion <= view.head) {
     throw new BatchMismatchError(`version ${first.resourceVersion} comes twice`);
   }
   if (first !== undefined) view.skip(first.resourceVersion);
-  const touched = view.show(runAtOnce(view.step(events)));
+  const touched = view.show(runAtOnce(view.step(events, provenanceChanges)));
   for (const held of packed) moveToPack(view, held);
   for (const note of documents) setDocument(view, note);
   view.announce(touched, events);

@@ -3,13 +3,14 @@ import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { decodeEvents, EVENT_PREFIX } from '../journal/event-records.ts';
 import { removedAt } from '../objects/difference.ts';
 import { compareBytes } from '../objects/key-order.ts';
-import type { ObjectHandle } from '../objects/object-handle.ts';
+import { ObjectHandle } from '../objects/object-handle.ts';
 import { handlesIn, Pack } from '../objects/pack.ts';
 import { remoteVersion } from '../objects/remote-version.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import {
   DOCUMENT_PREFIX,
   decodeDocument,
+  OBJECT_PREFIX,
   objectRecordKey,
   PACK_PREFIX,
 } from '../records/record.ts';
@@ -28,6 +29,8 @@ export interface ReceivedBatch {
   readonly documents: readonly ReceivedDocument[];
   /** Handles to unchanged versions in a new pack. */
   readonly packed: readonly ObjectHandle[];
+  /** Unchanged versions with new provenance, such as other encrypted values. */
+  readonly provenanceChanges: readonly { readonly current: ObjectHandle }[];
   readonly meta: Meta | undefined;
 }
 
@@ -54,6 +57,7 @@ export function* readBatch(
   for (const key of keys) {
     if (key.startsWith(EVENT_PREFIX)) yield* reading.takeEvents(key);
     else if (key.startsWith(DOCUMENT_PREFIX)) reading.takeDocument(key);
+    else if (key.startsWith(OBJECT_PREFIX)) reading.takeObject(key);
     else if (key.startsWith(PACK_PREFIX)) yield* reading.takePack(key);
     else if (key === META_KEY) reading.takeMeta(key);
   }
@@ -65,12 +69,15 @@ class BatchReading implements ReceivedBatch {
   readonly events: ReceivedEvent[] = [];
   readonly documents: ReceivedDocument[] = [];
   readonly packed: ObjectHandle[] = [];
+  readonly provenanceChanges: { readonly current: ObjectHandle }[] = [];
   meta: Meta | undefined;
   readonly #batch: RecordBatch;
   readonly #codec: RecordCodec;
   readonly #stored: Lookup;
   /** Objects that the step changed so far. */
   readonly #changed = new Map<string, ObjectHandle | undefined>();
+  /** Keys of their records. */
+  readonly #changedRecords = new Set<string>();
 
   constructor(batch: RecordBatch, codec: RecordCodec, stored: Lookup) {
     this.#batch = batch;
@@ -95,6 +102,7 @@ class BatchReading implements ReceivedBatch {
           ? removedAt(previous, version)
           : this.#object(own, version, object);
       this.#changed.set(id, type === 'DELETED' ? undefined : current);
+      this.#changedRecords.add(objectRecordKey(asRead));
       this.events.push(Object.freeze({ type, resourceVersion: version, current, previous }));
     }
   }
@@ -107,6 +115,17 @@ class BatchReading implements ReceivedBatch {
     }
     const [name, text] = decodeDocument(record);
     this.documents.push({ name, text });
+  }
+
+  /** Events come first in the order of keys. */
+  takeObject(key: string): void {
+    if (this.#changedRecords.has(key)) return;
+    const record = this.#plain(key);
+    if (record === undefined) return;
+    const found = remoteVersion(record);
+    const held = this.#stored(found.key);
+    if (held?.resourceVersion !== found.resourceVersion) return;
+    this.provenanceChanges.push({ current: new ObjectHandle(held.key, found.container, found.at) });
   }
 
   *takePack(key: string): Generator<void> {

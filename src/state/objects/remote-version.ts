@@ -6,15 +6,13 @@ import { type Labels, labelsOf } from './labels.ts';
 import { ObjectHandle } from './object-handle.ts';
 import { OneVersion } from './one-version.ts';
 
-/**
- * Only a writer needs the provenance itself. A reader needs only its presence, which means that the
- * object is in git.
- */
-const SOME_PROVENANCE: Provenance = Object.freeze({ facts: null });
-
 class RecordVersion extends OneVersion {
   readonly #hidden: string | undefined;
-  readonly #hasProvenance: boolean;
+  /**
+   * A reader needs the facts: they name the values that the file encrypts. Only a writer needs the
+   * text.
+   */
+  readonly #provenance: Provenance | undefined;
   /** Null: the object has none. */
   #labels: Labels | null | undefined;
 
@@ -24,7 +22,7 @@ class RecordVersion extends OneVersion {
     super(Buffer.from(record.subarray(start, start + object)), version, terminating === 1);
     const beside = record.toString('utf8', start + object, start + object + hidden);
     this.#hidden = hidden === 0 ? undefined : beside;
-    this.#hasProvenance = facts !== null;
+    this.#provenance = facts === null ? undefined : { facts };
   }
 
   labels(): Labels | undefined {
@@ -37,7 +35,7 @@ class RecordVersion extends OneVersion {
   }
 
   provenance(): Provenance | undefined {
-    return this.#hasProvenance ? SOME_PROVENANCE : undefined;
+    return this.#provenance;
   }
 }
 

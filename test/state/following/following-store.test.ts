@@ -394,3 +394,35 @@ test('nothing can be asked of a follower that is closed', async () => {
   expect(() => store.watch(TEAMS, 0)).toThrow(StateError);
   await store.close();
 });
+
+test('a follower knows what git says about each object, also where that changes alone', async () => {
+  const leading = new Leading();
+  await leading.open();
+  const { store } = leading.follow();
+  await store.ready();
+  const key = keyOf('x');
+  const seenOf = async (): Promise<unknown> => {
+    leading.engine.commit();
+    await store.barrier();
+    return store.get(key)?.provenance()?.facts;
+  };
+  leading.store.apply([put('x'), put('y')], {}, [[key, { facts: ['one'] }]]);
+  expect(await seenOf()).toEqual(['one']);
+  const before = store.get(key);
+
+  leading.store.apply([], {}, [[key, { facts: ['two'], text: 'only for writers' }]]);
+  expect(await seenOf()).toEqual(['two']);
+  const now = store.get(key);
+  expect(now?.resourceVersion).toBe(before?.resourceVersion);
+  // What is memoized of the former facts is forgotten.
+  expect(now).not.toBe(before);
+  expect(now?.json()).toEqual(before?.json());
+
+  leading.store.apply([put('x', { v: 2 })], {}, [[key, { facts: ['three'] }]]);
+  expect(await seenOf()).toEqual(['three']);
+  const { store: later } = leading.follow();
+  await later.ready();
+  expect(later.get(key)?.provenance()?.facts).toEqual(['three']);
+  await store.close();
+  await later.close();
+});
