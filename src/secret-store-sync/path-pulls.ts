@@ -15,11 +15,21 @@ interface Known {
   readonly report: PullReport;
 }
 
-export class PathPulls {
-  readonly #options: PathPullsOptions;
-  readonly #known = new Map<string, Known>();
+interface Options extends PathPullsOptions {
+  /** As it is now: it may change while a run waits for the one before. */
+  readonly configuration: () => { readonly pulls?: readonly PullConfig[] } | undefined;
+  /** Reports the reason why pulls left secrets out; undefined: none did. */
+  readonly pullsIncomplete?: ((why: string | undefined) => void) | undefined;
+}
 
-  constructor(options: PathPullsOptions) {
+/** Runs beside the cycles of the store and does not delay them. One run at a time. */
+export class PathPulls {
+  readonly #options: Options;
+  readonly #known = new Map<string, Known>();
+  #running: Promise<void> = Promise.resolve();
+  #isRunning = false;
+
+  constructor(options: Options) {
     this.#options = options;
   }
 
@@ -27,13 +37,39 @@ export class PathPulls {
     return [...this.#known.values()].map(({ report }) => report);
   }
 
-  /** Drops the reports, after the store was removed from the configuration. */
-  clear(): void {
-    this.#known.clear();
+  /** Resolves after the newest run. Never rejects. */
+  get settled(): Promise<void> {
+    return this.#running;
   }
 
-  /** `isAsked`: ignores the intervals. Never rejects. */
-  async run(
+  /** Drops the reports after the newest run: the store was removed from the configuration. */
+  async clear(): Promise<void> {
+    await this.#running;
+    this.#known.clear();
+    this.#options.pullsIncomplete?.(undefined);
+  }
+
+  /**
+   * Resolves after the run. `isAsked`: a user requested it, so it ignores the intervals; another run
+   * is skipped while one is active. Never rejects.
+   */
+  run(connection: StoreConnection, isAsked: boolean): Promise<void> {
+    if (this.#isRunning && !isAsked) return this.#running;
+    const { configuration, logger } = this.#options;
+    this.#isRunning = true;
+    const run: Promise<void> = this.#running
+      .then(() => this.#runAll(connection, configuration()?.pulls ?? [], isAsked))
+      .catch((err: unknown) => logger.error({ err }, 'The pulls of paths failed'))
+      .finally(() => {
+        if (this.#running === run) this.#isRunning = false;
+        const why = this.reports.flatMap((report) => whyIncomplete(report) ?? []);
+        this.#options.pullsIncomplete?.(why.length === 0 ? undefined : why.join('; '));
+      });
+    this.#running = run;
+    return run;
+  }
+
+  async #runAll(
     connection: StoreConnection,
     pulls: readonly PullConfig[],
     isAsked: boolean,
@@ -70,7 +106,7 @@ export class PathPulls {
 }
 
 /** Undefined: every secret has an object. */
-export function whyIncomplete({ name, place, problem, refused }: PullReport): string | undefined {
+function whyIncomplete({ name, place, problem, refused }: PullReport): string | undefined {
   if (problem !== undefined)
     return `pull ${name} of ${place}: ${problem.reason}: ${problem.message}`;
   const [first] = refused;

@@ -15,7 +15,7 @@ import { DueTimes } from './due-times.ts';
 import { Findings } from './findings.ts';
 import type { GitParts } from './git-side.ts';
 import type { LinkedSecret, StoreSecrets } from './linked-secrets.ts';
-import { PathPulls, whyIncomplete } from './path-pulls.ts';
+import { PathPulls } from './path-pulls.ts';
 import { SyncPublisher } from './publisher.ts';
 import type { CycleSummary, StoreSyncReport } from './report.ts';
 
@@ -61,9 +61,6 @@ export class StoreLoop {
   readonly #changed = new Set<string>();
   readonly #dueTimes = new DueTimes();
   readonly #pulls: PathPulls;
-  /** The last run of all pulls, which runs beside cycles. */
-  #pulling: Promise<void> = Promise.resolve();
-  #isPulling = false;
   #waiters: Waiter[] = [];
   #due = 0;
   /** Counts configuration changes: one during a cycle requests another cycle. */
@@ -162,7 +159,7 @@ export class StoreLoop {
     clearTimeout(this.#timer);
     const impatient = setTimeout(() => void this.#connected.close(), CLOSE_TIMEOUT_MS);
     await this.#working;
-    await this.#pulling;
+    await this.#pulls.settled;
     clearTimeout(impatient);
     await this.#connected.close();
     for (const { resolve } of this.#waiters.splice(0)) resolve();
@@ -219,7 +216,7 @@ export class StoreLoop {
       if (connection === undefined) await this.#stayOff();
       else if (this.#suspended !== undefined) await this.#pause(this.#suspended);
       else if (isFull) {
-        pulled = this.#pull(connection, asked.length > 0);
+        pulled = this.#pulls.run(connection, asked.length > 0);
         await this.#fullCycle(connection, asked);
       } else await this.#smallCycle(connection);
     } finally {
@@ -227,26 +224,6 @@ export class StoreLoop {
         for (const { resolve } of asked) resolve();
       });
     }
-  }
-
-  /**
-   * Pulls of whole paths do not delay cycles. A run that no user requested is skipped while one is
-   * active. Never rejects.
-   */
-  #pull(connection: StoreConnection, isAsked: boolean): Promise<void> {
-    if (this.#isPulling && !isAsked) return this.#pulling;
-    const { configuration, logger } = this.#options;
-    this.#isPulling = true;
-    const run: Promise<void> = this.#pulling
-      .then(() => this.#pulls.run(connection, configuration()?.pulls ?? [], isAsked))
-      .catch((err: unknown) => logger.error({ err }, 'The pulls of paths failed'))
-      .finally(() => {
-        if (this.#pulling === run) this.#isPulling = false;
-        const why = this.#pulls.reports.flatMap((report) => whyIncomplete(report) ?? []);
-        this.#options.pullsIncomplete?.(why.length === 0 ? undefined : why.join('; '));
-      });
-    this.#pulling = run;
-    return run;
   }
 
   get #isOff(): boolean {
@@ -274,9 +251,7 @@ export class StoreLoop {
   async #stayOff(): Promise<void> {
     this.#due = Number.POSITIVE_INFINITY;
     this.#changed.clear();
-    await this.#pulling;
-    this.#pulls.clear();
-    this.#options.pullsIncomplete?.(undefined);
+    await this.#pulls.clear();
     const { problem } = this.#connected;
     const off: Finding = problem ? { is: 'unavailable', ...problem } : { is: 'disabled' };
     const secrets = this.#linked.all();
