@@ -34,6 +34,8 @@ interface PartialReply {
   readonly parts: Buffer[];
 }
 
+/** Silence of a server that is an error. A list of 100,000 objects takes seconds. */
+const ANSWER_WITHIN_MS = 120_000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Parsing a certificate for each of thousands of connections would be measured too. */
@@ -72,6 +74,11 @@ export class HttpConnection {
       }
     });
     socket.on('error', (error) => this.#fail(error));
+    socket.setTimeout(ANSWER_WITHIN_MS, () => {
+      if (this.#waiting === undefined) return;
+      this.#fail(new Error(`The server sent nothing for ${ANSWER_WITHIN_MS / 1000} s`));
+      socket.destroy();
+    });
     socket.on('close', () => this.#fail(new Error('The server closed the connection')));
   }
 

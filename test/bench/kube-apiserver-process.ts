@@ -17,7 +17,8 @@ const PROGRAM = fileURLToPath(
 const BUILD = fileURLToPath(new URL('../../scripts/kube-apiserver.sh', import.meta.url));
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const KUBE_API = `/apis/${API_GROUP}/v1`;
-const SERVING_WITHIN_MS = 120_000;
+/** A busy machine needs minutes: it compiles the schemas of all definitions. */
+const SERVING_WITHIN_MS = 300_000;
 const LOOK_EVERY_MS = 200;
 
 export interface KubeApiserver {
