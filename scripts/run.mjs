@@ -79,9 +79,12 @@ function build() {
   writeFileSync(BUILT, '');
 }
 
+/** Fewer arenas of glibc, as in the image: each one keeps freed memory of Node's threads. */
+const env = { MALLOC_ARENA_MAX: '2', ...process.env };
+
 /** Hands the terminal over; signals reach the child, whose exit status becomes ours. */
 function become(args) {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
+  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => child.kill(signal));
   }
