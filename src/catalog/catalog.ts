@@ -3,6 +3,7 @@
  * object. A pure fold over commits: independent of clock, store and order of arrival (invariants 5,
  * 7, 9, 12).
  */
+import { LRUCache } from 'lru-cache';
 import { type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { applyCommit, firstContents } from './apply-commit.ts';
@@ -25,12 +26,16 @@ export interface PinnedCatalog {
   release(): void;
 }
 
+const MAX_VIEWS = 4;
+
 export class Catalog {
   readonly rootCommit: string;
   #at: CommitPoint | undefined;
   #contents: Contents;
   /** Undefined: this is a layer on top of another catalog. */
   #recent: RecentSteps | undefined = new RecentSteps();
+  /** Of a pin, which stays as it is: views of earlier revisions. */
+  #views: LRUCache<string, Catalog> | undefined;
   /** Layers that stay as they are. */
   readonly #pins = new Set<Layers>();
 
@@ -69,6 +74,7 @@ export class Catalog {
   pin(): PinnedCatalog {
     const { fork: catalog, layers } = this.#layer({ isPin: true });
     catalog.#recent = this.#recent?.copy();
+    catalog.#views = new LRUCache({ max: MAX_VIEWS });
     this.#pins.add(layers);
     return { catalog, on: this, release: () => void this.#pins.delete(layers) };
   }
@@ -93,12 +99,16 @@ export class Catalog {
    */
   viewOf(commit: string): Catalog | undefined {
     if (commit === this.revision) return this.fork();
+    const known = this.#views?.get(commit);
+    if (known !== undefined) return known.fork();
     const past = this.#recent?.since(commit);
     if (past !== undefined) {
       const { fork, layers } = this.#layer();
       for (const undo of past.undos) undo.runOn(layers);
       fork.#at = past.at;
-      return fork;
+      if (this.#views === undefined) return fork;
+      this.#views.set(commit, fork);
+      return fork.fork();
     }
     const views = new Map<string, Catalog>();
     const sides = this.#recent?.sidesTo(commit) ?? [];

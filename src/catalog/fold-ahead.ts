@@ -3,7 +3,13 @@
  * the range and what came since it forked: the catalogs of other parents are views of recent commits,
  * not replays of their history.
  */
-import { keyString, ownText, Yielding } from '../apimachinery/index.ts';
+import {
+  flatMapYielding,
+  keyString,
+  type ObjectKey,
+  ownText,
+  Yielding,
+} from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
 import { compareManifests } from './compare-manifests.ts';
@@ -19,7 +25,7 @@ import { seenPaths, type TreeView } from './tree.ts';
 export interface FoldAheadContext {
   readonly repository: Pick<
     Repository,
-    'readBlobs' | 'listFiles' | 'context' | 'diff' | 'isAncestor'
+    'readBlobs' | 'listFiles' | 'context' | 'diffAt' | 'isAncestor'
   >;
   /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
@@ -152,11 +158,11 @@ class Heads {
     if (this.#forks > MAX_FORKS || catalog.revision === undefined) return undefined;
     const past = catalog.viewOf(id);
     if (past === undefined) return undefined;
-    const changes = await this.#context.repository.diff(id, catalog.revision);
     // Other rules were in force then, or may have been.
-    const { sealing } = view;
+    const { sealing, rulePaths } = view;
     if (sealing !== undefined && Object.keys(sealing.configs).length === 0) return undefined;
-    if (changes.some(({ path }) => view.isRuledBy(path))) return undefined;
+    const { repository } = this.#context;
+    if ((await repository.diffAt(id, catalog.revision, rulePaths)).length > 0) return undefined;
     return { catalog: past, view: view.clone() };
   }
 }
@@ -178,13 +184,39 @@ async function stepOf(
   const step = { commit: { id: ownText(commit.id), committerTime }, files };
   if (others.length === 0) return step;
   const otherParents = others.map(({ catalog }) => catalog);
-  const alsoAffected = otherParents.flatMap(
+  const differing = otherParents.flatMap(
     (other) =>
       into.catalog.differing(other) ?? catalogDifference(into.catalog, other).map(({ key }) => key),
+  );
+  const alsoAffected = await flatMapYielding(differing, (key) =>
+    staysAsItIs(key, into.catalog, otherParents) ? [] : [key],
   );
   const merge = { ...step, otherParents, alsoAffected };
   const isAncestor = await orderOfIncarnations(repository, into.catalog, merge);
   return isAncestor && { ...merge, isAncestor };
+}
+
+/**
+ * True if a merge cannot change the object beyond what its files do: the other parents do not have it, or
+ * an earlier version of the same incarnation. That holds for nearly all that came to the branch since the
+ * base of a push.
+ */
+function staysAsItIs(key: ObjectKey, into: Catalog, others: readonly Catalog[]): boolean {
+  const present = into.object(key);
+  if (present === undefined) return others.every((other) => other.object(key) === undefined);
+  if (present.ownerBinding !== undefined || present.problems.length > 0) return false;
+  const { introducedBy, generation } = present.identity;
+  return others.every((other) => {
+    const former = other.object(key);
+    if (former === undefined || former === present) return true;
+    if (former.ownerBinding !== undefined || former.identity.introducedBy !== introducedBy) {
+      return false;
+    }
+    const isOlder = former.identity.generation < generation;
+    return (
+      isOlder || (former.identity.generation === generation && former.source === present.source)
+    );
+  });
 }
 
 /** Answers of git for the incarnations that the parents of a merge disagree on. */

@@ -57,9 +57,14 @@ export class TreeView {
     return this.#under === '' ? IGNORE_FILE : `${this.#under}/${IGNORE_FILE}`;
   }
 
+  /** Files that have the rules of the view. */
+  get rulePaths(): readonly string[] {
+    return [this.#ignorePath, ...sealingConfigPaths(this.#under)];
+  }
+
   /** True if the rules of the view are in this file. */
   isRuledBy(path: string): boolean {
-    return path === this.#ignorePath || sealingConfigPaths(this.#under).includes(path);
+    return this.rulePaths.includes(path);
   }
 
   /** True if both select and refuse the same. */

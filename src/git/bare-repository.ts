@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { Maintenance } from './maintenance/maintenance.ts';
-import { type SignCommit, treeOfCommit } from './objects/commit-object.ts';
+import { linksOfCommit, type SignCommit, treeOfCommit } from './objects/commit-object.ts';
 import { Tree } from './objects/tree.ts';
 import { importPacks } from './packs/pack-import-export.ts';
 import { packFolder } from './packs/pack-names.ts';
@@ -12,6 +12,7 @@ import type { GitContext } from './process/git-environment.ts';
 import { Batch, type FinishedBatch } from './publication/batch.ts';
 import { realFiles } from './publication/durable-files.ts';
 import type { Publishing } from './publication/publisher.ts';
+import type { AncestryCache } from './reading/ancestry-cache.ts';
 import type { Reader } from './reading/reader.ts';
 import { moveRef } from './refs/move-ref.ts';
 import { readRef } from './refs/ref-file.ts';
@@ -34,6 +35,7 @@ export interface BareRepositoryParts {
   readonly gitDir: string;
   readonly ref: string;
   readonly reader: Reader;
+  readonly ancestry: AncestryCache;
   readonly publisher: Publishing;
   readonly maintenance: Maintenance;
   readonly sign: SignCommit | undefined;
@@ -53,6 +55,8 @@ export class BareRepository implements Repository {
   readonly gitDir: string;
   readonly ref: string;
   readonly context: GitContext;
+  /** Ancestry of recent commits of the branch. */
+  readonly ancestry: AncestryCache;
   readonly maxPaths: number | undefined;
   readonly #reader: Reader;
   readonly #publisher: Publishing;
@@ -72,6 +76,7 @@ export class BareRepository implements Repository {
     this.gitDir = parts.gitDir;
     this.context = { gitDir: parts.gitDir };
     this.ref = parts.ref;
+    this.ancestry = parts.ancestry;
     this.#reader = parts.reader;
     this.#publisher = parts.publisher;
     this.#maintenance = parts.maintenance;
@@ -91,6 +96,10 @@ export class BareRepository implements Repository {
 
   diff(from: string | undefined, to: string): Promise<PathChange[]> {
     return this.#reader.diff(from, to);
+  }
+
+  diffAt(from: string, to: string, paths: readonly string[]): Promise<PathChange[]> {
+    return this.#reader.diffAt(from, to, paths, (id) => this.#loadTree(id));
   }
 
   readBlobs(ids: readonly string[]): Promise<Buffer[]> {
@@ -159,6 +168,7 @@ export class BareRepository implements Repository {
     // Git flushes the packs of a push, but not the folder that they end up in.
     await realFiles.syncDirectory(packFolder(this.gitDir));
     await moveRef(this.gitDir, { ref: this.ref, from, to });
+    void this.ancestry.follow(to);
   }
 
   /** Repacks now, to the end. Returns false when that failed (the failure is logged). */
@@ -190,6 +200,7 @@ export class BareRepository implements Repository {
     this.#publishing.add(batch);
     try {
       await this.#publisher.publish(batch);
+      this.ancestry.append(commitsOf(batch));
       this.#cacheTreesOf(batch);
       this.#maintenance.packAdded();
     } finally {
@@ -238,4 +249,11 @@ export class BareRepository implements Repository {
       this.#commitTrees.delete(oldest);
     }
   }
+}
+
+function commitsOf({ objects }: FinishedBatch): { id: string; parents: readonly string[] }[] {
+  return objects.flatMap(({ id, type, data }) => {
+    const links = type === 'commit' ? linksOfCommit(data) : undefined;
+    return links === undefined ? [] : [{ id, parents: links.parents }];
+  });
 }

@@ -14,6 +14,9 @@ import { processError, runGit, tryGit } from './process/git-process.ts';
 import { type DurableFiles, realFiles } from './publication/durable-files.ts';
 import { type Gate, Publisher, type Publishing } from './publication/publisher.ts';
 import { PublishingThread } from './publication/publishing-thread.ts';
+import { AncestryCache } from './reading/ancestry-cache.ts';
+import type { ReadLinks } from './reading/commit-walk.ts';
+import { listParents } from './reading/history.ts';
 import { Reader, type ReaderOptions } from './reading/reader.ts';
 import { readRef } from './refs/ref-file.ts';
 import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from './refs/ref-lock.ts';
@@ -65,7 +68,8 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
   await assertBareSha1(context);
   await assertBranchName(context, branch);
   await replay(gitDir, options);
-  const reader = new Reader(context, options);
+  const ancestry = ancestryOf(context, { ref, read: (id) => reader.links(id) });
+  const reader: Reader = new Reader(context, { ...options, ancestry });
   try {
     await assertReadable(reader, await readRef(gitDir, ref), ref);
     await removeLeftovers(gitDir, ref);
@@ -82,8 +86,29 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
   });
   void maintenance.runIfDue();
   const { sign, resolveHead, maxPaths } = options;
-  const parts = { gitDir, ref, reader, publisher, maintenance, sign, resolveHead, maxPaths };
+  const parts = {
+    gitDir,
+    ref,
+    reader,
+    ancestry,
+    publisher,
+    maintenance,
+    sign,
+    resolveHead,
+    maxPaths,
+  };
   return new BareRepository(parts);
+}
+
+function ancestryOf(
+  context: GitContext,
+  { ref, read }: { readonly ref: string; readonly read: ReadLinks },
+): AncestryCache {
+  return new AncestryCache({
+    head: () => readRef(context.gitDir, ref),
+    read,
+    list: (range) => listParents(context, range),
+  });
 }
 
 async function publishingTo(

@@ -65,6 +65,7 @@ export function readOnlyRepository(
     head: async () => head,
     listFiles: (revision, under) => reader.listFiles(revision, under),
     diff: (from, to) => reader.diff(from, to),
+    diffAt: (from, to, paths) => reader.diffAt(from, to, paths),
     readBlobs: (ids) => reader.readBlobs(ids),
     readCommits: (ids) => reader.readCommits(ids),
     history: (from, to, against) => reader.history(from, to, against),

@@ -172,6 +172,8 @@ export interface Repository {
   listFiles(revision: string, under?: string): Promise<TreeFile[]>;
   /** Differences between two trees; `from` undefined: every path is new. */
   diff(from: string | undefined, to: string): Promise<PathChange[]>;
+  /** Those of the differences that are at some paths, at a cost that follows the paths. */
+  diffAt(from: string, to: string, paths: readonly string[]): Promise<PathChange[]>;
   /** Contents in the order of `ids`. Rejects if one is missing. */
   readBlobs(ids: readonly string[]): Promise<Buffer[]>;
   /**

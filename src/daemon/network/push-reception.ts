@@ -98,7 +98,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
       if (platform === undefined) throw new Error('The platform is not open yet');
       const { repository, following } = platform;
       const readOnly = following?.pushRefusal;
-      const tips = new NewestTips(repository.gitDir);
+      const tips = new NewestTips(repository.ancestry);
       return {
         repository,
         readOnly,
@@ -169,7 +169,8 @@ async function judge(
   const { led, repository } = platform;
   const refs = await refObjections(repository, updates);
   if (refs.length > 0) return { ok: false, lines: [...refs, 'nothing was changed'] };
-  const source = await withQuarantine(repository, quarantine, { maxPaths: repository.maxPaths });
+  const { ancestry, maxPaths } = repository;
+  const source = await withQuarantine(repository, quarantine, { ancestry, maxPaths });
   try {
     const { gitDir } = repository;
     const admission =

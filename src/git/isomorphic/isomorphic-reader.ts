@@ -116,6 +116,11 @@ export class IsomorphicReader implements ObjectReader {
     return await this.#compare(to, parent);
   }
 
+  async diffAt(from: string, to: string, paths: readonly string[]): Promise<PathChange[]> {
+    const wanted = new Set(paths);
+    return (await this.diff(from, to)).filter(({ path }) => wanted.has(path));
+  }
+
   async readBlobs(ids: readonly string[]): Promise<Buffer[]> {
     for (const id of ids) assertObjectId(id);
     const contents: Buffer[] = [];

@@ -9,8 +9,14 @@ import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { gitLines, runGit } from '../process/git-process.ts';
 import type { HistoryCommit, HistoryComparison, PathChange } from '../repository.ts';
+import type { ParentsOf, ParentsRange } from './ancestry-cache.ts';
 import type { CommitLimits, CommitRoots } from './commit-limits.ts';
-import { type Comparison, compareCommits, diffTreeProtocol } from './diff-tree.ts';
+import {
+  type Comparison,
+  compareCommits,
+  type DiffTreeReply,
+  diffTreeProtocol,
+} from './diff-tree.ts';
 import { RequestProcess } from './request-process.ts';
 
 const CHUNK = 64;
@@ -38,22 +44,44 @@ export function historyOfGit(context: GitContext): HistorySource {
   const diffs = new RequestProcess(context, diffTreeProtocol);
   return {
     list: (range) => listCommits(context, range),
-    compare: async (comparisons) => {
-      const lists = await compareCommits(diffs, comparisons);
-      if (lists === undefined) {
-        throw new MissingObjectError(comparisons[0]?.commit ?? '', context.gitDir);
-      }
-      return lists;
-    },
+    compare: (comparisons) => compareAll(context, diffs, comparisons),
     additions: (commit) => additionsOf(context, commit),
     close: () => diffs.close(),
   };
+}
+
+/** A short walk over known commits, which takes no process of its own. */
+export function knownHistory(
+  context: GitContext,
+  diffs: RequestProcess<DiffTreeReply>,
+  commits: readonly ListedCommit[],
+): HistorySource {
+  return {
+    list: async function* () {
+      yield* commits;
+    },
+    compare: (comparisons) => compareAll(context, diffs, comparisons),
+    additions: (commit) => additionsOf(context, commit),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function compareAll(
+  { gitDir }: GitContext,
+  diffs: RequestProcess<DiffTreeReply>,
+  comparisons: readonly Comparison[],
+): Promise<readonly (readonly PathChange[])[]> {
+  const lists = await compareCommits(diffs, comparisons);
+  if (lists !== undefined) return lists;
+  throw new MissingObjectError(comparisons[0]?.commit ?? '', gitDir);
 }
 
 /** Commits that `tips` reach, and `not`, a commit or all refs, does not. */
 export interface HistoryRange {
   readonly tips: readonly string[];
   readonly not: string | undefined;
+  /** More commits that `not` reaches, and where git can stop. */
+  readonly beyond?: readonly string[];
   /** Default: every parent. */
   readonly against?: HistoryComparison | undefined;
 }
@@ -184,16 +212,32 @@ async function* chunked(commits: AsyncIterable<ListedCommit>): AsyncGenerator<Li
 /** Each line is `<committer time> SP <id> SP <tree> SP (<parent> SP)*`. */
 async function* listCommits(
   context: GitContext,
-  { tips, not }: HistoryRange,
+  { tips, not, beyond = [] }: HistoryRange,
 ): AsyncGenerator<ListedCommit> {
   for (const id of tips) assertObjectId(id);
   if (not !== undefined && not !== 'all refs') assertObjectId(not);
   const format = ['--timestamp', '--no-commit-header', '--format=%H %T %P'];
   const args = ['rev-list', '--topo-order', '--reverse', ...format, ...tips];
+  args.push(...beyond.map((id) => `^${id}`));
   if (not === 'all refs') args.push('--not', '--all');
   else if (not !== undefined) args.push(`^${not}`);
   for await (const line of gitLines(context, args)) {
     const [time, id = '', tree = '', ...parents] = line.trimEnd().split(' ');
     yield { id, tree, parents, committerTime: Number(time) };
+  }
+}
+
+/** Newest first. */
+export async function* listParents(
+  context: GitContext,
+  { to, from, isLine = false, max }: ParentsRange,
+): AsyncGenerator<ParentsOf> {
+  const stop = from === undefined ? [] : [`^${from}`];
+  const line = isLine ? ['--first-parent'] : [];
+  // The parents of `--parents` are rewritten; these are not.
+  const args = ['rev-list', ...line, '--no-commit-header', '--format=%H %P', `--max-count=${max}`];
+  for await (const text of gitLines(context, [...args, to, ...stop])) {
+    const [id = '', ...parents] = text.trimEnd().split(' ');
+    yield { id, parents };
   }
 }

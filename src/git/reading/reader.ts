@@ -4,11 +4,12 @@
  */
 
 import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from '../git-error.ts';
-import { type CommitLinks, linksOfCommit, parseCommitMetadata } from '../objects/commit-object.ts';
+import { linksOfCommit, parseCommitMetadata, treeOfCommit } from '../objects/commit-object.ts';
 import { asAddition, parseFileList } from '../objects/file-list.ts';
 import { assertObjectId, type ObjectType } from '../objects/object-id.ts';
+import { Tree } from '../objects/tree.ts';
 import type { GitContext } from '../process/git-environment.ts';
-import { processError, runGit, tryGit } from '../process/git-process.ts';
+import { runGit } from '../process/git-process.ts';
 import { GitLimitError } from '../process/process-limits.ts';
 import type {
   CommitMetadata,
@@ -23,11 +24,14 @@ import type {
   Repository,
   TreeFile,
 } from '../repository.ts';
-import { commitObjections, MAX_COMMITS, newCommits } from '../serve/pushed-commits.ts';
+import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
+import { Ancestry, type AncestryOptions } from './ancestry.ts';
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
 import { CommitLimits } from './commit-limits.ts';
+import type { Links } from './commit-walk.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
-import { history, historyOfGit } from './history.ts';
+import { type HistoryRange, history, historyOfGit, knownHistory } from './history.ts';
+import { type LoadTree, pathChanges } from './path-changes.ts';
 import { RequestProcess } from './request-process.ts';
 import {
   DEFAULT_MAX_PATHS,
@@ -43,6 +47,7 @@ export type ObjectReader = Pick<
   Repository,
   | 'listFiles'
   | 'diff'
+  | 'diffAt'
   | 'readBlobs'
   | 'readCommits'
   | 'history'
@@ -57,7 +62,7 @@ export type ObjectReader = Pick<
   | 'close'
 >;
 
-export interface ReaderOptions {
+export interface ReaderOptions extends AncestryOptions {
   /** Larger blobs are refused with a BlobTooLargeError. */
   readonly maxBlobBytes?: number;
   /** Limit for the files and folders of one tree. Default: 1,000,000. */
@@ -84,10 +89,12 @@ export class Reader implements ObjectReader {
   readonly #maxPaths: number;
   readonly #maxCommits: number;
   readonly #commits = new Set<string>();
+  readonly #ancestry: Ancestry;
   #lastRoot: { revision: string; root: string } | undefined;
 
   constructor(context: GitContext, options: ReaderOptions = {}) {
     this.#context = context;
+    this.#ancestry = new Ancestry(context, this.links, options);
     this.#maxBlobBytes = options.maxBlobBytes ?? DEFAULT_MAX_BLOB_BYTES;
     const protocol = catFileProtocol(this.#maxBlobBytes);
     this.#objects = Array.from(
@@ -130,6 +137,22 @@ export class Reader implements ObjectReader {
     return [...changes];
   }
 
+  async diffAt(
+    from: string,
+    to: string,
+    paths: readonly string[],
+    load: LoadTree = async (id) => Tree.parse(await this.readObject(id, 'tree')),
+  ): Promise<PathChange[]> {
+    assertObjectId(from);
+    assertObjectId(to);
+    await this.#assertBounded(to);
+    const { standIn } = await this.#bounds.of(from);
+    const treeAt = async (id: string): Promise<string> =>
+      treeOfCommit(await this.readObject(id, 'commit'), id);
+    const before = standIn && (await treeAt(standIn));
+    return await pathChanges({ before, after: await treeAt(to) }, paths, load);
+  }
+
   readBlobs(ids: readonly string[]): Promise<Buffer[]> {
     for (const id of ids) assertObjectId(id);
     return this.#readAll(ids, 'blob');
@@ -154,28 +177,24 @@ export class Reader implements ObjectReader {
     against?: HistoryComparison,
   ): AsyncGenerator<HistoryCommit> {
     const next = from === undefined ? undefined : await this.#nextCommit(from, to);
-    const range = { tips: [to], not: from, against };
     if (next !== undefined) yield next;
-    else yield* history(historyOfGit(this.#context), range, this.#bounds);
+    else yield* this.#historyOf({ tips: [to], not: from, against });
   }
 
   newHistory(tips: readonly string[]): AsyncGenerator<HistoryCommit> {
-    return history(historyOfGit(this.#context), { tips, not: 'all refs' }, this.#bounds);
+    return this.#historyOf({ tips, not: 'all refs' });
   }
 
-  async mergeBases(one: string, other: string): Promise<string[]> {
+  async *#historyOf(range: HistoryRange): AsyncGenerator<HistoryCommit> {
+    const found = await this.#ancestry.range(range);
+    if ('tips' in found) yield* history(historyOfGit(this.#context), found, this.#bounds);
+    else yield* history(knownHistory(this.#context, this.#diffs, found), range, this.#bounds);
+  }
+
+  mergeBases(one: string, other: string): Promise<string[]> {
     assertObjectId(one);
     assertObjectId(other);
-    const args = ['merge-base', '--all', one, other];
-    const { code, stdout, stderr } = await tryGit(this.#context, args);
-    // Exit code 1 without a message: no common ancestor.
-    if (code !== 0 && (code !== 1 || stderr !== '')) {
-      throw processError(args, { code, signal: null }, stderr);
-    }
-    return stdout
-      .toString('latin1')
-      .split('\n')
-      .filter((id) => id !== '');
+    return this.#ancestry.mergeBases(one, other);
   }
 
   async rootCommit(revision: string): Promise<string> {
@@ -188,19 +207,13 @@ export class Reader implements ObjectReader {
     return root;
   }
 
-  async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+  isAncestor(ancestor: string, descendant: string): Promise<boolean> {
     assertObjectId(ancestor);
     assertObjectId(descendant);
-    if (ancestor === descendant) return true;
-    const links = await this.#linksOf(descendant);
-    if (links?.parents.includes(ancestor) === true) return true;
-    const args = ['merge-base', '--is-ancestor', ancestor, descendant];
-    const { code, stderr } = await tryGit(this.#context, args);
-    if (code === 0 || code === 1) return code === 0;
-    // A rewritten history may have lost the old commit: then it is not an ancestor.
-    const known = await this.readObject(descendant, 'commit').then(() => this.#has(ancestor));
-    if (!known) return false;
-    throw processError(args, { code, signal: null }, stderr);
+    return this.#ancestry.isAncestor(ancestor, descendant, async () => {
+      await this.readObject(descendant, 'commit');
+      return await this.#has(ancestor);
+    });
   }
 
   async commitMetadata(commit: string): Promise<CommitMetadata> {
@@ -241,7 +254,7 @@ export class Reader implements ObjectReader {
   objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
     const parts = {
       newCommits: (commits: readonly string[], known: PushedTips['known']) =>
-        newCommits(this.#context, commits, known),
+        this.#ancestry.newCommits(commits, known),
       bounds: this.#limited(pushedLimits(this.#maxPaths)),
       readBounds: this.#bounds,
       maxPaths: this.#maxPaths,
@@ -266,22 +279,23 @@ export class Reader implements ObjectReader {
   async #nextCommit(from: string, to: string): Promise<HistoryCommit | undefined> {
     assertObjectId(from);
     assertObjectId(to);
-    const links = await this.#linksOf(to);
+    const links = await this.links(to);
     if (links?.parents.length !== 1 || links.parents[0] !== from) return undefined;
     for (const id of [from, to]) {
       if ((await this.#bounds.of(id)).problem !== undefined) return undefined;
     }
     const changes = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
-    return changes === undefined ? undefined : { id: to, ...links, changes };
+    const { parents, committerTime } = links;
+    return changes === undefined ? undefined : { id: to, parents, committerTime, changes };
   }
 
   /** Undefined if git must be asked: the object is missing, not a commit, or has an unusual format. */
-  async #linksOf(id: string): Promise<CommitLinks | undefined> {
+  readonly links = async (id: string): Promise<Links | undefined> => {
     const found = await this.#leastBusy().ask(id);
-    return found?.type === 'commit' && found.content !== undefined
-      ? linksOfCommit(found.content)
-      : undefined;
-  }
+    if (found?.type !== 'commit' || found.content === undefined) return undefined;
+    const links = linksOfCommit(found.content);
+    return links && { ...links, tree: treeOfCommit(found.content, id) };
+  };
 
   async #assertCommit(id: string): Promise<void> {
     if (this.#commits.has(id)) return;

@@ -4,14 +4,12 @@
  * back, so its pack stays small. Commits that the newest merges brought in are offered too: they are the
  * base of a client that pushes again without a pull.
  */
-import { gitLines } from '../process/git-process.ts';
+import type { AncestryCache } from '../reading/ancestry-cache.ts';
 
 /** Each of this many newest commits is offered. */
 const EVERY = 64;
 /** Beyond these, an offered commit is at most this factor further away than the one before. */
 const GROWTH = 1.1;
-/** Commits that are read at most at a time. */
-const MAX_READ = 50_000;
 /** Number of the newest merged commits that are offered. */
 const MERGED = 64;
 
@@ -22,15 +20,15 @@ interface Tip {
 }
 
 export class NewestTips {
-  readonly #gitDir: string;
+  readonly #ancestry: AncestryCache;
   /** Newest first. */
   #tips: readonly Tip[] = [];
   /** Newest first. */
   #merged: readonly string[] = [];
   #reading: Promise<void> = Promise.resolve();
 
-  constructor(gitDir: string) {
-    this.#gitDir = gitDir;
+  constructor(ancestry: AncestryCache) {
+    this.#ancestry = ancestry;
   }
 
   /** Tips of the branch whose head is `head`, newest first, and the commits that its merges brought in. */
@@ -44,16 +42,11 @@ export class NewestTips {
   async #extend(head: string): Promise<void> {
     const [newest] = this.#tips;
     if (newest?.id === head) return;
-    const limit = ['--first-parent', `--max-count=${MAX_READ}`];
-    const format = ['--no-commit-header', '--format=%H %P'];
-    const since = newest === undefined ? [] : [`^${newest.id}`];
     const added: string[] = [];
     const merged: string[] = [];
-    const args = ['rev-list', ...limit, ...format, head, ...since];
-    for await (const line of gitLines({ gitDir: this.#gitDir }, args)) {
-      const [id = '', , ...others] = line.trimEnd().split(' ');
-      added.push(id);
-      if (merged.length < MERGED) merged.push(...others);
+    for await (const commit of this.#ancestry.line(head, newest?.id)) {
+      added.push(commit.id);
+      if (merged.length < MERGED) merged.push(...commit.merged);
     }
     const top = (newest?.at ?? 0) + added.length;
     const tips = added.map((id, i): Tip => ({ id, at: top - i }));

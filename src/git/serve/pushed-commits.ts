@@ -7,6 +7,7 @@ import { gitLines } from '../process/git-process.ts';
 import { AddedPaths } from '../reading/added-paths.ts';
 import type { CatFileReply } from '../reading/cat-file.ts';
 import type { CommitLimits, CommitRoots } from '../reading/commit-limits.ts';
+import type { HistoryRange } from '../reading/history.ts';
 import { MAX_COMMIT_BYTES, TreeLimitError } from '../reading/tree-limits.ts';
 import type { ReadTrees } from '../reading/tree-sizes.ts';
 import type { PushedTips, PushObjection } from '../repository.ts';
@@ -123,11 +124,10 @@ function assertSmall(id: string, size: number): void {
 /** The same by a process of git. */
 export async function* newCommits(
   context: GitContext,
-  commits: readonly string[],
-  known: PushedTips['known'],
+  { tips, not, beyond = [] }: HistoryRange,
 ): AsyncGenerator<string> {
-  if (commits.length === 0) return;
-  const not = known === 'all refs' ? ['--not', '--all'] : known.commit ? [`^${known.commit}`] : [];
-  const args = ['rev-list', ...new Set(commits), ...not];
-  yield* gitLines(context, args);
+  if (tips.length === 0) return;
+  const stops = [...(not === undefined || not === 'all refs' ? [] : [not]), ...beyond];
+  const refs = not === 'all refs' ? ['--not', '--all'] : [];
+  yield* gitLines(context, ['rev-list', ...new Set(tips), ...stops.map((id) => `^${id}`), ...refs]);
 }

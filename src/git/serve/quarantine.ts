@@ -2,9 +2,10 @@
  * Reads a push during its validation. Its objects are in a quarantine directory that only processes
  * with the environment of the hook can see (git-receive-pack(1), "Quarantine environment").
  */
-import { realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { readdir, realpath } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { GitError } from '../git-error.ts';
+import { PackIndex } from '../packs/pack-index.ts';
 import { type ObjectReader, Reader, type ReaderOptions } from '../reading/reader.ts';
 import type { Repository } from '../repository.ts';
 import type { QuarantineEnvironment } from './hook-protocol.ts';
@@ -27,8 +28,27 @@ export async function withQuarantine(
     for (const path of paths) await assertWithin(path, { objects, gitDir });
     env[name] = value;
   }
+  const folder = env['GIT_OBJECT_DIRECTORY'] ?? objects;
+  let packs: Promise<readonly PackIndex[]> | undefined;
+  // A pack may repeat commits that refs reach: they are checked once more.
+  const isUnreached = async (id: string): Promise<boolean> => {
+    packs ??= folder === objects ? Promise.resolve([]) : packsIn(resolve(gitDir, folder));
+    return (await packs).some((pack) => pack.has(id));
+  };
   // One process is enough: only one push uses this reader.
-  return new Reader({ gitDir, env }, { objectProcesses: 1, ...options });
+  return new Reader({ gitDir, env }, { objectProcesses: 1, isUnreached, ...options });
+}
+
+/** Larger indexes are left to git. */
+const MAX_INDEX_BYTES = 4 * 1024 * 1024;
+
+/** Packs of a push. Git unpacks none: see `receive.unpackLimit` in `init-repository.ts`. */
+async function packsIn(objects: string): Promise<readonly PackIndex[]> {
+  const folder = join(objects, 'pack');
+  const names = await readdir(folder).catch(() => []);
+  const indexes = names.filter((name) => name.endsWith('.idx'));
+  const read = indexes.map((name) => PackIndex.read(join(folder, name), MAX_INDEX_BYTES));
+  return (await Promise.all(read)).filter((pack) => pack !== undefined);
 }
 
 async function assertWithin(

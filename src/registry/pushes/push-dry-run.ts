@@ -93,7 +93,7 @@ export interface Outcome {
 
 export interface DryRunContext extends ReplayContext {
   readonly repository: ReplayContext['repository'] &
-    Pick<Repository, 'diff' | 'folderWidths' | 'mergeBases'>;
+    Pick<Repository, 'diff' | 'diffAt' | 'folderWidths' | 'mergeBases'>;
   readonly kinds: KindTable;
   readonly sealer?: Sealer | undefined;
 }
@@ -314,6 +314,8 @@ export async function dryRunAhead(
     for (const path of await controlFilesOf(repository, step.commit, under)) touched.add(path);
   }
   const { catalog: after, changes, paths, view } = ahead;
+  const last = commits.at(-1);
+  const net = last?.parents[0] === from ? last.changes[0] : await repository.diff(from, to);
   const changed = await flatMapYielding(paths, (path) =>
     base.file(path)?.blob === after.file(path)?.blob ? [] : [path],
   );
@@ -321,7 +323,7 @@ export async function dryRunAhead(
     changes,
     problems: await after.problemsOfYielding(changed),
     warnings: [
-      ...linkWarnings(view, await repository.diff(from, to)),
+      ...linkWarnings(view, net ?? []),
       ...warningsOf(changed.map((path) => after.file(path))),
     ],
     leaks: leaks.of(steps.map(({ commit }) => commit.id).filter((id) => id !== to)),

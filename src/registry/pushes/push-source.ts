@@ -18,6 +18,7 @@ export type PushSource = DryRunContext['repository'] &
     | 'commitMetadata'
     | 'readCommits'
     | 'diff'
+    | 'diffAt'
     | 'mergeBases'
     | 'checkLimits'
     | 'objectionsTo'

@@ -1,7 +1,7 @@
 /** Tips that a push is offered, read from real histories. */
 import { expect, test } from 'vitest';
 import { NewestTips } from '../../../src/git/serve/newest-tips.ts';
-import { bareRepository, git } from '../../support/git.ts';
+import { bareRepository, git, openForTest } from '../../support/git.ts';
 
 const COMMITS = 1500;
 
@@ -19,7 +19,7 @@ test.each<[name: string, step: number]>([
 ])('every base has an offered commit at most a tenth further from the tip: %s', async (_, step) => {
   const gitDir = await bareRepository();
   const commits = chain(gitDir);
-  const tips = new NewestTips(gitDir);
+  const tips = new NewestTips((await openForTest({ gitDir })).ancestry);
   let offered: readonly string[] = [];
   for (let at = step; at <= COMMITS; at += step) offered = await tips.at(commits[at - 1]);
   const newest = Math.floor(COMMITS / step) * step - 1;
@@ -42,7 +42,7 @@ test('commits that merges brought in are offered, the newest 64', async () => {
       ...parents.flatMap((id) => ['-p', id]),
     ]).trim();
   const first = make();
-  const tips = new NewestTips(gitDir);
+  const tips = new NewestTips((await openForTest({ gitDir })).ancestry);
   let tip = first;
   const pushed: string[] = [];
   for (let i = 0; i < 70; i += 1) {

@@ -46,7 +46,8 @@ export async function makeMerge(
   if ('conflicts' in stored) return stored;
   const { id, committerTime } = stored;
   const parents = [commits.tip, commits.pushed];
-  const changes = await Promise.all(parents.map((parent) => repository.diff(parent, id)));
+  // Against the pushed commit it differs in all that came to the branch, which nobody has to judge again.
+  const changes = [await repository.diff(commits.tip, id)];
   return { merge, commit: { id, parents, committerTime, changes } };
 }
 

@@ -14,6 +14,7 @@ import {
 import { mapLimit } from '../../../concurrency/index.ts';
 import type { FileChange, FileTake, PathChange, Repository } from '../../../git/index.ts';
 import { decodeUtf8, isControlFile } from '../../../manifests/index.ts';
+import { BranchChanges } from './branch-changes.ts';
 import type { Conflict } from './conflict.ts';
 import { type FileMerger, MergeLimitError } from './file-merger.ts';
 import type { FileTexts } from './object-merge.ts';
@@ -29,7 +30,7 @@ export interface MergedCommits {
 export interface TreeMergeContext {
   readonly repository: Pick<
     Repository,
-    'diff' | 'readBlobs' | 'listFiles' | 'context' | 'isAncestor'
+    'diff' | 'diffAt' | 'readBlobs' | 'listFiles' | 'context' | 'isAncestor'
   >;
   readonly files: PushedFiles;
   readonly merger: Pick<FileMerger, 'objects' | 'lines'>;
@@ -64,12 +65,10 @@ export async function mergeTrees(
   context: TreeMergeContext,
   { base, tip, pushed }: MergedCommits,
 ): Promise<TreeMerge> {
-  const [ours, theirs] = await Promise.all([
-    context.repository.diff(base, tip),
-    context.repository.diff(base, pushed),
-  ]);
-  const merge = new Merge(context, byPath(ours), byPath(theirs));
-  return await merge.run(base);
+  const theirs = byPath(await context.repository.diff(base, pushed));
+  const ours = new BranchChanges(context.repository, { base, tip });
+  await ours.read([...theirs.keys()]);
+  return await new Merge(context, ours, theirs).run(base);
 }
 
 function byPath(changes: readonly PathChange[]): ReadonlyMap<string, PathChange> {
@@ -78,7 +77,7 @@ function byPath(changes: readonly PathChange[]): ReadonlyMap<string, PathChange>
 
 class Merge {
   readonly #context: TreeMergeContext;
-  readonly #ours: ReadonlyMap<string, PathChange>;
+  readonly #ours: BranchChanges;
   readonly #theirs: ReadonlyMap<string, PathChange>;
   readonly #changes: (FileChange | FileTake)[] = [];
   readonly #conflicts: Conflict[] = [];
@@ -88,7 +87,7 @@ class Merge {
 
   constructor(
     context: TreeMergeContext,
-    ours: ReadonlyMap<string, PathChange>,
+    ours: BranchChanges,
     theirs: ReadonlyMap<string, PathChange>,
   ) {
     this.#context = context;
@@ -104,6 +103,8 @@ class Merge {
         if (key !== undefined) keys.set(keyString(key), key);
       }
     }
+    const claims = [...keys.values()].flatMap((key) => this.#context.catalog.claims(key));
+    await this.#ours.read(claims.map(({ path }) => path));
     const group = this.#group(touched);
     if (!(await this.#refuseOtherLives(touched, { base, group }))) return this.#tooMuch(keys);
     for (const their of this.#theirs.values()) {
