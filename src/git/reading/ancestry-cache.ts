@@ -8,25 +8,17 @@
  * commits alone, which never change; no ref can make it wrong. Undefined answers: git must be asked.
  */
 import { CommitNumbers } from './commit-numbers.ts';
-import { MAX_READ, type ReadLinks, Walk } from './commit-walk.ts';
+import {
+  MAX_READ,
+  type ParentsOf,
+  type ParentsRange,
+  type ReadLinks,
+  Walk,
+} from './commit-walk.ts';
 import type { ListedCommit } from './history.ts';
 
 /** A power of two. */
 const CAPACITY = 65_536;
-export interface ParentsOf {
-  readonly id: string;
-  readonly parents: readonly string[];
-}
-
-/** Commits that `to` reaches and `from` does not, at most `max`. */
-export interface ParentsRange {
-  readonly to: string;
-  readonly from?: string;
-  /** Of the first-parent line alone. */
-  readonly isLine?: boolean;
-  readonly max: number;
-}
-
 export interface AncestryCacheParts {
   /** Present tip of the branch. */
   head(): Promise<string | undefined>;
@@ -177,7 +169,7 @@ export class AncestryCache {
     return chain.reverse();
   }
 
-  /** Commits that both reach, where git can stop to look for those that `from` does not reach. */
+  /** Commits that both reach: a list of those that `from` does not reach ends there. */
   async forks(from: string, to: string, read: ReadLinks): Promise<readonly string[]> {
     await this.#know([from]);
     const place = this.#placeOf(from);

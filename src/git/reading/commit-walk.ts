@@ -11,6 +11,20 @@ export interface Links extends CommitLinks {
 /** Parents of a commit; undefined: it is missing, or git must parse it. */
 export type ReadLinks = (id: string) => Promise<Links | undefined>;
 
+export interface ParentsOf {
+  readonly id: string;
+  readonly parents: readonly string[];
+}
+
+/** Commits that `to` reaches and `from` does not, at most `max`. */
+export interface ParentsRange {
+  readonly to: string;
+  readonly from?: string;
+  /** Of the first-parent line alone. */
+  readonly isLine?: boolean;
+  readonly max: number;
+}
+
 /** Each commit is seen once. Callers push the parents that they want to see. */
 export class Walk {
   /** False: a commit could not be read, is the first of a history, or there are too many. */

@@ -9,8 +9,8 @@ import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { gitLines, runGit } from '../process/git-process.ts';
 import type { HistoryCommit, HistoryComparison, PathChange } from '../repository.ts';
-import type { ParentsOf, ParentsRange } from './ancestry-cache.ts';
 import type { CommitLimits, CommitRoots } from './commit-limits.ts';
+import type { ParentsOf, ParentsRange } from './commit-walk.ts';
 import {
   type Comparison,
   compareCommits,

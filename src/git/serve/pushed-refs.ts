@@ -29,7 +29,9 @@ export async function refObjections(
   const made = moves.filter(({ newId }) => newId !== undefined);
   const lines = made.flatMap((move) => caseFlaw(move.ref, ref) ?? refFlaw(move.ref) ?? []);
   if (lines.length > 0) return lines;
-  const added = made.filter(({ oldId }) => oldId === undefined).length;
+  // A push over HTTP does not name the old value of the branch, which is there.
+  const isAdded = ({ oldId, ref: name }: RefMove): boolean => oldId === undefined && name !== ref;
+  const added = made.filter(isAdded).length;
   if (added === 0) return [];
   const present = await countRefs({ gitDir });
   if (present + added <= MAX_REFS) return [];

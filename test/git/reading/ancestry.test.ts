@@ -101,7 +101,7 @@ test('ancestors, merge bases and ranges are those of git, whatever the branch do
   );
 }, 120_000);
 
-describe('in memory', () => {
+describe('answers from memory', () => {
   /** A line of 40 commits, an early fork that is merged late, and a commit on top of the fork. */
   async function branched() {
     const gitDir = await bareRepository();
