@@ -20,5 +20,5 @@ export {
   type SopsConfig,
   usable,
 } from './sops-config.ts';
-export { sopsConfigProblems } from './sops-config-check.ts';
+export { rulesFor, sopsConfigProblems } from './sops-config-check.ts';
 export { mapLeaves } from './tree.ts';

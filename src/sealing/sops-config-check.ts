@@ -100,3 +100,29 @@ function at(
   const { line, col } = document.locate(full);
   return { line, col, message: `${place.join('')}: ${message}` };
 }
+
+/** A rule, its place in the config, and the paths among the given ones for which it is the first. */
+export interface PlacedRule {
+  readonly line: number;
+  readonly col: number;
+  readonly rule: CreationRule;
+  readonly paths: readonly string[];
+}
+
+/** The rules for the paths, which are relative to the folder of the config. Empty for a config that cannot be read. */
+export function rulesFor(text: string, paths: readonly string[]): PlacedRule[] {
+  try {
+    const { rules } = parseSopsConfig(text);
+    const [document] = documentsOf(text);
+    const first = (path: string): number =>
+      rules.findIndex((rule) => rule.path === undefined || rule.path.test(path));
+    return rules.flatMap((rule, index) => {
+      const found = paths.filter((path) => first(path) === index);
+      const { line = 1, col = 1 } = document?.locate(['creation_rules', index]) ?? {};
+      return found.length === 0 ? [] : [{ line, col, rule, paths: found }];
+    });
+  } catch (error) {
+    if (error instanceof SealingError) return [];
+    throw error;
+  }
+}

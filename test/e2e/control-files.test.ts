@@ -269,6 +269,39 @@ describe('a push that touches control files', () => {
   });
 });
 
+describe('a rule of .sops.yaml that encrypts the names of objects', () => {
+  const own = { kind: 'Team', metadata: { name: 'named' }, spec: { displayName: 'Shown' } };
+
+  test.each<[string, string, string, number]>([
+    ['for every file', '', 'encrypts the names of ', 409],
+    ['for new teams', 'path_regex: ^teams/', 'encrypts the names of teams: ', 409],
+    ['for files beside the manifests', 'path_regex: ^charts/', '', 201],
+  ])('is told of at the push and refused at the API alike: %s', async (_, path, said, code) => {
+    await gitIn(daemon, clone, 'pull', '-q');
+    const config = readFileSync(join(clone, '.sops.yaml'), 'utf8');
+    const lines = [`age: ${platform}`, 'unencrypted_suffix: _clear', path].filter(Boolean);
+    const rule = `creation_rules:\n  - ${lines.join('\n    ')}\n`;
+
+    const result = await pushAs('steward', {
+      '.sops.yaml': config.replace('creation_rules:\n', rule),
+    });
+
+    const told = hookSaid(result).filter((line) => line.includes('encrypts the names'));
+    expect([result.code, told.length]).toEqual([0, said === '' ? 0 : 1]);
+    if (said !== '') {
+      expect(told[0]).toContain('warning: .sops.yaml:');
+      expect(told[0]).toContain(`unencrypted_suffix: "_clear" ${said}`);
+      expect(told[0]).toContain('unencrypted_regex: ^(apiVersion|kind|metadata)$');
+    }
+    const body = { ...own, apiVersion: 'management.gitplane.dev/v1' };
+    const answer = await daemon.call('POST', `${API}/teams`, { body });
+    expect(answer.code, answer.text).toBe(code);
+    if (code === 409) expect(answer.text).toContain('together with the name of the object');
+    await gitIn(daemon, clone, 'pull', '-q');
+    expect((await pushAs('steward', { '.sops.yaml': config })).code).toBe(0);
+  });
+});
+
 describe('the encryption of the object of another user', () => {
   const path = 'namespaces/payments/sharedsecrets/theirs.yaml';
 

@@ -23,7 +23,8 @@ import {
   type Problem,
   relativeTo,
 } from '../../manifests/index.ts';
-import { sopsConfigProblems } from '../../sealing/index.ts';
+import { rulesFor, sopsConfigProblems } from '../../sealing/index.ts';
+import { LEAVE_NAMES, selectsNames } from '../writes/rule-places.ts';
 import type { Sealer } from '../writes/sealer.ts';
 
 /**
@@ -99,16 +100,10 @@ export async function ignoreWarnings(
   view: TreeView,
   paths: readonly string[],
 ): Promise<Problem[]> {
-  const { under, kinds } = context;
+  const { under } = context;
   const path = ignorePathOf(context);
   if (view.ignoreBlob === undefined || !paths.includes(path)) return [];
-  const covered = kinds.kinds
-    .filter(({ storedIn }) => storedIn === 'git')
-    .map(({ plural, scope }) => {
-      const object = { namespace: scope === 'Namespaced' ? 'default' : '', name: 'example' };
-      return { plural, place: defaultPath(under, plural, object) };
-    })
-    .filter(({ place }) => !view.includes(place));
+  const covered = examplesOf(context).filter(({ place }) => !view.includes(place));
   if (covered.length === 0) return [];
   const text = await textOf(context, path, view.ignoreBlob);
   const lines = typeof text === 'string' ? text.split('\n') : [];
@@ -118,6 +113,50 @@ export async function ignoreWarnings(
     const message = `covers ${place}, where new ${plural} go: the API cannot create them`;
     return { path, line: Math.max(line, 1), col: 1, message };
   });
+}
+
+/** A path where the API puts a new object of each kind. */
+function examplesOf({
+  kinds,
+  under,
+}: ControlFileContext): { readonly plural: string; readonly place: string }[] {
+  return kinds.kinds
+    .filter(({ storedIn }) => storedIn === 'git')
+    .map(({ plural, scope }) => {
+      const object = { namespace: scope === 'Namespaced' ? 'default' : '', name: 'example' };
+      return { plural, place: defaultPath(under, plural, object) };
+    });
+}
+
+/**
+ * Rules of a changed `.sops.yaml` that encrypt the names of new objects: the API refuses to write
+ * objects with values there.
+ * A rule may be meant for other files, so that the push is not refused.
+ */
+export async function namingRuleWarnings(
+  context: ControlFileContext,
+  view: TreeView,
+  paths: readonly string[],
+): Promise<Problem[]> {
+  let examples = examplesOf(context);
+  const warnings: Problem[] = [];
+  for (const [path, blob] of Object.entries(view.sealing?.configs ?? {})) {
+    const folder = path.split('/').slice(0, -1).join('/');
+    // The nearest file decides, also where it has no rule.
+    const inner = new Map(examples.map((one) => [relativeTo(folder, one.place), one]));
+    examples = examples.filter(({ place }) => relativeTo(folder, place) === undefined);
+    const text = paths.includes(path) ? await textOf(context, path, blob) : undefined;
+    if (typeof text !== 'string') continue;
+    const places = [...inner.keys()].filter((place) => place !== undefined);
+    for (const { line, col, rule, paths: ruled } of rulesFor(text, places)) {
+      if (!rule.namesFields || !selectsNames(rule.rule)) continue;
+      const { name, text: pattern } = rule.rule;
+      const plurals = ruled.map((place) => inner.get(place)?.plural ?? '').join(', ');
+      const message = `${name}: ${JSON.stringify(pattern)} encrypts the names of ${plurals}: the API refuses to write values there; ${LEAVE_NAMES}`;
+      warnings.push({ path, line, col, message });
+    }
+  }
+  return warnings;
 }
 
 async function textOf(

@@ -34,7 +34,12 @@ import type { KindTable } from '../../kinds/index.ts';
 import type { Problem } from '../../manifests/index.ts';
 import { IntermediateStates } from '../projection/intermediate-states.ts';
 import type { Sealer } from '../writes/sealer.ts';
-import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';
+import {
+  configProblems,
+  controlFilesOf,
+  ignoreWarnings,
+  namingRuleWarnings,
+} from './control-files.ts';
 import { wideningWarnings } from './folder-widths.ts';
 import { leakInCommit } from './plaintext-secrets.ts';
 
@@ -180,7 +185,10 @@ async function withControlFiles(
   const { prepared } = outcome;
   const { view } = viewOf(prepared);
   const problems = await configProblems(context, view, controlFiles);
-  const warnings = await ignoreWarnings(context, view, controlFiles);
+  const warnings = [
+    ...(await ignoreWarnings(context, view, controlFiles)),
+    ...(await namingRuleWarnings(context, view, controlFiles)),
+  ];
   return {
     ...outcome,
     problems: [...problems, ...outcome.problems],

@@ -16,6 +16,10 @@ import {
 /** Fields that stay in plaintext: git, people and the platform find an object by them. */
 const NAMES = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
 
+/** Advice for a rule that selects the names of objects. */
+export const LEAVE_NAMES =
+  'write a rule that leaves apiVersion, kind and metadata in plaintext, such as unencrypted_regex: ^(apiVersion|kind|metadata)$';
+
 export function selectsNames(rule: Rule): boolean {
   return NAMES.some(selectionOf(rule));
 }
@@ -44,7 +48,7 @@ export function placesOfRule(
   const { name, text } = found.rule;
   const own = first.join('.');
   throw new SealingError(
-    `the rule ${name}: ${JSON.stringify(text)} of .sops.yaml, which matches ${path}, encrypts ${own} together with the name of the object; write a rule that leaves apiVersion, kind and metadata in plaintext, such as unencrypted_regex: ^(apiVersion|kind|metadata)$`,
+    `the rule ${name}: ${JSON.stringify(text)} of .sops.yaml, which matches ${path}, encrypts ${own} together with the name of the object; ${LEAVE_NAMES}`,
   );
 }
 
