@@ -2,6 +2,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
+import { deadline } from '../apimachinery/index.ts';
 import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
 import { type Delivery, DeliveryError } from '../outbox/index.ts';
 import { linesOf, type NotificationEvent, titleOf } from './event.ts';
@@ -20,6 +21,8 @@ export interface MailServer {
 
 const PORTS = { StartTLS: 587, Implicit: 465, None: 25 } as const;
 const STEP_MS = 10_000;
+/** Of a mail as a whole: a server that answers a byte from time to time meets no limit of a step. */
+const MAIL_MS = 60_000;
 
 /** Rejects with DeliveryError. */
 export async function sendMail(
@@ -27,13 +30,20 @@ export async function sendMail(
     delivery,
     event,
     source,
-  }: { delivery: Pick<Delivery, 'id'>; event: NotificationEvent; source: string },
+    deadlineMs = MAIL_MS,
+  }: {
+    delivery: Pick<Delivery, 'id'>;
+    event: NotificationEvent;
+    source: string;
+    deadlineMs?: number;
+  },
   server: MailServer,
   signal: AbortSignal,
 ): Promise<void> {
   const { host, tls = 'StartTLS', username: user, password: pass, ca, from, to } = server;
   const address = await addressOf(host);
   const port = server.port ?? PORTS[tls];
+  const limit = deadline(deadlineMs, signal);
   let socket: Socket | undefined;
   const transport = createTransport({
     host: address,
@@ -41,7 +51,7 @@ export async function sendMail(
     // `close()` of the transport leaves a running mail alone, so an abort destroys its socket.
     getSocket: (_options, done) => {
       socket = connectTo(address, port, done);
-      if (signal.aborted) abort();
+      if (limit.aborted) abort();
     },
     secure: tls === 'Implicit',
     requireTLS: tls === 'StartTLS',
@@ -58,8 +68,8 @@ export async function sendMail(
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const abort = (): void => void socket?.destroy(new Error('the daemon stops'));
-  signal.addEventListener('abort', abort);
+  const abort = (): void => void socket?.destroy(new Error('no time is left'));
+  limit.addEventListener('abort', abort);
   try {
     await transport.sendMail({
       from,
@@ -71,9 +81,11 @@ export async function sendMail(
       text: `${titleOf(event)} (${source})\n\n${linesOf(event).join('\n')}\n`,
     });
   } catch (cause) {
-    throw asDeliveryError(host, cause);
+    if (!limit.aborted || signal.aborted) throw asDeliveryError(host, cause);
+    const message = `The mail server ${host} did not take it within ${deadlineMs} ms`;
+    throw new DeliveryError(message, { problem: 'unavailable', cause });
   } finally {
-    signal.removeEventListener('abort', abort);
+    limit.removeEventListener('abort', abort);
     transport.close();
   }
 }

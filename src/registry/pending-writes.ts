@@ -5,16 +5,23 @@
  * The future platform (`Shadow`) is a branch and a state in memory, on the tip of that branch. It
  * is opened again when the followed branch moved.
  */
+import { LRUCache } from 'lru-cache';
 import {
+  type Authorizer,
+  conflict,
+  forbiddenError,
   isRecord,
   jsonEqual,
   type KubeObject,
+  type ObjectKey,
   StatusError,
   unavailable,
 } from '../apimachinery/index.ts';
 import { RemoteError } from '../git/index.ts';
+import { isEncryptedKind, type Kind } from '../kinds/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
+import { encryptedFields } from './projection/encrypted-fields.ts';
 import type { ObjectRegistry, Registry } from './registry.ts';
 import type { ApplyRequest } from './writes/apply.ts';
 import type { CreateRequest } from './writes/create.ts';
@@ -22,14 +29,14 @@ import type { DeleteRequest } from './writes/delete.ts';
 import { desiredPart } from './writes/patch-manifest.ts';
 import { isStateObject } from './writes/state-objects.ts';
 import type { UpdateRequest } from './writes/update.ts';
-import type { DeleteResult, Target, WriteResult } from './writes/write-context.ts';
+import type { DeleteResult, Target, WriteOptions, WriteResult } from './writes/write-context.ts';
 
 /** The platform with all pending changes merged. */
 export interface Shadow {
   readonly registry: Registry;
   readonly store: Store;
-  /** Tip of the branch for writes. */
-  readonly tip: string | undefined;
+  /** Tip of the branch for writes, and what its files say. */
+  readonly state: Pick<Branch['state'], 'revision' | 'catalog' | 'view'>;
   close(): Promise<void>;
 }
 
@@ -43,6 +50,8 @@ export interface PendingWritesOptions {
     /** Asks the remote whether another process moved the branch, which makes this one stale. */
     checkRemote(): Promise<void>;
   };
+  /** Absent: every user may read every object. */
+  readonly authorizer?: Authorizer | undefined;
   /** Opens the branch on top of a revision of the followed branch. */
   open(base: string): Promise<{ shadow: Shadow; conflicts: boolean }>;
   /** Called when no write is in progress any more. */
@@ -55,6 +64,17 @@ interface Opened {
   readonly conflicts: boolean;
 }
 
+/** The object that a write is about. A create whose name the server chooses has none before. */
+interface Asked {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name?: string;
+  readonly options: WriteOptions;
+}
+
+/** Versions of files that are known to be of the platform itself. */
+const MOST_OWN_FILES = 10_000;
+
 export class PendingWrites implements ObjectRegistry {
   readonly #options: PendingWritesOptions;
   #opened: Opened | undefined;
@@ -62,6 +82,8 @@ export class PendingWrites implements ObjectRegistry {
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closed = false;
+  /** Blobs of pending files that writes made from files of the followed branch, and from such files. */
+  readonly #own = new LRUCache<string, true>({ max: MOST_OWN_FILES });
   #series = 0;
   #review: () => Promise<string | undefined> = () => Promise.resolve(undefined);
 
@@ -71,7 +93,7 @@ export class PendingWrites implements ObjectRegistry {
 
   /** Tip of the branch for writes; undefined: it is not open. */
   get tip(): string | undefined {
-    return this.#opened?.shadow.tip;
+    return this.#opened?.shadow.state.revision;
   }
 
   /** Another number each time that everything pending was merged or discarded. */
@@ -91,12 +113,12 @@ export class PendingWrites implements ObjectRegistry {
   async create(request: CreateRequest): Promise<WriteResult> {
     const { served } = this.#options;
     if (request.kind.storedIn === 'nowhere') return await served.registry.create(request);
-    return await this.#write(({ registry }) => registry.create(request));
+    return await this.#write(request, ({ registry }) => registry.create(request));
   }
 
   async update(request: UpdateRequest): Promise<WriteResult> {
     if (this.#isInState(request)) return await this.#options.served.registry.update(request);
-    return await this.#write((shadow) => {
+    return await this.#write(request, (shadow) => {
       const change = (current: KubeObject): unknown => this.#change(request, current);
       return shadow.registry.update({ ...request, change });
     });
@@ -104,12 +126,12 @@ export class PendingWrites implements ObjectRegistry {
 
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
     if (this.#isInState(request)) return await this.#options.served.registry.apply(request);
-    return await this.#write(({ registry }) => registry.apply(request));
+    return await this.#write(request, ({ registry }) => registry.apply(request));
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {
     if (this.#isInState(request)) return await this.#options.served.registry.delete(request);
-    return await this.#write((shadow) => {
+    return await this.#write(request, (shadow) => {
       const current = shadow.store.get(keyOf(request))?.object;
       const served = current && this.#sameAsServed(request, current);
       const seen = served !== undefined && isVersion(request.delete.resourceVersion, served);
@@ -137,8 +159,11 @@ export class PendingWrites implements ObjectRegistry {
   }
 
   /** The answer names the review, where one is known. */
-  async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
-    const result = await this.#decide(work);
+  async #write<T extends WriteResult>(
+    asked: Asked,
+    work: (shadow: Shadow) => Promise<T>,
+  ): Promise<T> {
+    const result = await this.#decide((opened) => this.#ofOwnFiles(opened, asked, work));
     if (result.commit === undefined) return result;
     const url = await this.#review();
     return url === undefined
@@ -147,7 +172,7 @@ export class PendingWrites implements ObjectRegistry {
   }
 
   /** Writes, and decides again if another process moved the branch. */
-  async #decide<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
+  async #decide<T extends WriteResult>(work: (opened: Opened) => Promise<T>): Promise<T> {
     this.#options.served.branch.assertTakesWrites();
     for (let races = 0; races < MAX_RACES; races++) {
       try {
@@ -169,19 +194,68 @@ export class PendingWrites implements ObjectRegistry {
     return pending.isStale;
   }
 
-  async #attempt<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
+  async #attempt<T extends WriteResult>(work: (opened: Opened) => Promise<T>): Promise<T> {
     await this.sync();
     const opened = this.#opened;
     if (opened === undefined || this.#closed) throw unavailable('The server is shutting down');
     this.#inFlight++;
     try {
-      const result = await work(opened.shadow);
+      const result = await work(opened);
       if (result.commit === undefined) return result;
       return { ...result, warnings: [...result.warnings, this.#notice(opened)] };
     } finally {
       this.#inFlight--;
       if (this.#inFlight === 0) this.#idle?.();
     }
+  }
+
+  /**
+   * A person who may push to the branch at the remote, which need not be protected, decides about no
+   * recipient of a write, and reads nothing by it: see decision 149.
+   */
+  async #ofOwnFiles<T extends WriteResult>(
+    { shadow }: Opened,
+    asked: Asked,
+    work: (shadow: Shadow) => Promise<T>,
+  ): Promise<T> {
+    this.#assertSameRules(shadow, asked);
+    const isOwn = this.#isOwn(shadow, asked);
+    if (!isOwn) this.#assertMayCopy(shadow, asked);
+    const result = await work(shadow);
+    const { kind, namespace } = asked;
+    const { name = '' } = result.object.metadata;
+    const blob = shadow.state.catalog.object(keyOf({ kind, namespace, name }))?.source.blob;
+    if (isOwn && result.commit !== undefined && blob !== undefined) this.#own.set(blob, true);
+    return result;
+  }
+
+  #assertSameRules({ state }: Shadow, { kind, name = '' }: Asked): void {
+    const { served, pending } = this.#options;
+    if (state.view.hasRulesOf(served.branch.state.view)) return;
+    const why = `.sops.yaml or .gitplaneignore of the branch ${pending.name} is not that of the followed branch; merge the branch or take the change back there`;
+    throw conflict(kind, name, why);
+  }
+
+  /** True if nobody but the platform wrote the file since the followed branch. */
+  #isOwn({ state }: Shadow, { kind, namespace, name }: Asked): boolean {
+    if (name === undefined) return true;
+    const key = keyOf({ kind, namespace, name });
+    const blob = state.catalog.object(key)?.source.blob;
+    const merged = this.#options.served.branch.state.catalog.object(key)?.source.blob;
+    return blob === undefined || blob === merged || this.#own.has(blob);
+  }
+
+  /** Values in the file may have been encrypted for another object, which the answer would show. */
+  #assertMayCopy({ store }: Shadow, { kind, namespace, name = '', options }: Asked): void {
+    const { authorizer, pending } = this.#options;
+    const stored = store.get(keyOf({ kind, namespace, name }));
+    if (!isEncryptedKind(kind) && encryptedFields(stored) === undefined) return;
+    const { group, plural: resource } = kind;
+    const every = { verb: 'get', group, resource, namespace: '', name: '' };
+    if (authorizer?.authorize(options.user, every).allowed !== false) return;
+    const user = JSON.stringify(options.user.name);
+    const message = `its file on the branch ${pending.name} was written by others than the platform, and User ${user} cannot get every one of the ${resource}; merge the branch first`;
+    throw forbiddenError(`${kind.kind} ${JSON.stringify(name)}: ${message}`, kind, name);
   }
 
   #notice({ conflicts }: Opened): string {
@@ -240,15 +314,15 @@ export class PendingWrites implements ObjectRegistry {
 
 const MAX_RACES = 5;
 
-/** True if a write was refused because an object exists or is missing. */
+/** True if a write was refused for the content of the branch, which may have been mended. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof StatusError && [404, 409, 422].includes(error.code);
+  return error instanceof StatusError && [404, 409, 422, 503].includes(error.code);
 }
 
 function isVersion(wanted: string | undefined, { metadata }: KubeObject): boolean {
   return wanted !== undefined && wanted === metadata.resourceVersion;
 }
 
-function keyOf({ kind, namespace, name }: Target): Parameters<Store['get']>[0] {
+function keyOf({ kind, namespace, name }: Pick<Target, 'kind' | 'namespace' | 'name'>): ObjectKey {
   return { group: kind.group, kind: kind.kind, namespace, name };
 }

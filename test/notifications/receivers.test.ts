@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
@@ -254,6 +254,56 @@ test('does not connect to a mail server at a metadata address', async () => {
   const host = '169.254.169.254';
   const sent = sendMail({ delivery, event, source }, { ...mail, host }, signal);
   await expect(sent).rejects.toThrow(/metadata service/);
+});
+
+/** Speaks as it likes, to each connection. */
+async function hostileMailServer(speak: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    speak(socket);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+test('a mail server that answers a line from time to time, without end, takes a minute at most', async () => {
+  const port = await hostileMailServer((socket) => {
+    socket.write('220 hello\r\n');
+    socket.once('data', () => {
+      const timer = setInterval(() => socket.write('250-more\r\n'), 10);
+      socket.once('close', () => clearInterval(timer));
+    });
+  });
+  const sent = sendMail(
+    { delivery, event, source, deadlineMs: 500 },
+    { ...mail, port, tls: 'None' },
+    signal,
+  );
+  await expect(sent).rejects.toMatchObject({ problem: 'unavailable' });
+  await expect(sent).rejects.toThrow('did not take it within 500 ms');
+});
+
+test('a mail server that floods the daemon with a line without end is left', async () => {
+  let bytes = 0;
+  const port = await hostileMailServer((socket) => {
+    const chunk = Buffer.alloc(65_536, '2');
+    const more = (): void => {
+      do bytes += chunk.length;
+      while (!socket.destroyed && socket.write(chunk));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  const sent = sendMail({ delivery, event, source }, { ...mail, port, tls: 'None' }, signal);
+  await expect(sent).rejects.toMatchObject({ problem: 'unavailable' });
+  // As many as fit into buffers of the system beside the limit of one answer.
+  expect(bytes).toBeLessThan(64 * 1024 * 1024);
 });
 
 test('a mail server that hangs ends with the process', async () => {

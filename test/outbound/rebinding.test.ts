@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { Transport } from '../../src/kubernetes-client/transport.ts';
+import { HttpClient } from '../../src/outbound/http-client.ts';
 import { httpTransport } from '../../src/secret-store-client/transport.ts';
 import { providerHttp } from '../../src/sign-in/provider-http.ts';
 
@@ -42,6 +43,10 @@ const CLIENTS: Record<string, (origin: string) => Promise<unknown>> = {
     const transport = httpTransport({ address: origin });
     const sent = transport.send({ method: 'GET', path: '/x', headers: {} });
     return await sent.finally(() => transport.close());
+  },
+  'forge, webhook or chat': async (origin) => {
+    const http = new HttpClient();
+    return await http.send({ method: 'GET', url: `${origin}/x` }).finally(() => http.close());
   },
   'cluster of a tenant': async (origin) => {
     const transport = new Transport({ server: origin });

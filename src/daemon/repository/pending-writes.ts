@@ -52,6 +52,7 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
   return new PendingWrites({
     served: parts,
     pending,
+    authorizer: parts.authorizer,
     open: async (base) => {
       const { conflicts } = await pending.prepare(base, repository);
       return { shadow: await openShadow(parts, repository), conflicts };
@@ -105,9 +106,7 @@ async function openShadow(
   return {
     registry,
     store,
-    get tip() {
-      return branch.state.revision;
-    },
+    state: branch.state,
     close,
   };
 }

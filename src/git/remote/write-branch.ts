@@ -7,6 +7,7 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type GitLogger, silent } from '../logger.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
+import { GitLimitError } from '../process/process-limits.ts';
 import type { Publication } from '../publication/publisher.ts';
 import { containsCommit } from '../reading/contains-commit.ts';
 import { moveRef } from '../refs/move-ref.ts';
@@ -34,7 +35,7 @@ export interface PendingState {
   readonly conflicts: boolean;
 }
 
-type Mirror = Pick<Repository, 'begin' | 'diff' | 'history' | 'readBlobs'>;
+type Mirror = Pick<Repository, 'begin' | 'checkLimits' | 'diff' | 'history' | 'readBlobs'>;
 
 const OUTCOME_TIMEOUT_MS = 20_000;
 
@@ -98,7 +99,7 @@ export class WriteBranch {
     const isDone = theirs === undefined || (await containsCommit(gitDir, base, theirs));
     if (isDone) return await this.#moveAndReport(base, false);
     if (await containsCommit(gitDir, theirs, base)) return await this.#moveAndReport(theirs, false);
-    const commits = await this.#rebased(base, theirs, mirror);
+    const commits = await this.#rebasedWithinLimits(base, theirs, mirror);
     if (commits !== undefined && (await this.#publish(base, commits, mirror))) {
       return await this.#moveAndReport((await readRef(gitDir, this.#options.ref)) ?? base, false);
     }
@@ -161,6 +162,22 @@ export class WriteBranch {
     const { gitDir, ref } = this.#options;
     const from = await readRef(gitDir, ref);
     if (from !== tip) await moveRef(gitDir, { ref, from, to: tip });
+  }
+
+  /** Undefined also for commits that exceed a limit: every person who may push to the branch can make one. */
+  async #rebasedWithinLimits(
+    base: string,
+    theirs: string,
+    mirror: Mirror,
+  ): Promise<NewCommit[] | undefined> {
+    if ((await mirror.checkLimits(theirs)).problem !== undefined) return undefined;
+    try {
+      return await this.#rebased(base, theirs, mirror);
+    } catch (error) {
+      // Of a commit below the tip.
+      if (error instanceof GitLimitError) return undefined;
+      throw error;
+    }
   }
 
   /** Pending commits rebased on `base`; undefined if there is a conflict. */

@@ -1,0 +1,237 @@
+/**
+ * Attacks on the branch for writes that wait for review: by people who may push there, and by users of
+ * the API who may not read what is pending.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeIdentity } from '../../src/sealing/data-keys.ts';
+import { commitWithEntry, wideBomb } from '../support/bombs.ts';
+import {
+  type Answer,
+  API,
+  type Daemon,
+  EXAMPLE_PLATFORM,
+  RBAC,
+  run,
+  scratchDir,
+  startDaemon,
+} from '../support/daemon.ts';
+
+const WRITES = 'gitplane/writes';
+const GROUP = 'management.gitplane.dev';
+const SECRETS = `${API}/namespaces/default/sharedsecrets`;
+const CANARY = 'canary-0e55a1';
+const VALUE = Buffer.from(CANARY).toString('base64');
+
+const elsewhere = join(scratchDir(), 'platform.git');
+const work = join(scratchDir(), 'work');
+const keys = new Map<string, string>();
+let daemon: Daemon;
+let platformKey: string;
+
+/** git of a person who may push to the repository elsewhere. */
+async function git(...args: string[]): Promise<string> {
+  const person = { NAME: 'Ann Author', EMAIL: 'ann@example.com' };
+  const people = Object.entries(person).flatMap(([key, value]) => [
+    [`GIT_AUTHOR_${key}`, value],
+    [`GIT_COMMITTER_${key}`, value],
+  ]);
+  const env = { ...process.env, ...Object.fromEntries(people) };
+  const { code, stdout, stderr } = await run('git', ['-C', work, ...args], { env });
+  if (code !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}`);
+  return stdout.trim();
+}
+
+/** Commits files on top of a branch elsewhere, and pushes them there. */
+async function push(branch: string, files: Readonly<Record<string, string>>): Promise<string> {
+  await git('fetch', '-q', 'origin');
+  await git('checkout', '-q', '-B', 'work', `origin/${branch}`);
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(work, path), text);
+  await git('add', '-A');
+  await git('commit', '-q', '-m', 'A change');
+  await git('push', '-q', 'origin', `HEAD:${branch}`);
+  return await git('rev-parse', 'HEAD');
+}
+
+const start = (dataDir?: string, ...more: string[]): Promise<Daemon> =>
+  startDaemon({
+    seed: undefined,
+    args: ['--repo', elsewhere, '--fetch-interval', '1h', ...more],
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
+
+async function made(path: string, body: object): Promise<Answer> {
+  const answer = await daemon.call('POST', path, { body });
+  expect(answer.code, answer.text).toBe(201);
+  return answer;
+}
+
+async function user(name: string, rules: readonly object[]): Promise<void> {
+  const metadata = { name };
+  await made(`${API}/users`, { metadata, spec: {} });
+  const key = await made(`${API}/ownedaccesskeys`, { metadata, spec: { user: name } });
+  keys.set(name, key.json().spec.key);
+  const read = { nonResourceURLs: ['/git/platform.git'], verbs: ['get', 'update'] };
+  await made(`${RBAC}/clusterroles`, { metadata, rules: [read, ...rules] });
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const roleRef = { apiGroup, kind: 'ClusterRole', name };
+  await made(`${RBAC}/clusterrolebindings`, {
+    metadata,
+    roleRef,
+    subjects: [{ apiGroup, kind: 'User', name }],
+  });
+}
+
+function as(name: string): { readonly token: string } {
+  return { token: keys.get(name) ?? '' };
+}
+
+const secret = (name: string): object => ({
+  metadata: { name },
+  spec: { displayName: name, data: { token: VALUE } },
+});
+
+function expectHidden(text: string, of: string): void {
+  for (const form of [CANARY, VALUE.slice(0, 16)]) expect(text, of).not.toContain(form);
+}
+
+beforeAll(async () => {
+  await run('git', ['init', '-q', '--bare', '--template=', '-b', 'main', elsewhere]);
+  await run('git', ['clone', '-q', elsewhere, work]);
+  await run('cp', ['-r', `${EXAMPLE_PLATFORM}/.`, work]);
+  await git('checkout', '-q', '-b', 'main');
+  await git('add', '-A');
+  await git('commit', '-q', '-m', 'The platform');
+  await git('push', '-q', 'origin', 'main');
+  daemon = await start();
+  const file = readFileSync(join(daemon.dataDir, 'age.key'), 'utf8');
+  platformKey = /age1\w+/.exec(file)?.[0] ?? '';
+  await push('main', { '.sops.yaml': `creation_rules:\n  - age: ${platformKey}\n` });
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+  await user('cloner', []);
+  const verbs = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+  await user('writer', [{ apiGroups: [GROUP], resources: ['sharedsecrets', 'teams'], verbs }]);
+  await user('tenant', []);
+  const rules = [
+    { apiGroups: [GROUP], resources: ['sharedsecrets'], verbs: ['get', 'update', 'patch'] },
+  ];
+  const metadata = { name: 'tenant', namespace: 'payments' };
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await made(`${RBAC}/namespaces/payments/roles`, { metadata, rules });
+  await made(`${RBAC}/namespaces/payments/rolebindings`, {
+    metadata,
+    roleRef: { apiGroup, kind: 'Role', name: 'tenant' },
+    subjects: [{ apiGroup, kind: 'User', name: 'tenant' }],
+  });
+  await made(SECRETS, secret('hidden'));
+  await daemon.stop();
+  daemon = await start(daemon.dataDir, '--write-branch', WRITES);
+});
+
+afterAll(async () => {
+  await daemon?.stop();
+});
+
+test('a pending secret is shown to nobody who may not read it', async () => {
+  await made(SECRETS, secret('pending'));
+  await git('fetch', '-q', 'origin');
+  const tip = await git('rev-parse', `origin/${WRITES}`);
+  const merge = 'application/merge-patch+json';
+  const body = { metadata: { labels: { a: 'b' } } };
+  const asked: [string, string, string, object?][] = [
+    ['cloner', 'GET', `${SECRETS}/pending`],
+    ['cloner', 'GET', `${SECRETS}/pending?atRevision=${tip}`],
+    ['cloner', 'GET', `${SECRETS}?atRevision=${tip}`],
+    ['cloner', 'GET', `${SECRETS}/pending/history`],
+    ['cloner', 'GET', `${SECRETS}/pending/source`],
+    ['cloner', 'GET', `/commits/${tip}`],
+    ['cloner', 'GET', `/compare?from=${tip}`],
+    ['cloner', 'GET', '/branches'],
+    ['cloner', 'GET', '/sync'],
+    ['cloner', 'GET', '/summary'],
+    ['cloner', 'POST', '/plan', { ref: WRITES }],
+    ['cloner', 'POST', '/plan', { revision: tip }],
+    ['writer', 'PATCH', `${SECRETS}/pending`, body],
+    ['writer', 'PATCH', `${SECRETS}/pending?dryRun=All&show=file,effect`, body],
+    ['writer', 'DELETE', `${SECRETS}/pending?dryRun=All`],
+    ['writer', 'POST', SECRETS, secret('pending')],
+    ['writer', 'POST', `${SECRETS}/pending/rollback`, { revision: tip }],
+    ['writer', 'DELETE', `${SECRETS}?fieldSelector=metadata.name=pending&dryRun=All`],
+    ['writer', 'DELETE', `${SECRETS}/pending`],
+  ];
+  for (const [name, method, path, sent] of asked) {
+    const options = { ...(sent && { body: sent }), ...(method === 'PATCH' && { type: merge }) };
+    const answer = await daemon.call(method, path, { ...options, ...as(name) });
+    expect(answer.code, `${name} ${method} ${path}: ${answer.text}`).toBeLessThan(500);
+    expectHidden(answer.text + JSON.stringify(answer.headers), `${name} ${method} ${path}`);
+  }
+  expectHidden(daemon.output(), 'output');
+});
+
+test('nobody reads a secret in a copy that was pushed to the branch for writes', async () => {
+  await made(`${API}/teams`, { metadata: { name: 'pending' } });
+  await git('fetch', '-q', 'origin');
+  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
+  const copy = text
+    .replace('namespace: default', 'namespace: payments')
+    .replace('  name: hidden', '  name: copy');
+  const path = 'namespaces/payments/sharedsecrets/copy.yaml';
+  await push(WRITES, { [path]: `${copy}\n` });
+  const target = `${API}/namespaces/payments/sharedsecrets/copy`;
+  const body = { metadata: { labels: { a: 'b' } } };
+  const type = 'application/merge-patch+json';
+  for (const query of ['?dryRun=All', '?dryRun=All&show=file,effect', '']) {
+    const answer = await daemon.call('PATCH', target + query, { body, type, ...as('tenant') });
+    expectHidden(answer.text, query);
+    expect([answer.code, answer.json().message]).toEqual([
+      403,
+      expect.stringContaining('cannot get every one of the sharedsecrets'),
+    ]);
+  }
+  // An administrator reads the original.
+  const answer = await daemon.call('PATCH', target, { body, type });
+  expect([answer.code, answer.json().spec?.data?.token]).toEqual([200, VALUE]);
+  // The platform wrote this version.
+  const more = { body: { metadata: { labels: { a: 'c' } } }, type, ...as('tenant') };
+  const after = await daemon.call('PATCH', target, more);
+  expect([after.code, after.text]).toEqual([403, expect.anything()]);
+});
+
+test('nobody names a recipient by a push to the branch for writes', async () => {
+  await made(`${API}/teams`, { metadata: { name: 'first' } });
+  const { recipient } = await makeIdentity();
+  const rules = `creation_rules:\n  - age: ${platformKey},${recipient}\n`;
+  const before = await push(WRITES, { '.sops.yaml': rules });
+
+  const answer = await daemon.call('POST', SECRETS, { body: secret('sealed') });
+
+  await git('fetch', '-q', 'origin');
+  const told = await git('log', '-p', `${before}..origin/${WRITES}`);
+  expect(told, answer.text).not.toContain(recipient);
+  expect([answer.code, answer.json().message]).toEqual([
+    409,
+    expect.stringMatching(/\.sops\.yaml.*gitplane\/writes/),
+  ]);
+});
+
+test('a tree bomb on the branch for writes stops pending writes alone, and they name it', async () => {
+  await git('push', '-q', 'origin', `:${WRITES}`);
+  await made(`${API}/teams`, { metadata: { name: 'before' } });
+  await git('fetch', '-q', 'origin');
+  const id = wideBomb(work, 10, 8);
+  const bomb = commitWithEntry(work, { mode: '040000', name: 'bomb', id }, `origin/${WRITES}`);
+  await git('push', '-q', 'origin', `${bomb}:${WRITES}`);
+  const onBomb = await daemon.call('POST', `${API}/teams`, { body: { metadata: { name: 'on' } } });
+  expect([onBomb.code, onBomb.text]).toEqual([503, expect.stringContaining('bomb')]);
+  // The pending commits would be carried over.
+  await push('main', { 'README.md': 'Another text.\n' });
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+  const carried = await daemon.call('POST', `${API}/teams`, {
+    body: { metadata: { name: 'carried' } },
+  });
+  expect([carried.code, carried.text]).toEqual([503, expect.stringContaining('bomb')]);
+  expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
+  await git('push', '-q', 'origin', `:${WRITES}`);
+  await made(`${API}/teams`, { metadata: { name: 'after' } });
+});
