@@ -1,18 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { collectGarbage, collectGarbageAtRest } from '../../src/concurrency/index.ts';
-
-/** An object that has grown old, so that it goes only when all is collected. */
-async function oldGarbage(): Promise<WeakRef<object>> {
-  let kept: object | undefined = { nobody: 'needs this' };
-  const ref = new WeakRef(kept);
-  for (let i = 0; i < 3; i++) {
-    Array.from({ length: 400_000 }, (_, n) => ({ n }));
-    await setTimeout(1);
-  }
-  kept = undefined;
-  return ref;
-}
+import { oldGarbage } from '../support/old-garbage.ts';
 
 async function begin(bytes: number, pauseMs?: number): Promise<void> {
   await collectGarbage();

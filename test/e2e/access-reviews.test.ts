@@ -16,7 +16,7 @@ let daemon: Daemon;
 /** Name of a key → its text. */
 const keys = new Map<string, string>();
 
-/** What bob may do: a few kinds everywhere, secrets in one namespace, one name. */
+/** Rights of bob: a few kinds everywhere, secrets in one namespace, one name. */
 const RULES = [
   { apiGroups: [GROUP], resources: ['teams', 'users'], verbs: ['get', 'list', 'update', 'delete'] },
   { apiGroups: [GROUP], resources: ['config'], resourceNames: ['x'], verbs: ['get'] },

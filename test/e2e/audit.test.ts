@@ -282,7 +282,7 @@ test('a change of the configuration changes the policy and the file at once', as
   const read = await daemon.call('GET', `${API}/teams`);
   const written = await daemon.call('DELETE', `${API}/teams/joined`);
   await eventOf('writes.log', written.headers['audit-id']);
-  // What was still on its way from before the change is in the new file as well: nothing is lost.
+  // Records from before the change that were not written yet are in the new file as well: nothing is lost.
   const stagesOf = (id: unknown): string[] =>
     events('writes.log').flatMap((event) => (event.auditID === id ? [event.stage] : []));
   expect(stagesOf(read.headers['audit-id'])).toEqual([]);

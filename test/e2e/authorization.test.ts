@@ -1,4 +1,4 @@
-/** What a key with few rights must not reach, whatever way its holder words the request. */
+/** Resources that a key with few rights must not reach, in any form of the request. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 

@@ -1,4 +1,4 @@
-/** Working copies of the hosted repository, and what a push of them is told. */
+/** Working copies of the hosted repository, and the output of their pushes. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
@@ -33,7 +33,7 @@ export async function commitFiles(
   await gitIn(daemon, clone, 'commit', '-qm', `Change ${Object.keys(files).join(' and ')}`);
 }
 
-/** What the hook said, line by line. */
+/** Output of the hook, line by line. */
 export function hookSaid({ stderr }: RunResult): string[] {
   return stderr
     .split('\n')

@@ -337,7 +337,7 @@ describe('a maximum so short that every key has ended', () => {
     await run('clone', '-q', join(daemon.dataDir, 'repo.git'), '.');
     await run('revert', '--no-edit', 'HEAD');
     await run('push', '-q');
-    // Who pushes by path is answered before readers see it.
+    // A push by path is answered before readers see it.
     await expect.poll(status).toBe(200);
   });
 });

@@ -31,13 +31,13 @@ function randomFrom(seed: number): () => number {
 /** Printed with the results; put one here to see a failure again. */
 const SEEDS = [0, 1, 2].map((round) => (Date.now() + round * 7919) >>> 0);
 
-/** What a client knows of an object of its own. */
+/** Knowledge of a client about an object of its own. */
 interface Life {
   readonly name: string;
   uid: string | undefined;
   /** `displayName` as last acknowledged; null: absent. */
   known: string | null;
-  /** What the request that was never answered wanted. */
+  /** Wanted by the request that was never answered. */
   pending: string | null | undefined;
 }
 

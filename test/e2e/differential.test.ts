@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc
 // biome-ignore lint/suspicious/noExplicitAny: objects of every shape
 type Any = any;
 
-/** What of an answer the model speaks of. */
+/** The parts of an answer that the model covers. */
 function shown({ metadata, spec }: Any): Any {
   const { labels, annotations } = metadata;
   return JSON.parse(JSON.stringify({ metadata: { labels, annotations }, spec: spec ?? {} }));
@@ -151,7 +151,7 @@ async function send(name: string, of: Step, live: Any): Promise<Answer> {
   }
 }
 
-/** What the model says of a step: false when it must be refused. */
+/** Verdict of the model about a step: false when it must be refused. */
 function model(object: NaiveObject, of: Step, live: Any): boolean {
   const body = bodyOf(of.content);
   switch (of.verb) {

@@ -45,7 +45,7 @@ describe.each(SAMPLES)('$kind', (sample) => {
     expect(metadata.resourceVersion).toMatch(/^[1-9]\d*$/);
 
     const replaced = await vi.waitFor(async () => {
-      // What looks after the kind may have told its status, as any controller would.
+      // The controller of the kind may have written its status.
       const { resourceVersion } = (await daemon.call('GET', path)).json().metadata;
       const body = yaml('zz-rest', { resourceVersion, labels: { put: 'done' } });
       const answer = await daemon.call('PUT', path, body);

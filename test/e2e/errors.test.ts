@@ -1,4 +1,4 @@
-/** What a client reads when a request is refused: code, reason, message, details; nothing changes. */
+/** Answers to refused requests: code, reason, message, details; nothing changes. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, API, type CallOptions, type Daemon, startDaemon } from '../support/daemon.ts';

@@ -80,7 +80,7 @@ async function metric(name: string): Promise<number> {
 const lists = (state: string): Promise<number> =>
   metric(`gitplane_fair_queue_requests{level="lists",state="${state}"}`);
 
-/** What anybody may expect: a list, a write, and reading it. */
+/** The least that every user may expect: a list, a write, and reading it. */
 async function works(name: string): Promise<void> {
   const teams = await daemon.call('GET', `${API}/teams`);
   expect(teams.code).toBe(200);

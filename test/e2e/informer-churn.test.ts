@@ -58,7 +58,7 @@ class Follower {
     this.#informer.on('add', note);
     this.#informer.on('update', note);
     this.#informer.on('delete', ({ metadata }) => this.seen.delete(metadata?.name ?? ''));
-    // What an informer makes of a lost connection is its user's to decide.
+    // The user of an informer decides about a lost connection.
     this.#informer.on('error', () => {
       if (!over) setTimeout(() => this.start(), 50);
     });

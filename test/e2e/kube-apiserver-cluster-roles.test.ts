@@ -5,10 +5,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { stringify } from 'yaml';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import { accessFromKubeconfig } from '../../src/kubernetes-client/cluster-access.ts';
-import { KubeClient, type ResourceCollection } from '../../src/kubernetes-client/kube-client.ts';
+import type { KubeClient, ResourceCollection } from '../../src/kubernetes-client/kube-client.ts';
 import { API, type Daemon, RBAC, scratchDir, startDaemon } from '../support/daemon.ts';
 import { foreignCommit, git } from '../support/git.ts';
 import {
@@ -16,6 +14,7 @@ import {
   hasApiServer,
   startApiServer,
 } from '../support/kube-apiserver/api-server.ts';
+import { clientWith, kubeconfigOf } from '../support/kube-apiserver/token-access.ts';
 import { freePort } from '../support/machine.ts';
 
 if (!hasApiServer) {
@@ -32,7 +31,7 @@ const BINDINGS: ResourceCollection = { group: GROUP, plural: 'clusterrolebinding
 const ROLES: ResourceCollection = { group: GROUP, plural: 'clusterroles' };
 const MADE = 'gitplane:clusterrole:team:pilots:edit';
 const SUBJECTS = [{ apiGroup: GROUP, kind: 'Group', name: 'gitplane:gitplane:team:pilots' }];
-/** What docs/tenants.md says the kubeconfig needs. */
+/** Rights of the kubeconfig, as docs/tenants.md lists them. */
 const NEEDED = [
   {
     apiGroups: [GROUP],
@@ -46,21 +45,6 @@ let daemon: Daemon;
 let cluster: ApiServer;
 let root: KubeClient;
 let member: string;
-
-function kubeconfig(token: string): string {
-  const { url, ca } = cluster;
-  const of = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: of }],
-    users: [{ name: 'u', user: { token } }],
-  });
-}
-
-function clientOf(token: string): KubeClient {
-  return new KubeClient(accessFromKubeconfig(kubeconfig(token)));
-}
 
 async function put(
   path: string,
@@ -102,7 +86,7 @@ async function role(name: string, rules: readonly object[]): Promise<void> {
 
 /** Whether the member may list ConfigMaps of the cluster. */
 async function mayList(): Promise<string> {
-  const client = clientOf(member);
+  const client = clientWith(cluster, member);
   try {
     await client.list({ plural: 'configmaps', namespace: 'default' });
     return 'yes';
@@ -149,7 +133,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     const args = ['--listen', `127.0.0.1:${port}`, '--public-url', issuer];
     daemon = await startDaemon({ args, seed: undefined });
     cluster = await startCluster(issuer);
-    root = clientOf(ROOT_TOKEN);
+    root = clientWith(cluster, ROOT_TOKEN);
     // The roles that every cluster has are made after it serves.
     await vi.waitFor(async () => await root.get({ ...ROLES, name: 'edit' }), WAIT);
     // No controller manager is there to gather its rules.
@@ -161,7 +145,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
       subjects: [{ apiGroup: GROUP, kind: 'User', name: 'sync' }],
     } as unknown as KubeObject);
     mkdirSync(join(daemon.dataDir, 'kubeconfigs'), { recursive: true });
-    writeFileSync(join(daemon.dataDir, 'kubeconfigs/blue'), kubeconfig(SYNC_TOKEN));
+    writeFileSync(join(daemon.dataDir, 'kubeconfigs/blue'), kubeconfigOf(cluster, SYNC_TOKEN));
     await put(`${API}/users`, { metadata: { name: 'ann' }, spec: {} });
     await put(`${API}/teams`, { metadata: { name: 'pilots' }, spec: { users: ['ann'] } });
     const resources = ['directclusterendpointtokens'];

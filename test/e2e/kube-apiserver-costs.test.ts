@@ -5,16 +5,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { accessFromKubeconfig } from '../../src/kubernetes-client/cluster-access.ts';
-import { KubeClient } from '../../src/kubernetes-client/kube-client.ts';
+import type { KubeClient } from '../../src/kubernetes-client/kube-client.ts';
 import { API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
 import {
   type ApiServer,
   hasApiServer,
   startApiServer,
 } from '../support/kube-apiserver/api-server.ts';
+import { clientWith, kubeconfigOf } from '../support/kube-apiserver/token-access.ts';
 
 if (!hasApiServer) {
   test.skip('kube-apiserver is not built (npm run kubernetes): no costs were computed', () => {});
@@ -84,17 +83,6 @@ let daemon: Daemon;
 let cluster: ApiServer;
 let root: KubeClient;
 
-function kubeconfig(token: string): string {
-  const { url, ca } = cluster;
-  const of = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: of }],
-    users: [{ name: 'u', user: { token } }],
-  });
-}
-
 function withNames(containers: unknown, prefix: string): readonly object[] {
   return ((containers ?? []) as readonly object[]).map((container, index) => ({
     name: `${prefix}-${index}`,
@@ -140,7 +128,7 @@ async function makeTenants(): Promise<void> {
     ['blue', READER_TOKEN],
     ['red', STRANGER_TOKEN],
   ] as const) {
-    writeFileSync(join(folder, name), kubeconfig(token));
+    writeFileSync(join(folder, name), kubeconfigOf(cluster, token));
     mkdirSync(join(clone, 'tenants', name), { recursive: true });
     const off = 'sync: {toHost: {endpoints: {enabled: false}, services: {enabled: false}}}\n';
     const own = `external: {gitplane: {source: {kubeconfig: {file: ${name}}}}}\n${off}`;
@@ -163,7 +151,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
       startDaemon(),
       startApiServer([`--token-auth-file=${tokens}`], { authorization: 'RBAC' }),
     ]);
-    root = new KubeClient(accessFromKubeconfig(kubeconfig(ROOT_TOKEN)));
+    root = clientWith(cluster, ROOT_TOKEN);
     for (const [name, status] of Object.entries(NODES)) {
       const made = await root.create({ plural: 'nodes' }, { metadata: { name } } as never);
       await root.update({ plural: 'nodes', name: `${name}/status` }, { ...made, status } as never);

@@ -1,4 +1,4 @@
-/** What kubectl learns of the server, lists, tokens and keys; and a shorter pass of other versions. */
+/** kubectl on the server, lists, tokens and keys; and a shorter pass of other versions. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, type Daemon, findKubectl, startDaemon } from '../support/daemon.ts';

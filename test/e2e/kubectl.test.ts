@@ -72,7 +72,7 @@ function singularOf({ resource, plural, kind }: Sample): string {
   return resource.replace(/^\w+/, plural === 'config' ? 'config' : kind.toLowerCase());
 }
 
-/** What kubectl prints when it did the same to one object of every kind. */
+/** Output of kubectl after the same command for one object of every kind. */
 function each(name: string, done: string): string {
   return SAMPLES.map((sample) => `${singularOf(sample)}/${name} ${done}\n`).join('');
 }

@@ -14,7 +14,7 @@ const PASSWORD = 'planted-password-Gt5Bn9Wc3Xe7Lr1';
 const ENCODED = Buffer.from(DATA).toString('base64');
 const SECRETS = [KEY, DATA, PASSWORD, ENCODED];
 
-/** What opens the sealed secrets, made by the first start. */
+/** The key of the sealed secrets, made by the first start. */
 function identity(): string {
   const text = readFileSync(join(daemon.dataDir, 'age.key'), 'utf8');
   const found = /AGE-SECRET-KEY-\w+/.exec(text)?.[0];
@@ -97,7 +97,7 @@ describe('secrets that are sent', () => {
     expect((await ask('PATCH', path, tested, jsonPatch)).code).toBe(422);
     const missing = [{ op: 'add', path: `/spec/${PASSWORD}/x`, value: ENCODED }];
     await ask('PATCH', path, missing, 'application/json');
-    // Who asks with a secret in a URL is told what was wrong with it; the log is not.
+    // A client with a secret in its URL is told the mistake; the log is not.
     await daemon.call('GET', `${secrets}?labelSelector=a%20b%20${KEY}`);
     await daemon.call('GET', `${secrets}/planted?resourceVersion=${KEY}`);
   });

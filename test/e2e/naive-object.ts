@@ -1,5 +1,5 @@
 /**
- * What an object becomes by updates, patches and applies, in the plainest words there are: leaves
+ * The result of updates, patches and applies, in the plainest words there are: leaves
  * with values, and for every manager the leaves that it owns. It knows nothing of the daemon's code.
  */
 import fastJsonPatch, { type Operation } from 'fast-json-patch';
@@ -7,7 +7,7 @@ import fastJsonPatch, { type Operation } from 'fast-json-patch';
 // biome-ignore lint/suspicious/noExplicitAny: objects of every shape
 type Any = any;
 
-/** What may be written of a Team. */
+/** Fields of a Team that may be written. */
 export interface Content {
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;

@@ -1,4 +1,4 @@
-/** What the platform shows of Kubernetes: the namespaces that are in use, events, definitions. */
+/** Objects of Kubernetes that the platform shows: the namespaces that are in use, events, definitions. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { crds } from '../../src/cli/crds.ts';
 import { CRDS_OPTIONS } from '../../src/options/manifest-options.ts';

@@ -1,4 +1,4 @@
-/** What may be read without a key, and that nothing else may. */
+/** Documents that may be read without a key, and that nothing else may. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { GROUP, RBAC_GROUP } from './samples.ts';

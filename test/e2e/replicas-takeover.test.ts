@@ -1,4 +1,4 @@
-/** What a leader does besides serving requests goes on under the next one. */
+/** Work of a leader besides serving requests goes on under the next one. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -190,7 +190,7 @@ async function openWatch({ daemon }: Replica, since: string): Promise<IncomingMe
   });
 }
 
-/** What a watch has told. */
+/** Events of a watch so far. */
 class Events {
   readonly names: string[] = [];
   readonly end: Promise<string>;

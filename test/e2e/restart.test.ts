@@ -1,4 +1,4 @@
-/** What outlives a stop, the loss of the state directory, and a history that nobody checked. */
+/** Data that outlives a stop, the loss of the state directory, and a history that nobody checked. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -45,7 +45,7 @@ function comparable(objects: Record<string, Any[]>, gone: readonly string[] = []
   return JSON.stringify(objects, replacer, 1);
 }
 
-/** What a rebuild may change: versions, and when something was observed. */
+/** Fields that a rebuild may change: versions, and times of observation. */
 const REBUILT = ['resourceVersion', 'lastTransitionTime', 'managedFields'];
 
 function versions(objects: Record<string, Any[]>): number[] {

@@ -274,7 +274,7 @@ describe('a user who lost the right', () => {
     await watch.atLeast(1);
     await take();
     const events = await untilClosed(watch);
-    // What comes within a second of the last look may still be told.
+    // Events within a second of the last check may still be sent.
     expect(events.length).toBeLessThan(40);
     await made(`${RBAC}/clusterrolebindings`, {
       metadata: { name: `reader-${Date.now()}` },

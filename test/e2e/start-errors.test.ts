@@ -8,7 +8,7 @@ import { type Daemon, type RunResult, run, scratchDir, startDaemon } from '../su
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 
 let running: Daemon;
-/** What a daemon that ran and stopped left behind. */
+/** The data directory of a daemon that ran and stopped. */
 let used: string;
 let taken: Server;
 let port: number;

@@ -25,7 +25,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`gitplane state migrate ${ETCD_MISSI
     return run(process.execPath, [MAIN, 'state', 'migrate', ...args]);
   }
 
-  /** What the daemon shows and the version of the list, before and after `then`. */
+  /** Answers of the daemon and the version of the list, before and after `then`. */
   async function serve(args: readonly string[], then?: () => Promise<void>) {
     const daemon = await startDaemon({ dataDir, args });
     const list = (await daemon.call('GET', `${API}/teams`)).json();

@@ -50,7 +50,7 @@ async function status(): Promise<any> {
 const wait = (revision: string, timeout = '20s') =>
   daemon.call('POST', `/sync?wait=${revision}&timeout=${timeout}`);
 
-/** What the operator does who knows no hooks. */
+/** The commands of an operator who knows no hooks. */
 async function moveBranch(revision: string): Promise<void> {
   await gitIn(daemon, clone, 'push', '-q', 'origin', `${revision}:refs/heads/${revision}`);
   const repository = join(daemon.dataDir, 'repo.git');

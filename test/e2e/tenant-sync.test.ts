@@ -154,7 +154,7 @@ async function listOf(path: string): Promise<KubeObject[]> {
   return (await ok(daemon.call('GET', path))).json().items;
 }
 
-/** What there has to be, computed anew from the objects of the tenant and its patches. */
+/** The expected objects, computed anew from the objects of the tenant and its patches. */
 async function wantedOf(tenant: string, patches: readonly Patch[], ends = {}): Promise<string[]> {
   const config = JSON.parse(
     JSON.stringify({

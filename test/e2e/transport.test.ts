@@ -1,4 +1,4 @@
-/** What a stranger meets before anything is asked: TLS, limits, headers of every answer. */
+/** The transport before any request of the API: TLS, limits, headers of every answer. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';

@@ -66,7 +66,7 @@ test('a watch sends each event as a text frame', async () => {
   await expect.poll(() => events.at(-1)?.type).toBe('DELETED');
   expect(events[0]?.type).toBe('ADDED');
   expect(new Set(binary)).toEqual(new Set([false]));
-  // What a client says is not read, and an answer to a ping is.
+  // Messages of a client are not read, and an answer to a ping is.
   socket.send('hello');
   const pong = new Promise((resolve) => socket.once('pong', resolve));
   socket.ping();

@@ -1,4 +1,4 @@
-/** What writes mean beyond their codes: names, dry runs, races, deletion; and what git makes of them. */
+/** Effects of writes beyond their codes: names, dry runs, races, deletion, and commits. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Answer, API, type Daemon, startDaemon } from '../support/daemon.ts';
