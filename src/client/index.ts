@@ -24,6 +24,7 @@ export type {
   PlanEffects,
   PushSummary,
   SearchResult,
+  SelfSubjectRulesReview,
   Summary,
   SyncStatus,
   TenantCost,

@@ -1,6 +1,6 @@
-/** The console for people with few rights, in a browser: an editor without the right to clone, a reader, a person without any right. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** The console for people with few rights, in a browser: an editor without the right to clone, readers, a person without any right. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -18,6 +18,28 @@ const SECRETS = `${API}/namespaces/payments/sharedsecrets`;
 const HIDDEN = 'Its manifest in git takes the right to clone';
 /** The browser logs each refused request. */
 const isUnexpected = (text: string): boolean => !/status of (403|422)/.test(text);
+
+/** One page of each of the ten parts, and buttons on it that write. */
+const PARTS: readonly (readonly [path: string, buttons: readonly string[]])[] = [
+  ['/console', ['Approve']],
+  ['/console/objects/teams', ['New']],
+  ['/console/objects/sharedsecrets?namespace=payments', ['New']],
+  [PAGE, ['Give access']],
+  [`${PAGE}?tab=edit`, ['Save', 'Delete…']],
+  [`${PAGE}?tab=history`, ['Undo']],
+  ['/console/objects/teams/-/payments', ['Restore the last good version']],
+  ['/console/history', []],
+  ['/console/history/compare?from=HEAD~', ['Roll back']],
+  ['/console/plan', []],
+  ['/console/access', []],
+  ['/console/access/keys', ['New access key', 'Rotate', 'Disable', 'Revoke']],
+  ['/console/access/logins', ['End']],
+  ['/console/tenants/blue/playground', ['Run the patches', 'Save to the tenant']],
+  ['/console/config', ['Check', 'Save', 'Test now']],
+  ['/console/audit', []],
+  ['/console/costs', []],
+];
+const WRITES = new Set(PARTS.flatMap(([, buttons]) => buttons));
 
 describe.skipIf(!HAS_BROWSER)('a person with few rights', () => {
   const browser = useBrowser();
@@ -47,7 +69,7 @@ describe.skipIf(!HAS_BROWSER)('a person with few rights', () => {
 
   beforeAll(async () => {
     daemon = await startDaemon();
-    for (const name of ['editor', 'reader', 'nobody', 'blind']) {
+    for (const name of ['editor', 'reader', 'nobody', 'blind', 'auditor']) {
       await send('POST', `${API}/users`, { metadata: { name } });
       const made = await send('POST', `${API}/ownedaccesskeys`, { spec: { user: name } });
       keys[name] = made.json().spec.key;
@@ -144,6 +166,113 @@ describe.skipIf(!HAS_BROWSER)('a person with few rights', () => {
     const { page } = await open('blind', `${PAGE}?tab=edit`);
     await page.getByText('User "blind" cannot get resource "teams"').waitFor();
     expect(await main(page)).not.toMatch(/Save|displayName|Storefront/);
+  });
+
+  describe('on a platform with something to do in each part', () => {
+    /** First commit of the comparison. */
+    let from = '';
+
+    beforeAll(async () => {
+      const apiGroup = 'rbac.authorization.k8s.io';
+      await send('POST', `${RBAC}/clusterroles`, {
+        metadata: { name: 'auditor' },
+        rules: [
+          { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
+          { nonResourceURLs: ['*'], verbs: ['get'] },
+        ],
+      });
+      await send('POST', `${RBAC}/clusterrolebindings`, {
+        metadata: { name: 'auditor' },
+        roleRef: { apiGroup, kind: 'ClusterRole', name: 'auditor' },
+        subjects: [{ apiGroup, kind: 'User', name: 'auditor' }],
+      });
+      from = (await daemon.call('GET', '/commits?limit=1')).json().items[0].revision;
+      await send('PATCH', TEAM, [{ op: 'add', path: '/spec/description', value: 'Shops' }]);
+      await send('POST', `${API}/ownedaccesskeys`, { spec: { user: 'auditor', type: 'Login' } });
+      const clone = await daemon.clone();
+      const commit = async (path: string, text: string): Promise<void> => {
+        mkdirSync(dirname(join(clone, path)), { recursive: true });
+        writeFileSync(join(clone, path), text);
+        await daemon.git(['add', '.'], clone);
+        await daemon.git(['commit', '-qm', `Change ${path}`], clone);
+      };
+      await commit('tenants/blue/vcluster.yaml', 'sync: {toHost: {endpoints: {enabled: true}}}\n');
+      expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
+      const path = 'teams/payments.yaml';
+      const text = readFileSync(join(clone, path), 'utf8');
+      await commit(path, text.replace('displayName:', 'displayNam:'));
+      // No hook judges what is moved beside it.
+      const bare = join(daemon.dataDir, 'repo.git');
+      await daemon.git(['fetch', '-q', clone, 'main'], bare);
+      const { stdout: head } = await daemon.git(['rev-parse', 'HEAD'], clone);
+      await daemon.git(['update-ref', 'refs/heads/main', head.trim()], bare);
+      const degraded = async () => (await daemon.call('GET', '/summary')).json().degraded.count;
+      await expect.poll(degraded, { timeout: 30_000 }).toBe(1);
+    }, 60_000);
+
+    const loaded = async (page: Page): Promise<void> => {
+      await page.locator('main .loading').first().waitFor({ state: 'detached' });
+      await page.waitForLoadState('networkidle');
+    };
+
+    /** Names of the buttons of a page, without the objects that they name. */
+    async function buttonsOf(page: Page): Promise<string[]> {
+      const found = await page.locator('main :is(button, a.button)').allInnerTexts();
+      return found.map((text) => text.trim());
+    }
+
+    const part = (path: string): string => path.replace('HEAD~', from);
+
+    test.each(PARTS)(
+      '%s offers an administrator what writes, and nothing of it to a reader',
+      async (path, buttons) => {
+        const admin = await openConsole(browser, daemon, part(path));
+        for (const name of buttons.filter((one) => one !== 'Approve')) {
+          await admin.page
+            .getByRole('button', { name })
+            .or(admin.page.getByRole('link', { name, exact: true }))
+            .first()
+            .waitFor();
+        }
+        const refused: string[] = [];
+        const { page } = await open('auditor', part(path));
+        await loaded(page);
+        expect((await buttonsOf(page)).filter((name) => WRITES.has(name))).toEqual([]);
+        await expectAccessible(page);
+        page.on('response', (response) => {
+          if (response.status() === 403)
+            refused.push(`${response.request().method()} ${response.url()}`);
+        });
+        // Buttons that are there are not refused.
+        const there = page.locator('main button:enabled');
+        for (let index = 0; index < Math.min(await there.count(), 8); index++) {
+          await there.nth(index).click();
+          await loaded(page);
+          await page.keyboard.press('Escape');
+        }
+        expect(refused).toEqual([]);
+      },
+    );
+
+    test('asks once per page what the person may do, whatever its number of rows', async () => {
+      const visit = await browser.visit();
+      const asked: string[] = [];
+      visit.page.on('request', (request) => {
+        if (/selfsubject|access\/explain/.test(request.url())) asked.push(request.url());
+      });
+      const cookie = { httpOnly: true, secure: true, sameSite: 'Lax' as const };
+      const value = keys['auditor'] ?? '';
+      await visit.context.addCookies([
+        { name: '__Host-session', value, url: daemon.url, ...cookie },
+      ]);
+      await visit.page.goto(`${daemon.url}/console/access/keys`);
+      await visit.page.getByText('You may not create access keys').waitFor();
+      await loaded(visit.page);
+      expect(asked).toHaveLength(1);
+      await visit.page.getByRole('link', { name: 'Objects', exact: true }).first().click();
+      await visit.page.getByText('You may not create').waitFor();
+      expect(asked).toHaveLength(2);
+    });
   });
 
   test('is told that it has no rights, without an error', async () => {

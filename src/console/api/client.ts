@@ -41,7 +41,10 @@ export class Client {
   }
 
   /** Path of a collection. */
-  pathOf({ group, version, name }: Resource, namespace?: string): string {
+  pathOf(
+    { group, version, name }: Pick<Resource, 'group' | 'version' | 'name'>,
+    namespace?: string,
+  ): string {
     const root = this.#root;
     const api = group === '' ? `${root}/api/${version}` : `${root}/apis/${group}/${version}`;
     return namespace
@@ -126,9 +129,13 @@ export class Client {
   }
 
   /** The result of a rollback, without writing. */
-  async previewRollback(resource: Resource, ref: ObjectRef, of: Rollback): Promise<WritePreview> {
-    const [path, ask] = this.#rollback(resource, ref, of);
-    return await this.json(path, { ...ask, query: { ...ask.query, ...PREVIEW } });
+  async previewRollback(
+    resource: Resource,
+    ref: ObjectRef,
+    of: { readonly rollback: Rollback; readonly mayClone: boolean },
+  ): Promise<WritePreview> {
+    const [path, ask] = this.#rollback(resource, ref, of.rollback);
+    return await this.json(path, { ...ask, query: { ...ask.query, ...preview(of.mayClone) } });
   }
 
   #rollback(resource: Resource, ref: ObjectRef, { force, ...body }: Rollback): [string, Ask] {
@@ -150,10 +157,10 @@ export class Client {
   async previewPatch(
     resource: Resource,
     ref: ObjectRef,
-    operations: readonly object[],
+    of: { readonly operations: readonly object[]; readonly mayClone: boolean },
   ): Promise<WritePreview> {
     const path = this.objectPath(resource, ref);
-    return await this.json(path, { query: PREVIEW, ...patchOf(operations) });
+    return await this.json(path, { query: preview(of.mayClone), ...patchOf(of.operations) });
   }
 
   async commits(
@@ -230,8 +237,10 @@ export interface WriteOptions {
   readonly reason?: string | undefined;
 }
 
-/** A dry run that shows the file, and the objects that change. */
-const PREVIEW = { dryRun: 'All', show: 'file,effect' };
+/** Query of a dry run that shows the objects that change, and the file to those who may clone. */
+export function preview(mayClone: boolean): Readonly<Record<string, string>> {
+  return { dryRun: 'All', show: mayClone ? 'file,effect' : 'effect' };
+}
 
 /** Query and headers of a write. */
 export function writing({

@@ -6,14 +6,40 @@ export const BASE = '/console';
 
 const current = signal(new URL(location.href));
 
-/** Path below `/console`, decoded, as segments. */
-export const segments = computed(() =>
+const parts = computed(() =>
   current.value.pathname
     .slice(BASE.length)
     .split('/')
-    .filter((part) => part !== '')
-    .map(decodeURIComponent),
+    .filter((part) => part !== ''),
 );
+
+/** Path and query. */
+export const address = computed(() => current.value.pathname + current.value.search);
+
+/** Path below `/console`, decoded, as segments. */
+export const segments = computed(() => parts.value.map((part) => decoded(part) ?? part));
+
+/** Problem of an address that no page can have; undefined: there is none. */
+export const addressProblem = computed(() => {
+  const broken = parts.value.find((part) => decoded(part) === undefined);
+  if (broken !== undefined) return `${broken} is not valid percent encoding`;
+  if (isMoment(at.value)) return undefined;
+  return `at=${shortened(at.value)} is neither a commit nor a time such as 2026-01-31T09:30:00Z`;
+});
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+const LONGEST_SHOWN = 80;
+
+function shortened(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
 
 export const query = computed(() => current.value.searchParams);
 
@@ -23,9 +49,15 @@ export const query = computed(() => current.value.searchParams);
  */
 export const at = computed(() => query.value.get('at') ?? '');
 
+const REVISION = /^[0-9a-f]{4,40}$/;
+
 export function momentOf(text: string): Moment {
   if (text === '') return {};
-  return /^[0-9a-f]{4,40}$/.test(text) ? { atRevision: text } : { atTime: text };
+  return REVISION.test(text) ? { atRevision: text } : { atTime: text };
+}
+
+function isMoment(text: string): boolean {
+  return text === '' || REVISION.test(text) || !Number.isNaN(Date.parse(text));
 }
 
 /** Address of a page of the console; absent values are left out of the query. */

@@ -10,7 +10,7 @@ import { showControlCharacters } from './visible-text.ts';
 applyColorScheme();
 showControlCharacters();
 startNavigation();
-void loadResources().catch(() => undefined);
+void loadResources();
 const root = document.querySelector('#console');
 if (root !== null) {
   root.replaceChildren();

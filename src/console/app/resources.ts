@@ -1,15 +1,33 @@
 /** Kinds that the API serves, and how the console names and orders them. */
 import { signal } from '@preact/signals';
+import { sleep } from '../../client/index.ts';
 import type { ObjectRef, Resource } from '../api/objects.ts';
+import { setConnection } from './live.ts';
 import { href } from './location.ts';
 import { client, session } from './session.ts';
 
 /** Empty until discovery has answered. */
 export const resources = signal<readonly Resource[]>([]);
 
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 10_000;
+
+/** Asks again until the server answers. */
 export async function loadResources(): Promise<void> {
-  resources.value = await client.discover();
+  const id = {};
+  for (let delay = FIRST_DELAY_MS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MS)) {
+    try {
+      resources.value = await client.discover();
+      return setConnection(id, undefined);
+    } catch {
+      setConnection(id, 'disconnected');
+      await sleep(delay);
+    }
+  }
 }
+
+/** Namespace of objects that name none. */
+export const DEFAULT_NAMESPACE = 'default';
 
 /** Kinds with objects of the platform, in the order of discovery; kinds of clusters follow. */
 export function listed(all: readonly Resource[]): readonly Resource[] {

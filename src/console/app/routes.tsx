@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icons.tsx';
 import { lazy } from './components/lazy.tsx';
+import { NotFound } from './components/not-found.tsx';
 import { ObjectPage } from './pages/object.tsx';
 import { ObjectListPage } from './pages/object-list.tsx';
 import { StartPage } from './pages/start.tsx';
@@ -24,7 +25,8 @@ export interface Route {
 }
 
 function Objects({ path }: PageProps) {
-  return path.length >= 3 ? <ObjectPage path={path} /> : <ObjectListPage path={path} />;
+  if (path.length < 2) return <ObjectListPage path={path} />;
+  return path.length === 3 ? <ObjectPage path={path} /> : <NotFound />;
 }
 
 /** Pages of the first bundle, then pages that are loaded when they are opened. */

@@ -32,18 +32,26 @@ export function CommitRow(props: {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <div class="row-line">
-        <input
-          type="checkbox"
-          aria-label={`Compare ${revision.slice(0, 8)}`}
-          checked={isChosen}
-          onChange={onChoose}
-        />
-        {before}
-        <span class="subject">{subject}</span>
-        <Signature of={signature} />
-        {after}
-        <span class="end actions">
+      <div class="commit">
+        <div class="commit-text">
+          <div class="row-line">
+            <input
+              type="checkbox"
+              aria-label={`Compare ${revision.slice(0, 8)}`}
+              checked={isChosen}
+              onChange={onChoose}
+            />
+            {before}
+            <span class="subject">{subject}</span>
+            <Signature of={signature} />
+            {after}
+          </div>
+          <p class="muted entry-note">
+            {author.name} · <Time value={time} /> · <Revision id={revision} />
+            {note}
+          </p>
+        </div>
+        <div class="actions">
           {changes === undefined ? undefined : (
             <button
               type="button"
@@ -55,12 +63,8 @@ export function CommitRow(props: {
             </button>
           )}
           {actions}
-        </span>
+        </div>
       </div>
-      <p class="muted entry-note">
-        {author.name} · <Time value={time} /> · <Revision id={revision} />
-        {note}
-      </p>
       {children}
       {isOpen ? changes?.() : undefined}
     </>

@@ -6,6 +6,7 @@ import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { Rollback } from '../pages/rollback.tsx';
 import { bySlug, named, objectHref, resources, slugOf } from '../resources.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 import { FieldChanges } from './difference.tsx';
 import { Badge, Empty, ErrorNotice, Loading, type Tone } from './parts.tsx';
@@ -60,7 +61,9 @@ function ComparedObject(props: {
   const found = plural === undefined ? undefined : named({ apiVersion, plural });
   const resource = found && bySlug(resources.value, slugOf(found));
   const [word, tone] = wordsOf(verb);
-  const canGoBack = verb === 'update' || verb === 'delete';
+  // Rights that hold everywhere: no request per row. The page of the object knows the others.
+  const rights = useRights();
+  const back = verb === 'update' ? 'update' : verb === 'delete' ? 'create' : undefined;
   const of = { slug: found === undefined ? '' : slugOf(found), kind, namespace, name };
   const entry = {
     revision: from.revision,
@@ -89,7 +92,9 @@ function ComparedObject(props: {
             from {previousPath} to {path}
           </span>
         )}
-        {resource === undefined || !canGoBack ? undefined : (
+        {resource === undefined ||
+        back === undefined ||
+        rights?.may(back, resource, back === 'create' ? undefined : name) !== true ? undefined : (
           <button
             type="button"
             class="button small end"
@@ -107,7 +112,12 @@ function ComparedObject(props: {
         </details>
       )}
       {isBack && resource !== undefined ? (
-        <Rollback {...{ resource, of, entry }} object={undefined} onClose={() => setBack(false)} />
+        <Rollback
+          {...{ resource, of, entry }}
+          object={undefined}
+          mayClone={rights?.mayClone === true}
+          onClose={() => setBack(false)}
+        />
       ) : undefined}
     </>
   );

@@ -1,6 +1,7 @@
 /** A change before it is made: the bytes that the commit would leave, the reason, and the commit. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { ApiError } from '../../../client/index.ts';
 import type { WritePreview } from '../../api/objects.ts';
 import { errorOf, type Loaded } from '../load.ts';
 import { Opened } from './opened.tsx';
@@ -98,8 +99,10 @@ function Preview({ preview }: { preview: Shown }): JSX.Element | null {
   );
 }
 
-/** The right to write does not need the right to see the file: a refused preview does not count. */
+/** False where the server has refused the dry run: it would refuse the write. */
 function isPossible(preview: Shown): boolean {
   if (preview === undefined || preview.isLoading) return false;
-  return preview.error !== undefined || preview.value?.path !== null;
+  const { error, value } = preview;
+  if (error === undefined) return value?.path !== null;
+  return !(error instanceof ApiError) || error.code === 429 || error.code >= 500;
 }

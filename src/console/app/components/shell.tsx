@@ -1,13 +1,16 @@
 /** Frame of every page: navigation, top bar, the page, and the search. */
 import { signal } from '@preact/signals';
-import type { JSX, RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { isConnected } from '../live.ts';
-import { href, segments } from '../location.ts';
+import { errorOf } from '../load.ts';
+import { address, addressProblem, href, segments } from '../location.ts';
 import { type ColorScheme, colorScheme, setColorScheme } from '../memory.ts';
 import { ROUTES } from '../routes.tsx';
 import { type NavBarButton, session, signOut } from '../session.ts';
 import { Icon, type IconName, Mark } from './icons.tsx';
+import { NotFound } from './not-found.tsx';
+import { ErrorNotice, PageHead } from './parts.tsx';
 import { openSearch, Search } from './search.tsx';
 import { openShortcuts, Shortcuts } from './shortcuts.tsx';
 import { PastBar, TimeButton } from './time-bar.tsx';
@@ -24,7 +27,7 @@ export function Shell(): JSX.Element {
       <Sidebar />
       <TopBar />
       <main id="main" tabIndex={-1}>
-        <PastBar />
+        {addressProblem.value === undefined ? <PastBar /> : undefined}
         <CurrentPage />
       </main>
       <Legal />
@@ -40,19 +43,26 @@ function CurrentPage(): JSX.Element {
   useEffect(() => {
     isMenuOpen.value = false;
   }, [first, rest.join('/')]);
-  if (route === undefined) return <NotFound />;
+  const problem = addressProblem.value;
+  if (problem !== undefined || route === undefined) return <NotFound problem={problem} />;
   const { Page } = route;
-  return <Page key={first} path={rest} />;
+  return (
+    <Guarded key={first}>
+      <Page path={rest} />
+    </Guarded>
+  );
 }
 
-function NotFound(): JSX.Element {
+/** A page that cannot be rendered says so; the navigation leads to the others. */
+function Guarded({ children }: { children: ComponentChildren }): ComponentChildren {
+  const [error, reset] = useErrorBoundary();
+  useEffect(() => reset(), [address.value]);
+  if (error === undefined) return children;
   return (
-    <div class="empty-page">
-      <h1>No page has this address</h1>
-      <p>
-        <a href={href([])}>Back to the overview</a>
-      </p>
-    </div>
+    <>
+      <PageHead title="This page cannot be shown" />
+      <ErrorNotice error={errorOf(error)} />
+    </>
   );
 }
 

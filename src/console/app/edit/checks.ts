@@ -2,6 +2,7 @@
 import { ApiError, type Ask } from '../../../client/index.ts';
 import type { ObjectRef, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
 import type { Mark } from '../components/editor.ts';
+import { DEFAULT_NAMESPACE } from '../resources.ts';
 import { client } from '../session.ts';
 import type { Draft } from './draft.ts';
 
@@ -112,7 +113,7 @@ function writeOf(
   const { object, source, force } = sent;
   if (ref === undefined) {
     const metadata = object['metadata'] as { namespace?: string } | undefined;
-    const namespace = resource.namespaced ? (metadata?.namespace ?? 'default') : '';
+    const namespace = resource.namespaced ? (metadata?.namespace ?? DEFAULT_NAMESPACE) : '';
     return { path: client.pathOf(resource, namespace), method: 'POST', body: object };
   }
   const path = client.objectPath(resource, ref);

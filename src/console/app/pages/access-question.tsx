@@ -5,8 +5,9 @@ import type { AccessExplanation, AccessList, Grant, Named } from '../../api/acce
 import { Badge, Empty, ErrorNotice, Facts, Loading, Notice, Panel } from '../components/parts.tsx';
 import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
-import { query, setQuery } from '../location.ts';
+import { href, query, setQuery } from '../location.ts';
 import { bySlug, listed, objectHref, resources, slugOf, titleOf } from '../resources.ts';
+import { ACCESS_REVIEWS, useRights } from '../rights.ts';
 import { client } from '../session.ts';
 
 const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'bind', '*'] as const;
@@ -27,9 +28,13 @@ export function AccessQuestion({ mode }: Props): JSX.Element {
   const given = Object.fromEntries(
     FIELDS.map((field) => [field, query.value.get(field) ?? '']),
   ) as Asked;
+  const mayAskAboutOthers = useRights()?.may('create', ACCESS_REVIEWS);
+  if (mayAskAboutOthers === false && (mode === 'who' || given.as !== '')) {
+    return <OthersAreHidden />;
+  }
   return (
     <>
-      <QuestionForm mode={mode} given={given} />
+      <QuestionForm {...{ mode, given }} hasOthers={mayAskAboutOthers === true} />
       {given.kind === '' ? (
         <Empty>
           {mode === 'explain'
@@ -43,7 +48,10 @@ export function AccessQuestion({ mode }: Props): JSX.Element {
   );
 }
 
-function QuestionForm({ mode, given }: Props & { given: Asked }): JSX.Element {
+function QuestionForm(
+  props: Props & { readonly given: Asked; readonly hasOthers: boolean },
+): JSX.Element {
+  const { mode, given, hasOthers } = props;
   const [asked, setAsked] = useState(given);
   const set = (field: keyof Asked) => (event: { currentTarget: { value: string } }) =>
     setAsked({ ...asked, [field]: event.currentTarget.value });
@@ -61,7 +69,7 @@ function QuestionForm({ mode, given }: Props & { given: Asked }): JSX.Element {
         });
       }}
     >
-      {mode === 'who' ? undefined : (
+      {mode === 'who' || !hasOthers ? undefined : (
         <label>
           Asked for
           <select value={asked.as} onChange={set('as')}>
@@ -121,6 +129,17 @@ function QuestionForm({ mode, given }: Props & { given: Asked }): JSX.Element {
         {mode === 'explain' ? 'Explain' : 'List'}
       </button>
     </form>
+  );
+}
+
+function OthersAreHidden(): JSX.Element {
+  return (
+    <Notice tone="info" title="You may not ask about other people">
+      <p>
+        The answer takes the right to <code>create</code> <code>{ACCESS_REVIEWS.name}</code>.{' '}
+        <a href={href(['access'])}>Ask about your own rights</a>
+      </p>
+    </Notice>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Access: why somebody may do something, who may, access keys and logins, teams and their members. */
 import type { JSX } from 'preact';
+import { NotFound } from '../components/not-found.tsx';
 import { PageHead } from '../components/parts.tsx';
 import { href } from '../location.ts';
 import { AccessQuestion } from './access-question.tsx';
@@ -14,8 +15,10 @@ const TABS = [
   { segment: 'teams', label: 'Teams', tab: () => <TeamsTab /> },
 ] as const;
 
-export function AccessPage({ path: [first = ''] }: { path: readonly string[] }): JSX.Element {
-  const shown = TABS.find(({ segment }) => segment === first) ?? TABS[0];
+export function AccessPage({ path }: { path: readonly string[] }): JSX.Element {
+  const [first = ''] = path;
+  const shown = TABS.find(({ segment }) => segment === first);
+  if (shown === undefined || path.length > 1) return <NotFound />;
   return (
     <>
       <PageHead title="Access" documentTitle={`${shown.label} · Access`} />

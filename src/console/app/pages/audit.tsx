@@ -6,6 +6,7 @@ import {
   Badge,
   Empty,
   ErrorNotice,
+  Facts,
   Loading,
   Notice,
   PageHead,
@@ -13,10 +14,11 @@ import {
   Revision,
   Time,
 } from '../components/parts.tsx';
-import { count } from '../format.ts';
+import { count, dateTime } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href, query, setQuery } from '../location.ts';
 import { objectHref } from '../resources.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 
 const FIELDS = [
@@ -40,11 +42,20 @@ export function AuditPage(): JSX.Element {
   const given: Filters = Object.fromEntries(
     ALL.map((field) => [field, query.value.get(field) ?? '']),
   );
+  const mayRead = useRights()?.mayRequest('get', '/audit/events');
   return (
     <>
       <PageHead title="Audit" />
-      <FilterForm given={given} />
-      <Events filters={given} />
+      {mayRead === false ? (
+        <Notice tone="info" title="You may not read audit events">
+          <p>It takes the right to get /audit/events.</p>
+        </Notice>
+      ) : (
+        <>
+          <FilterForm given={given} />
+          <Events filters={given} />
+        </>
+      )}
     </>
   );
 }
@@ -113,24 +124,52 @@ function Events({ filters }: { filters: Filters }): JSX.Element {
   if (error !== undefined) return <ErrorNotice error={error} />;
   if (value === undefined || found.isLoading) return <Loading />;
   const { items } = value;
+  const requests = requestsOf(items);
   return (
     <div class="stack">
       <Panel
-        title={count(items.length, 'event')}
+        title={count(requests.length, 'request')}
         aside={items.length === LIMIT ? <span class="muted">the newest ones</span> : undefined}
         flush
       >
-        {items.length === 0 ? <Empty>No event matches.</Empty> : undefined}
+        {requests.length === 0 ? <Empty>No request matches.</Empty> : undefined}
         <ul class="rows">
-          {items.map((event) => (
-            <li key={`${event.auditID}${event.stage}`}>
-              <EventRow event={event} />
+          {requests.map((stages, index) => (
+            <li key={index}>
+              <RequestRow stages={stages} />
             </li>
           ))}
         </ul>
       </Panel>
     </div>
   );
+}
+
+/** Events of one request, the last stage first. */
+type Stages = readonly [AuditEvent, ...AuditEvent[]];
+
+/** Later stages know more: the answer, and the commit. */
+const STAGES = ['Panic', 'ResponseComplete', 'ResponseStarted', 'RequestReceived'];
+
+/** In the order of the events. Clusters choose the ids of events that they relay: no event hides another one. */
+function requestsOf(events: readonly AuditEvent[]): readonly Stages[] {
+  const requests: [AuditEvent, ...AuditEvent[]][] = [];
+  const newest = new Map<string, AuditEvent[]>();
+  for (const event of events) {
+    const { auditID, requestURI, user } = event;
+    const id = JSON.stringify([auditID, requestURI, user?.username]);
+    const stages = newest.get(id);
+    if (stages?.every(({ stage }) => stage !== event.stage) === true) {
+      stages.push(event);
+      continue;
+    }
+    const request: [AuditEvent] = [event];
+    requests.push(request);
+    newest.set(id, request);
+  }
+  const rank = ({ stage }: AuditEvent): number => STAGES.indexOf(stage);
+  for (const stages of requests) stages.sort((a, b) => rank(a) - rank(b));
+  return requests;
 }
 
 /** The input has no zone: it is the time of the browser. */
@@ -149,7 +188,8 @@ function momentHref(of: NonNullable<AuditEvent['objectRef']>, revision: string):
   return objectHref({ group, name: plural }, { namespace, name }, search);
 }
 
-function EventRow({ event }: { event: AuditEvent }): JSX.Element {
+function RequestRow({ stages }: { stages: Stages }): JSX.Element {
+  const [event] = stages;
   const {
     verb,
     user,
@@ -194,6 +234,28 @@ function EventRow({ event }: { event: AuditEvent }): JSX.Element {
         </span>
       </div>
       <code class="place">{requestURI}</code>
+      {stages.length > 1 ? (
+        <details>
+          <summary>{count(stages.length, 'stage')}</summary>
+          <StageTimes stages={stages} />
+        </details>
+      ) : undefined}
     </>
+  );
+}
+
+/** Times of the stages, each after the first in milliseconds. */
+function StageTimes({ stages }: { stages: Stages }): JSX.Element {
+  const inOrder = [...stages].reverse();
+  const began = Date.parse(inOrder[0]?.stageTimestamp ?? '');
+  return (
+    <Facts
+      rows={inOrder.map(({ stage, stageTimestamp }, index) => [
+        stage,
+        index === 0
+          ? dateTime(stageTimestamp)
+          : `${Math.max(0, Date.parse(stageTimestamp) - began)} ms later`,
+      ])}
+    />
   );
 }

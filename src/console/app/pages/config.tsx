@@ -4,8 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../client/index.ts';
 import { writing } from '../../api/client.ts';
 import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
+import { Code } from '../components/code.tsx';
 import { textOf } from '../components/difference.tsx';
 import { createEditor, type Editor, type Mark } from '../components/editor.ts';
+import { NotAllowed } from '../components/not-allowed.tsx';
 import {
   Badge,
   Empty,
@@ -17,8 +19,10 @@ import {
 } from '../components/parts.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { objectHref, resources } from '../resources.ts';
+import { useRights } from '../rights.ts';
 import { schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
+import { ConnectorTests, StoreTest } from './config-tests.tsx';
 
 export function ConfigPage(): JSX.Element {
   const resource = resources.value.find(({ name }) => name === 'config');
@@ -32,23 +36,25 @@ export function ConfigPage(): JSX.Element {
 
 function Configs({ resource }: { resource: Resource }): JSX.Element {
   const list = useLoad((signal) => client.list(resource, { limit: 10, signal }), [resource]);
+  const rights = useRights();
   if (list.error !== undefined) return <ErrorNotice error={list.error} />;
-  if (list.value === undefined) return <Loading />;
+  if (list.value === undefined || rights === undefined) return <Loading />;
   const { items } = list.value;
   if (items.length === 0)
     return <Empty>The platform has no Config; its defaults are in force.</Empty>;
   return (
     <div class="stack">
-      {items.map((config) => (
-        <ConfigEditor
-          key={`${config.metadata.name}${config.metadata.resourceVersion}`}
-          config={config}
-          resource={resource}
-          reload={list.reload}
-        />
-      ))}
+      {items.map((config) => {
+        const { name, resourceVersion } = config.metadata;
+        const View = rights.may('patch', resource, name) ? ConfigEditor : ConfigView;
+        return (
+          <View key={`${name}${resourceVersion}`} {...{ config, resource }} reload={list.reload} />
+        );
+      })}
       <ConnectorTests />
-      <StoreTest />
+      {rights.mayRequest('get', '/secret-store') ? (
+        <StoreTest isAllowed={rights.mayRequest('post', '/secret-store/sync')} />
+      ) : undefined}
     </div>
   );
 }
@@ -57,6 +63,44 @@ interface EditorProps {
   readonly config: KubeObject;
   readonly resource: Resource;
   readonly reload: () => void;
+}
+
+/** For those who may read the configuration and not change it. */
+function ConfigView({ config, resource }: EditorProps): JSX.Element {
+  const { name } = config.metadata;
+  const ref = { namespace: '', name };
+  return (
+    <>
+      <Acting conditions={config.status?.conditions ?? []} />
+      <div class="sides">
+        <div class="stack">
+          <Panel
+            title="Raw configuration"
+            aside={<a href={objectHref(resource, ref)}>{name}</a>}
+            flush
+          >
+            <Code text={String(config.spec?.['raw'] ?? '')} label={`spec.raw of ${name}`} />
+          </Panel>
+          <p>
+            <NotAllowed verb="patch" resource={resource} of={ref}>
+              You may read the configuration, not change it.
+            </NotAllowed>
+          </p>
+        </div>
+        <ConfigStatus status={config.status} />
+      </div>
+    </>
+  );
+}
+
+function ConfigStatus({ status }: { status: unknown }): JSX.Element {
+  return (
+    <div class="stack">
+      <Panel title="Status" aside={<span class="muted">parsed, with defaults</span>}>
+        <pre class="lines">{textOf(withoutConditions(status))}</pre>
+      </Panel>
+    </div>
+  );
 }
 
 const PAUSE_MS = 500;
@@ -139,11 +183,7 @@ function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
             </button>
           </div>
         </div>
-        <div class="stack">
-          <Panel title="Status" aside={<span class="muted">parsed, with defaults</span>}>
-            <pre class="lines">{textOf(withoutConditions(checked?.status ?? config.status))}</pre>
-          </Panel>
-        </div>
+        <ConfigStatus status={checked?.status ?? config.status} />
       </form>
     </>
   );
@@ -266,109 +306,5 @@ function RawProblems({ error, raw }: { error: Error; raw: string }): JSX.Element
         })}
       </ul>
     </Notice>
-  );
-}
-
-/** Each connector that leads to a provider, with a test. */
-function ConnectorTests(): JSX.Element | null {
-  const info = useLoad((signal) => client.api.get('/auth/info', { signal }), []);
-  const connectors = info.value?.methods.sso ?? [];
-  if (connectors.length === 0) return null;
-  return (
-    <Panel title="Sign-in connectors" flush>
-      <ul class="rows">
-        {connectors.map(({ displayName, loginEndpoint }) => (
-          <li key={loginEndpoint}>
-            <ConnectorTest name={displayName} path={loginEndpoint} />
-          </li>
-        ))}
-      </ul>
-    </Panel>
-  );
-}
-
-function ConnectorTest({ name, path }: { name: string; path: string }): JSX.Element {
-  const [answer, setAnswer] = useState<{ readonly works: boolean; readonly text: string }>();
-  const [isBusy, setBusy] = useState(false);
-  const test = (): void => {
-    setBusy(true);
-    void testConnector(path)
-      .then(setAnswer)
-      .finally(() => setBusy(false));
-  };
-  return (
-    <div class="row-line">
-      <span class="row-title">{name}</span>
-      <span aria-live="polite">
-        {answer === undefined ? undefined : (
-          <Badge tone={answer.works ? 'good' : 'alert'}>{answer.text}</Badge>
-        )}
-      </span>
-      <button
-        class="button small end"
-        type="button"
-        disabled={isBusy}
-        aria-label={`Test ${name}`}
-        onClick={test}
-      >
-        {isBusy ? 'Testing…' : 'Test'}
-      </button>
-    </div>
-  );
-}
-
-/** Begins a sign-in without following it: the daemon asks the provider for what it needs first. */
-async function testConnector(path: string): Promise<{ works: boolean; text: string }> {
-  try {
-    const response = await fetch(path, { redirect: 'manual', headers: { accept: 'text/html' } });
-    const works = response.type === 'opaqueredirect' || response.ok;
-    const text = works ? 'sign-in begins' : `refused with status ${response.status}`;
-    return { works, text };
-  } catch (error) {
-    return { works: false, text: errorOf(error).message };
-  }
-}
-
-/** Runs a cycle with the secret store, and shows what it answers. */
-function StoreTest(): JSX.Element {
-  const report = useLoad((signal) => client.api.get('/secret-store', { signal }), []);
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<Error>();
-  const test = (): void => {
-    setBusy(true);
-    setFailure(undefined);
-    client.api
-      .post('/secret-store/sync', { query: { wait: true, timeout: '20s' } })
-      .then(report.reload, (error: unknown) => setFailure(errorOf(error)))
-      .finally(() => setBusy(false));
-  };
-  if (report.error !== undefined) {
-    return (
-      <ErrorNotice title="The state of the secret store cannot be shown" error={report.error} />
-    );
-  }
-  if (report.value === undefined) return <Loading />;
-  const { stores = [], ...own } = report.value;
-  return (
-    <Panel
-      title="Secret store"
-      aside={
-        <button class="button small" type="button" disabled={isBusy} onClick={test}>
-          {isBusy ? 'Testing…' : 'Test now'}
-        </button>
-      }
-    >
-      {failure === undefined ? undefined : <ErrorNotice error={failure} />}
-      <ul class="plain" aria-live="polite">
-        {[own, ...stores].map(({ name, state, message, address }) => (
-          <li key={name}>
-            <Badge tone={state === 'available' ? 'good' : state === 'disabled' ? 'plain' : 'alert'}>
-              {state}
-            </Badge>{' '}
-            {name} {address} <span class="message">{message}</span>
-          </li>
-        ))}
-      </ul>
-    </Panel>
   );
 }

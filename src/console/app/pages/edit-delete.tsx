@@ -1,6 +1,7 @@
 /** Deleting an object: its effect is shown first, and the name is typed, so that no click alone removes anything. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { preview } from '../../api/client.ts';
 import type { WritePreview } from '../../api/objects.ts';
 import { Panel } from '../components/parts.tsx';
 import { ProposedChange } from '../components/proposed-change.tsx';
@@ -10,7 +11,7 @@ import { listHref } from '../resources.ts';
 import { client } from '../session.ts';
 import type { ObjectTabProps } from './object-tab.ts';
 
-type Props = Pick<ObjectTabProps, 'resource' | 'of'>;
+type Props = Pick<ObjectTabProps, 'resource' | 'of'> & { readonly mayClone: boolean };
 
 export function DeleteObject(props: Props): JSX.Element {
   const [isOpen, setOpen] = useState(false);
@@ -33,12 +34,17 @@ export function DeleteObject(props: Props): JSX.Element {
   );
 }
 
-function Deletion({ resource, of, onClose }: Props & { onClose: () => void }): JSX.Element {
-  const preview = useLoad(
+function Deletion({
+  resource,
+  of,
+  mayClone,
+  onClose,
+}: Props & { onClose: () => void }): JSX.Element {
+  const change = useLoad(
     (signal) =>
       client.json<WritePreview>(client.objectPath(resource, of), {
         method: 'DELETE',
-        query: { dryRun: 'All', show: 'file,effect' },
+        query: preview(mayClone),
         signal,
       }),
     [resource, of.namespace, of.name],
@@ -46,7 +52,7 @@ function Deletion({ resource, of, onClose }: Props & { onClose: () => void }): J
   return (
     <ProposedChange
       title="Delete"
-      preview={preview}
+      preview={change}
       submit="Delete"
       confirm={of.name}
       onClose={onClose}

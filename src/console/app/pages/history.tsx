@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Commit } from '../../api/objects.ts';
 import { CommitRow, useChosen } from '../components/commit-row.tsx';
 import { lazy } from '../components/lazy.tsx';
+import { NotFound } from '../components/not-found.tsx';
 import {
   Badge,
   Empty,
@@ -17,6 +18,7 @@ import { count } from '../format.ts';
 import { errorOf } from '../load.ts';
 import { at, href, momentOf, query, setQuery } from '../location.ts';
 import { objectHref } from '../resources.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 
 const PAGE = 50;
@@ -25,7 +27,9 @@ const Compare = lazy(async () => (await import('./compare.tsx')).ComparePage);
 const Changes = lazy(async () => (await import('../components/compared.tsx')).Compared);
 
 export function HistoryPage({ path }: { path: readonly string[] }): JSX.Element {
-  return path[0] === 'compare' ? <Compare /> : <Timeline />;
+  const [part] = path;
+  if (part === undefined) return <Timeline />;
+  return part === 'compare' ? <Compare /> : <NotFound />;
 }
 
 /** Commits of the branch, or those of a team. */
@@ -54,13 +58,14 @@ function Timeline(): JSX.Element {
   };
   useEffect(() => void load(), [at.value, team]);
   const { commits, token, error, isLoading } = state;
+  const mayClone = useRights()?.mayClone;
   return (
     <>
       <PageHead
         title={team === '' ? 'History' : `History of ${team}`}
-        actions={<CompareLink commits={commits} chosen={chosen} />}
+        actions={mayClone === true ? <CompareLink commits={commits} chosen={chosen} /> : undefined}
       />
-      <TeamFilter team={team} />
+      {mayClone === false ? undefined : <TeamFilter team={team} />}
       {error === undefined ? undefined : <ErrorNotice error={error} />}
       {isLoading && commits.length === 0 ? <Loading /> : undefined}
       {commits.length === 0 ? undefined : (

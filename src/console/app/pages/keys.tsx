@@ -2,11 +2,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KubeObject, Resource } from '../../api/objects.ts';
+import type { Rights } from '../../api/rights.ts';
 import { Icon } from '../components/icons.tsx';
+import { NotAllowed } from '../components/not-allowed.tsx';
 import { Opened } from '../components/opened.tsx';
 import { Badge, Empty, ErrorNotice, Loading, Notice, Panel, Time } from '../components/parts.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { objectHref, resources } from '../resources.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 import { mintAccessKey } from './mint-key.ts';
 import { NewKey } from './new-key.tsx';
@@ -29,6 +32,7 @@ function Keys({ resource, isLogins }: Props): JSX.Element {
   const [shown, setShown] = useState<{ readonly name: string; readonly key: string }>();
   const [isCreating, setCreating] = useState(false);
   const [failure, setFailure] = useState<Error>();
+  const rights = useRights();
   const list = useLoad(
     (signal) => client.list(resource, { limit: MOST_SHOWN, signal }),
     [resource],
@@ -45,7 +49,9 @@ function Keys({ resource, isLogins }: Props): JSX.Element {
   };
   return (
     <div class="stack">
-      {isLogins ? undefined : (
+      {rights === undefined ? undefined : isLogins || !rights.may('create', resource) ? (
+        <KeysNotAllowed {...{ resource, isLogins, rights }} />
+      ) : (
         <div class="actions">
           <button class="button primary" type="button" onClick={() => setCreating(true)}>
             <Icon name="plus" />
@@ -87,6 +93,7 @@ function Keys({ resource, isLogins }: Props): JSX.Element {
                     object={key}
                     resource={resource}
                     isLogin={isLogins}
+                    rights={rights}
                     act={act}
                   />
                 ))}
@@ -99,6 +106,25 @@ function Keys({ resource, isLogins }: Props): JSX.Element {
   );
 }
 
+/** The changes of keys that the person may not make. */
+function KeysNotAllowed(props: Props & { readonly rights: Rights }): JSX.Element | null {
+  const { resource, isLogins, rights } = props;
+  const refused = [
+    { verb: 'create', text: 'create access keys', isShown: !isLogins },
+    { verb: 'patch', text: 'rotate or disable them', isShown: !isLogins },
+    { verb: 'delete', text: isLogins ? 'end logins' : 'revoke them', isShown: true },
+  ].filter(({ verb, isShown }) => isShown && !rights.may(verb, resource));
+  const [first] = refused;
+  if (first === undefined) return null;
+  return (
+    <p>
+      <NotAllowed verb={first.verb} resource={resource}>
+        You may not {refused.map(({ text }) => text).join(', ')}.
+      </NotAllowed>
+    </p>
+  );
+}
+
 function isLogin({ spec }: KubeObject): boolean {
   return spec?.['type'] === 'Login';
 }
@@ -107,10 +133,14 @@ function KeyRow(props: {
   object: KubeObject;
   resource: Resource;
   isLogin: boolean;
+  /** Undefined: they are loading. */
+  rights: Rights | undefined;
   act: (work: () => Promise<{ name: string; key: string } | undefined>) => void;
 }): JSX.Element {
-  const { object, resource, isLogin: isOfLogin, act } = props;
+  const { object, resource, isLogin: isOfLogin, rights, act } = props;
   const { name } = object.metadata;
+  const mayPatch = !isOfLogin && rights?.may('patch', resource, name) === true;
+  const mayDelete = rights?.may('delete', resource, name) === true;
   const ref = { namespace: '', name };
   const { disabled, displayName, scope } = object.spec ?? {};
   const ends = endOf(object);
@@ -146,15 +176,15 @@ function KeyRow(props: {
       </td>
       <td>
         <div class="actions">
-          {isOfLogin ? undefined : (
+          {mayPatch ? (
             <Confirmed
               label="Rotate"
               of={name}
               text="The present key stops working at once."
               onYes={() => act(rotate)}
             />
-          )}
-          {isOfLogin ? undefined : (
+          ) : undefined}
+          {mayPatch ? (
             <button
               class="button small"
               type="button"
@@ -165,13 +195,15 @@ function KeyRow(props: {
             >
               {disabled === true ? 'Enable' : 'Disable'}
             </button>
-          )}
-          <Confirmed
-            label={isOfLogin ? 'End' : 'Revoke'}
-            of={name}
-            text={isOfLogin ? 'The person has to sign in again.' : 'It cannot be brought back.'}
-            onYes={() => act(() => client.delete(resource, ref).then(() => undefined))}
-          />
+          ) : undefined}
+          {mayDelete ? (
+            <Confirmed
+              label={isOfLogin ? 'End' : 'Revoke'}
+              of={name}
+              text={isOfLogin ? 'The person has to sign in again.' : 'It cannot be brought back.'}
+              onYes={() => act(() => client.delete(resource, ref).then(() => undefined))}
+            />
+          ) : undefined}
         </div>
       </td>
     </tr>

@@ -2,10 +2,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { HistoryEntry } from '../../api/objects.ts';
+import { NotAllowed } from '../components/not-allowed.tsx';
 import { Notice, Revision, Time } from '../components/parts.tsx';
 import { isDegraded } from '../health.ts';
 import { useLoad } from '../load.ts';
 import { at } from '../location.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 import type { ObjectTabProps } from './object-tab.ts';
 import { Rollback } from './rollback.tsx';
@@ -32,14 +34,17 @@ export function DegradedObject(props: ObjectTabProps): JSX.Element | null {
 function Remedy(props: ObjectTabProps): JSX.Element | null {
   const { resource, of, object } = props;
   const [isOpen, setOpen] = useState(false);
+  const rights = useRights(of.namespace);
   const history = useLoad(
     () => client.history(resource, of, { limit: MOST_COMMITS }),
     [object?.metadata.resourceVersion],
   );
   const { broken, good } = breakIn(history.value?.items ?? []);
   if (broken === undefined) return null;
-  if (isOpen && good !== undefined) {
-    return <Rollback {...props} entry={good} undone={broken} onClose={() => setOpen(false)} />;
+  if (isOpen && good !== undefined && rights !== undefined) {
+    const { mayClone } = rights;
+    const close = (): void => setOpen(false);
+    return <Rollback {...props} {...{ mayClone }} entry={good} undone={broken} onClose={close} />;
   }
   return (
     <p class="row-line remedy">
@@ -47,10 +52,18 @@ function Remedy(props: ObjectTabProps): JSX.Element | null {
         Since <strong>{broken.message}</strong> by {broken.author.name},{' '}
         <Time value={broken.time} />, <Revision id={broken.revision} />
       </span>
-      {good === undefined ? undefined : (
+      {good === undefined || rights === undefined ? undefined : rights.may(
+          'update',
+          resource,
+          object,
+        ) ? (
         <button type="button" class="button" onClick={() => setOpen(true)}>
           Restore the last good version
         </button>
+      ) : (
+        <NotAllowed verb="update" resource={resource} of={of}>
+          You may not restore the last good version.
+        </NotAllowed>
       )}
     </p>
   );

@@ -15,7 +15,8 @@ import { isDegraded } from '../health.ts';
 import { errorOf, useLoad } from '../load.ts';
 import { go } from '../location.ts';
 import { editView } from '../memory.ts';
-import { objectHref } from '../resources.ts';
+import { DEFAULT_NAMESPACE, objectHref } from '../resources.ts';
+import { useRights } from '../rights.ts';
 import { type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
 import { ChangePreview, Verdict } from './edit-change.tsx';
@@ -23,7 +24,7 @@ import { Commit } from './edit-commit.tsx';
 import { Conflict } from './edit-conflict.tsx';
 import { DeleteObject } from './edit-delete.tsx';
 import { ObjectForm } from './edit-form.tsx';
-import { isAllowed, NotEditable } from './edit-refused.tsx';
+import { NotEditable } from './edit-refused.tsx';
 import { base64, generated, SecretValues } from './edit-secrets.tsx';
 import { EditViews } from './edit-views.tsx';
 import type { ObjectTabProps } from './object-tab.ts';
@@ -41,12 +42,7 @@ interface Basis {
 
 export function ObjectEdit(props: ObjectTabProps): JSX.Element {
   const { resource, of, object } = props;
-  const rights = useLoad(async () => {
-    const [update, remove] = await Promise.all(
-      ['update', 'delete'].map((verb) => isAllowed(verb, resource, of)),
-    );
-    return { update, remove };
-  }, []);
+  const rights = useRights(of.namespace);
   // Later changes by others become a conflict when this one is saved.
   const basis = useLoad(async (): Promise<Basis> => {
     const schema = await schemaOf(resource.kind);
@@ -58,18 +54,18 @@ export function ObjectEdit(props: ObjectTabProps): JSX.Element {
     const own = text === source?.text ? source : undefined;
     return { text, schema, object: current, source: own, isHidden };
   }, []);
-  const error = rights.error ?? basis.error;
+  const { error } = basis;
   if (error !== undefined) return <ErrorNotice error={error} />;
-  if (basis.value === undefined || rights.value === undefined) return <Loading />;
+  if (basis.value === undefined || rights === undefined) return <Loading />;
   return (
     <>
-      {rights.value.update ? (
+      {rights.may('update', resource, basis.value.object) ? (
         <Form target={{ resource, ref: of }} basis={basis.value} />
       ) : (
         <NotEditable {...props} />
       )}
-      {object === undefined || !rights.value.remove ? undefined : (
-        <DeleteObject resource={resource} of={of} />
+      {object === undefined || !rights.may('delete', resource, object) ? undefined : (
+        <DeleteObject resource={resource} of={of} mayClone={rights.mayClone} />
       )}
     </>
   );
@@ -84,7 +80,7 @@ export function ObjectCreate({
   if (schema.isLoading) return <Loading />;
   const { group, version, kind } = resource;
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  const own = resource.namespaced ? (namespace ?? 'default') : undefined;
+  const own = resource.namespaced ? (namespace ?? DEFAULT_NAMESPACE) : undefined;
   const text = template({ apiVersion, kind, namespace: own, schema: schema.value });
   const basis = { text, schema: schema.value, object: undefined, source: undefined };
   return <Form target={{ resource, ref: undefined }} basis={basis} />;

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Blame, Condition, KubeObject, Resource } from '../../api/objects.ts';
 import { FieldTree } from '../components/field-tree.tsx';
+import { NotAllowed } from '../components/not-allowed.tsx';
 import {
   Badge,
   Empty,
@@ -18,6 +19,7 @@ import { useLoad } from '../load.ts';
 import { at, href, momentOf } from '../location.ts';
 import type { Remembered } from '../memory.ts';
 import { slugOf } from '../resources.ts';
+import { ACCESS_REVIEWS, useRights } from '../rights.ts';
 import { fieldSchema, type Schema, schemaOf } from '../schema.ts';
 import { client } from '../session.ts';
 import { ShareAccess } from './object-share.tsx';
@@ -32,14 +34,19 @@ export function ObjectFields({ resource, of, object }: FieldsProps): JSX.Element
   const schema = useLoad(() => schemaOf(resource.kind), [resource]).value;
   const [isBlamed, setBlamed] = useState(false);
   const [isSharing, setSharing] = useState(false);
-  const mayPatch = at.value === '' && resource.verbs.includes('patch');
+  const rights = useRights(of.namespace);
+  const isPatched = at.value === '' && resource.verbs.includes('patch');
   const hasRules = fieldSchema(fieldSchema(schema, 'spec'), 'access')?.type === 'array';
   const hasBlame = resource.subresources.includes('blame') && at.value === '';
   return (
     <div class="columns">
       <div class="column wide">
         {isSharing ? (
-          <ShareAccess {...{ resource, of, object }} onClose={() => setSharing(false)} />
+          <ShareAccess
+            {...{ resource, of, object }}
+            mayClone={rights?.mayClone === true}
+            onClose={() => setSharing(false)}
+          />
         ) : undefined}
         <Specification
           {...{ object, schema }}
@@ -58,8 +65,8 @@ export function ObjectFields({ resource, of, object }: FieldsProps): JSX.Element
       <div class="column">
         <Metadata {...{ resource, of, object }} />
         <Access
-          {...{ resource, of }}
-          onShare={mayPatch && hasRules ? () => setSharing(true) : undefined}
+          {...{ resource, of, object }}
+          onShare={isPatched && hasRules ? () => setSharing(true) : undefined}
         />
         <Conditions conditions={object.status?.conditions ?? []} />
         <Labels title="Labels" values={object.metadata.labels} />
@@ -133,19 +140,34 @@ function TeamTimeline({ name }: { name: string }): JSX.Element {
 function Access({
   resource,
   of,
+  object,
   onShare,
-}: Pick<FieldsProps, 'resource' | 'of'> & {
+}: FieldsProps & {
+  /** Undefined: the object takes no access rules. */
   readonly onShare: (() => void) | undefined;
 }): JSX.Element {
+  const rights = useRights(of.namespace);
   const asked = { verb: 'get', kind: slugOf(resource), namespace: of.namespace, name: of.name };
   return (
     <Panel title="Access">
       <p class="row-line">
-        <a href={href(['access', 'who'], asked)}>Who may read it</a>
-        {onShare === undefined ? undefined : (
+        {rights?.may('create', ACCESS_REVIEWS) === true ? (
+          <a href={href(['access', 'who'], asked)}>Who may read it</a>
+        ) : (
+          <a href={href(['access'], asked)}>Why you may read it</a>
+        )}
+        {onShare === undefined || rights === undefined ? undefined : rights.may(
+            'patch',
+            resource,
+            object,
+          ) ? (
           <button type="button" class="button small end" onClick={onShare}>
             Give access
           </button>
+        ) : (
+          <NotAllowed verb="patch" resource={resource} of={of}>
+            You may not give access to it.
+          </NotAllowed>
         )}
       </p>
     </Panel>

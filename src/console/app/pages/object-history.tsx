@@ -5,9 +5,11 @@ import type { HistoryEntry } from '../../api/objects.ts';
 import { CommitRow, useChosen } from '../components/commit-row.tsx';
 import { Diff } from '../components/diff.tsx';
 import { Icon } from '../components/icons.tsx';
+import { NotAllowed } from '../components/not-allowed.tsx';
 import { Badge, Empty, ErrorNotice, Loading, Panel, type Tone } from '../components/parts.tsx';
 import { errorOf, useLoad } from '../load.ts';
 import { href, segments } from '../location.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 import type { ObjectTabProps } from './object-tab.ts';
 import { Rollback } from './rollback.tsx';
@@ -23,12 +25,28 @@ export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Ele
   const { entries, error, more, isLoading } = useEntries({ resource, of, object });
   const [chosen, choose] = useChosen();
   const [target, setTarget] = useState<{ entry: HistoryEntry; undone?: HistoryEntry }>();
+  const rights = useRights(of.namespace);
+  // An object that is gone is created anew.
+  const verb = object === undefined ? 'create' : 'update';
+  const isAllowed = rights?.may(verb, resource, object) === true;
   if (error !== undefined && entries.length === 0) return <ErrorNotice error={error} />;
   if (isLoading && entries.length === 0) return <Loading />;
   return (
     <>
-      {target === undefined ? undefined : (
-        <Rollback {...{ resource, of, object }} {...target} onClose={() => setTarget(undefined)} />
+      {target === undefined || rights === undefined ? undefined : (
+        <Rollback
+          {...{ resource, of, object }}
+          {...target}
+          mayClone={rights.mayClone}
+          onClose={() => setTarget(undefined)}
+        />
+      )}
+      {rights === undefined || isAllowed || entries.length < 2 ? undefined : (
+        <p class="spaced">
+          <NotAllowed verb={verb} resource={resource} of={of}>
+            You may not roll it back: that takes the right to {verb} it.
+          </NotAllowed>
+        </p>
       )}
       {chosen.length === 2 ? <Comparison {...{ resource, of, entries, chosen }} /> : undefined}
       <Panel
@@ -45,8 +63,8 @@ export function ObjectHistory({ resource, of, object }: ObjectTabProps): JSX.Ele
                 previous={entries[index + 1]}
                 isChosen={chosen.includes(entry.revision)}
                 onChoose={() => choose(entry.revision)}
-                onRollback={index === 0 ? undefined : () => setTarget({ entry })}
-                onUndo={undoOf(entries, index, setTarget)}
+                onRollback={index === 0 || !isAllowed ? undefined : () => setTarget({ entry })}
+                onUndo={isAllowed ? undoOf(entries, index, setTarget) : undefined}
               />
             </li>
           ))}

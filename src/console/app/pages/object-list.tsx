@@ -6,14 +6,26 @@ import type { LiveRow } from '../../api/rows.ts';
 import type { LiveList } from '../../api/watch.ts';
 import { Icon } from '../components/icons.tsx';
 import { lazy } from '../components/lazy.tsx';
-import { Badge, Empty, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
+import { NotAllowed } from '../components/not-allowed.tsx';
+import { Badge, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
 import { type VirtualColumn, VirtualTable } from '../components/virtual-table.tsx';
 import { ageOf, count } from '../format.ts';
 import { READY } from '../health.ts';
 import { useLiveList } from '../live.ts';
 import { at, go, href, query, setQuery } from '../location.ts';
 import { isNarrow } from '../media.ts';
-import { bySlug, listed, listHref, objectHref, resources, slugOf, titleOf } from '../resources.ts';
+import {
+  bySlug,
+  DEFAULT_NAMESPACE,
+  listed,
+  listHref,
+  objectHref,
+  resources,
+  slugOf,
+  titleOf,
+} from '../resources.ts';
+import { useRights } from '../rights.ts';
+import { NoKind } from './object.tsx';
 
 export function ObjectListPage({ path: [slug] }: { path: readonly string[] }): JSX.Element {
   const all = listed(resources.value);
@@ -28,7 +40,7 @@ export function ObjectListPage({ path: [slug] }: { path: readonly string[] }): J
       />
       <KindTabs all={all} current={resource} />
       {resource === undefined ? (
-        <Empty>No kind has this name.</Empty>
+        <NoKind slug={slug ?? ''} />
       ) : (
         <Objects resource={resource} key={slugOf(resource)} />
       )}
@@ -57,8 +69,18 @@ function NewObject({ resource }: { resource: Resource }): JSX.Element {
 /** Only kinds whose objects are in git, and only in the present. */
 function NewButton({ resource }: { resource: Resource }): JSX.Element | null {
   const isInGit = resource.verbs.includes('create') && resource.subresources.includes('rollback');
-  if (!isInGit || at.value !== '') return null;
   const namespace = query.value.get('namespace') ?? undefined;
+  const place = resource.namespaced ? (namespace ?? DEFAULT_NAMESPACE) : '';
+  const rights = useRights(place);
+  if (!isInGit || at.value !== '' || rights === undefined) return null;
+  if (!rights.may('create', resource)) {
+    return (
+      <NotAllowed verb="create" resource={resource} of={{ namespace: place }}>
+        You may not create {titleOf(resource).toLowerCase()}
+        {place === '' ? '.' : ` in the namespace ${place}.`}
+      </NotAllowed>
+    );
+  }
   return (
     <a class="button" href={href(['objects', slugOf(resource)], { new: '1', namespace })}>
       <Icon name="plus" /> New

@@ -26,15 +26,15 @@ const MOST_SUGGESTED = 500;
 type Required<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
 
 export function ShareAccess(
-  props: Required<ObjectTabProps> & { readonly onClose: () => void },
+  props: Required<ObjectTabProps> & { readonly mayClone: boolean; readonly onClose: () => void },
 ): JSX.Element {
-  const { resource, of, object, onClose } = props;
+  const { resource, of, object, mayClone, onClose } = props;
   const [subject, setSubject] = useState(0);
   const [right, setRight] = useState(0);
   const [name, setName] = useState('');
   const [rule, setRule] = useState<object>();
   if (rule !== undefined) {
-    return <Proposal {...{ resource, of, object, rule, onClose }} />;
+    return <Proposal {...{ resource, of, object, mayClone, rule, onClose }} />;
   }
   const choose = (event: Event): void => {
     event.preventDefault();
@@ -115,7 +115,7 @@ function Names({ plural }: { plural: string }): JSX.Element {
 function Proposal(
   props: Parameters<typeof ShareAccess>[0] & { readonly rule: object },
 ): JSX.Element {
-  const { resource, of, object, rule, onClose } = props;
+  const { resource, of, object, mayClone, rule, onClose } = props;
   const hasRules = Array.isArray(object.spec?.['access']);
   const operations = [
     { op: 'test', path: '/metadata/uid', value: object.metadata.uid },
@@ -124,7 +124,7 @@ function Proposal(
       : { op: 'add', path: '/spec/access', value: [rule] },
   ];
   const preview = useLoad(
-    () => client.previewPatch(resource, of, operations),
+    () => client.previewPatch(resource, of, { operations, mayClone }),
     [object.metadata.resourceVersion],
   );
   return (

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { KubeObject, Resource } from '../../api/objects.ts';
 import { Icon } from '../components/icons.tsx';
 import { lazy } from '../components/lazy.tsx';
-import { Badge, ErrorNotice, Loading, PageHead } from '../components/parts.tsx';
+import { Badge, ErrorNotice, Loading, Notice, PageHead } from '../components/parts.tsx';
 import { healthOf, READY } from '../health.ts';
 import { useLiveObject } from '../live.ts';
 import { at, href, query, segments } from '../location.ts';
@@ -23,7 +23,14 @@ export function ObjectPage({ path }: { path: readonly string[] }): JSX.Element {
   const [slug = '', place = '-', name = ''] = path;
   const resource = bySlug(resources.value, slug);
   if (resources.value.length === 0) return <Loading />;
-  if (resource === undefined) return <ErrorNotice error={new Error(`No kind is called ${slug}`)} />;
+  if (resource === undefined) {
+    return (
+      <>
+        <PageHead title={name} />
+        <NoKind slug={slug} />
+      </>
+    );
+  }
   const namespace = place === '-' ? '' : place;
   return (
     <OneObject
@@ -31,6 +38,17 @@ export function ObjectPage({ path }: { path: readonly string[] }): JSX.Element {
       resource={resource}
       of={{ slug, kind: resource.kind, namespace, name }}
     />
+  );
+}
+
+/** The address names a kind that the API does not serve. */
+export function NoKind({ slug }: { slug: string }): JSX.Element {
+  return (
+    <Notice tone="alert" title={`No kind is called ${slug}`}>
+      <p>
+        <a href={href(['objects'])}>All kinds of objects</a>
+      </p>
+    </Notice>
   );
 }
 

@@ -7,7 +7,7 @@ import { ErrorNotice, Panel } from '../components/parts.tsx';
 import { Change } from '../components/plan-change.tsx';
 import { count } from '../format.ts';
 import { errorOf } from '../load.ts';
-import { resources } from '../resources.ts';
+import { DEFAULT_NAMESPACE, resources } from '../resources.ts';
 import { client } from '../session.ts';
 
 interface Outcome {
@@ -127,7 +127,7 @@ async function planOne(value: unknown, number: number): Promise<Outcome> {
     const problem = name === '' ? 'metadata.name is missing' : `${apiVersion} has no kind ${kind}`;
     return { title, error: new Error(problem) };
   }
-  const namespace = resource.namespaced ? (metadata?.namespace ?? 'default') : '';
+  const namespace = resource.namespaced ? (metadata?.namespace ?? DEFAULT_NAMESPACE) : '';
   try {
     const { effect } = await client.json<WritePreview>(
       client.objectPath(resource, { namespace, name }),

@@ -16,6 +16,7 @@ import { Change } from '../components/plan-change.tsx';
 import { count } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { href, query, setQuery } from '../location.ts';
+import { useRights } from '../rights.ts';
 import { client } from '../session.ts';
 import { Branches } from './plan-branches.tsx';
 import { PastedManifest } from './plan-manifest.tsx';
@@ -49,7 +50,19 @@ export function PlanPage(): JSX.Element {
 
 function PlannedCommit({ of }: { of: string }): JSX.Element {
   const [text, setText] = useState(of);
+  const rights = useRights();
   const branches = useLoad((signal) => client.api.get('/branches', { signal }), []);
+  if (rights?.mayClone === false) {
+    return (
+      <Notice tone="info" title="You may not plan commits">
+        <p>
+          A plan of a commit or a branch takes the right to clone the repository. The effect of a
+          <a href={href(['plan'], { from: 'manifest' })}>pasted manifest</a> takes only the rights
+          to write it.
+        </p>
+      </Notice>
+    );
+  }
   return (
     <>
       <form

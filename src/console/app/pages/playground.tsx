@@ -1,56 +1,14 @@
 /** Playground: endpoint patches on an object, forward and back, with the report of each patch. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { writing } from '../../api/client.ts';
+import { preview as previewQuery, writing } from '../../api/client.ts';
 import type { KubeObject, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
-import { textOf } from '../components/difference.tsx';
-import { Badge, ErrorNotice, Notice, Panel, type Tone } from '../components/parts.tsx';
-import { SideBySide } from '../components/plan-change.tsx';
+import { ErrorNotice } from '../components/parts.tsx';
 import { ProposedChange } from '../components/proposed-change.tsx';
-import { count } from '../format.ts';
 import { errorOf, useLoad } from '../load.ts';
-import { client } from '../session.ts';
-
-interface Previewed {
-  readonly before: KubeObject;
-  readonly after?: KubeObject;
-  readonly report: PatchReport;
-  readonly roundTrip?: readonly RoundTripDifference[];
-}
-
-interface RoundTripDifference {
-  readonly patch: number;
-  readonly path: string;
-  readonly before: unknown;
-  readonly there?: unknown;
-  readonly back?: unknown;
-}
-
-interface PatchReport {
-  readonly patches: readonly PatchRun[];
-  readonly durationMs: number;
-  readonly fuel: number;
-  readonly failure?: { readonly message?: string };
-}
-
-interface PatchRun {
-  readonly patch: number;
-  readonly path: string;
-  readonly mode: string;
-  readonly status: 'applied' | 'unchanged' | 'skipped' | 'failed';
-  readonly skipped?: string;
-  readonly missed: number;
-  readonly durationMs: number;
-  readonly fuel?: number;
-  readonly matches: readonly {
-    readonly path: string;
-    readonly change: string;
-    readonly before?: unknown;
-    readonly after?: unknown;
-    readonly note?: string;
-  }[];
-  readonly failure?: { readonly message?: string };
-}
+import { useRights } from '../rights.ts';
+import { client, session } from '../session.ts';
+import { Outcome, type Previewed } from './playground-outcome.tsx';
 
 const SAMPLE = `apiVersion: v1
 kind: Endpoints
@@ -67,6 +25,8 @@ subsets:
   - name: http
     port: 8080
 `;
+
+const PREVIEWS = { group: session.group, name: 'tenants/patches:preview' };
 
 export function Playground(props: { resource: Resource; tenant: KubeObject }): JSX.Element {
   const { resource, tenant } = props;
@@ -126,34 +86,21 @@ export function Playground(props: { resource: Resource; tenant: KubeObject }): J
           />
         </div>
         <div class="actions">
-          <label>
-            Direction{' '}
-            <select
-              value={direction}
-              onChange={({ currentTarget }) => {
-                setDirection(currentTarget.value === 'reverse' ? 'reverse' : 'forward');
-                setResult([]);
-              }}
-            >
-              <option value="forward">to the control plane</option>
-              <option value="reverse">back to the tenant</option>
-            </select>
-          </label>
-          <button class="button primary" type="submit" disabled={isBusy}>
-            {isBusy ? 'Running…' : 'Run the patches'}
-          </button>
-          {source?.text === undefined ? (
-            <span class="muted">Saving takes the right to clone and to push.</span>
-          ) : (
-            <button
-              class="button"
-              type="button"
-              disabled={config === source.text}
-              onClick={() => setSaving(true)}
-            >
-              Save to the tenant
-            </button>
-          )}
+          <DirectionChoice
+            value={direction}
+            onChange={(next) => {
+              setDirection(next);
+              setResult([]);
+            }}
+          />
+          <Actions
+            {...{ resource, tenant, isBusy }}
+            onSave={
+              source?.text === undefined || config === source.text
+                ? undefined
+                : () => setSaving(true)
+            }
+          />
         </div>
       </form>
       {isSaving && source !== undefined ? (
@@ -184,6 +131,64 @@ export function Playground(props: { resource: Resource; tenant: KubeObject }): J
             ))
           : undefined}
       </div>
+    </>
+  );
+}
+
+function DirectionChoice(props: {
+  readonly value: Direction;
+  readonly onChange: (direction: Direction) => void;
+}): JSX.Element {
+  const { value, onChange } = props;
+  return (
+    <label>
+      Direction{' '}
+      <select
+        value={value}
+        onChange={({ currentTarget }) =>
+          onChange(currentTarget.value === 'reverse' ? 'reverse' : 'forward')
+        }
+      >
+        <option value="forward">to the control plane</option>
+        <option value="reverse">back to the tenant</option>
+      </select>
+    </label>
+  );
+}
+
+/** The buttons that the person may use, and the rights that the others take. */
+function Actions(props: {
+  readonly resource: Resource;
+  readonly tenant: KubeObject;
+  readonly isBusy: boolean;
+  /** Undefined: there is no change. */
+  readonly onSave: (() => void) | undefined;
+}): JSX.Element | null {
+  const { resource, tenant, isBusy, onSave } = props;
+  const rights = useRights();
+  if (rights === undefined) return null;
+  const mayRun = rights.may('create', PREVIEWS, tenant.metadata.name);
+  const maySave = rights.mayPush && rights.may('update', resource, tenant);
+  return (
+    <>
+      {mayRun ? (
+        <button class="button primary" type="submit" disabled={isBusy}>
+          {isBusy ? 'Running…' : 'Run the patches'}
+        </button>
+      ) : (
+        <span class="muted">
+          Running patches takes the right to create <code>{PREVIEWS.name}</code>.
+        </span>
+      )}
+      {maySave ? (
+        <button class="button" type="button" disabled={onSave === undefined} onClick={onSave}>
+          Save to the tenant
+        </button>
+      ) : (
+        <span class="muted">
+          Saving takes the rights to clone, to push and to update the tenant.
+        </span>
+      )}
     </>
   );
 }
@@ -225,7 +230,7 @@ function SaveToTenant(props: {
       client.json<WritePreview>(path, {
         method: 'PUT',
         body,
-        query: { dryRun: 'All', show: 'file,effect' },
+        query: previewQuery(true),
         signal,
       }),
     [config],
@@ -256,119 +261,4 @@ async function settingsOf({ spec = {} }: KubeObject): Promise<string> {
 async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(value);
-}
-
-const TONES: Readonly<Record<PatchRun['status'], Tone>> = {
-  applied: 'good',
-  unchanged: 'plain',
-  skipped: 'plain',
-  failed: 'alert',
-};
-
-const SKIPPED: Readonly<Record<string, string>> = {
-  'no-match': 'The path leads nowhere in this object.',
-  'no-expression': 'It has no expression for this direction.',
-  'no-reverse-expression': 'It has no reverseExpression.',
-  'earlier-patch-failed': 'An earlier patch failed.',
-};
-
-function Outcome(props: {
-  readonly previewed: Previewed;
-  /** Takes the result as the object of the way back. */
-  readonly onGoBack: (() => void) | undefined;
-}): JSX.Element {
-  const { previewed, onGoBack } = props;
-  const { before, after, report, roundTrip = [] } = previewed;
-  const { patches, durationMs, fuel, failure } = report;
-  return (
-    <>
-      {after === undefined ? (
-        <Notice tone="alert" title="A patch failed, so nothing would be written">
-          <p class="message">{failure?.message}</p>
-        </Notice>
-      ) : undefined}
-      <Panel
-        title="Steps"
-        aside={
-          <span class="muted">
-            {durationMs.toFixed(1)} ms, {count(fuel, 'unit')} of fuel
-          </span>
-        }
-        flush
-      >
-        <ol class="rows">
-          {patches.map((run) => (
-            <li key={run.patch}>
-              <Step run={run} />
-            </li>
-          ))}
-        </ol>
-      </Panel>
-      {roundTrip.length === 0 ? undefined : (
-        <Notice tone="warn" title="Values do not come back">
-          <ul>
-            {roundTrip.map((one) => (
-              <li key={`${one.patch}:${one.path}`}>
-                <code>{one.path}</code>: {textOf(one.before)} becomes {textOf(one.there ?? null)},
-                and comes back as {textOf(one.back ?? null)}
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
-      <Panel
-        title="Result"
-        aside={
-          onGoBack === undefined ? undefined : (
-            <button type="button" class="button small" onClick={onGoBack}>
-              Take it for the way back
-            </button>
-          )
-        }
-      >
-        <SideBySide before={before} after={after} />
-      </Panel>
-    </>
-  );
-}
-
-function Step({ run }: { run: PatchRun }): JSX.Element {
-  const { path, mode, status, skipped, matches, missed, durationMs, fuel = 0, failure } = run;
-  return (
-    <>
-      <div class="row-line">
-        <code>{path}</code>
-        <Badge tone="plain">{mode}</Badge>
-        <Badge tone={TONES[status]}>{status}</Badge>
-        <span class="end muted">
-          {durationMs.toFixed(1)} ms, {count(fuel, 'unit')} of fuel
-        </span>
-      </div>
-      {skipped === undefined ? undefined : <p class="muted">{SKIPPED[skipped] ?? skipped}</p>}
-      {failure === undefined ? undefined : <p class="message">{failure.message}</p>}
-      <ul class="plain">
-        {matches.map(({ path: at, change, before, after, note }) => (
-          <li key={at}>
-            <code>{at === '' ? 'the whole object' : at}</code> {change}
-            {before === undefined ? undefined : (
-              <>
-                {' '}
-                <code class="value removed">{textOf(before)}</code>
-              </>
-            )}
-            {after === undefined ? undefined : (
-              <>
-                {' → '}
-                <code class="value added">{textOf(after)}</code>
-              </>
-            )}
-            {note === undefined ? undefined : <span class="muted"> {note}</span>}
-          </li>
-        ))}
-      </ul>
-      {missed > 0 ? (
-        <p class="muted">{count(missed, 'branch', 'branches')} ended before the path did</p>
-      ) : undefined}
-    </>
-  );
 }

@@ -13,15 +13,16 @@ export function Rollback(
     readonly entry: Pick<HistoryEntry, 'revision' | 'message'>;
     /** The change that this takes back, where it is the newest one. */
     readonly undone?: HistoryEntry | undefined;
+    readonly mayClone: boolean;
     readonly onClose: () => void;
   },
 ): JSX.Element {
-  const { resource, of, object, entry, undone, onClose } = props;
+  const { resource, of, object, entry, undone, mayClone, onClose } = props;
   const { revision } = entry;
   const drops = object !== undefined && isDegraded(object);
   const asked = { revision, ...(drops ? { force: true } : {}) };
   const preview = useLoad(
-    () => client.previewRollback(resource, of, asked),
+    () => client.previewRollback(resource, of, { rollback: asked, mayClone }),
     [revision, object?.metadata.resourceVersion],
   );
   const verb = undone === undefined ? 'Roll back' : 'Undo';

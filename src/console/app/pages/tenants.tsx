@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import type { TenantSync } from '../../../client/index.ts';
 import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
+import { NotFound } from '../components/not-found.tsx';
 import {
   Badge,
   Empty,
@@ -25,6 +26,7 @@ export function TenantsPage({ path: [name, part] }: { path: readonly string[] })
   const resource = resources.value.find((one) => one.name === 'tenants');
   if (resource === undefined) return <Loading />;
   if (name === undefined) return <TenantList resource={resource} />;
+  if (part !== undefined && part !== 'playground') return <NotFound />;
   return <TenantView resource={resource} name={name} isPlayground={part === 'playground'} />;
 }
 
