@@ -32,7 +32,7 @@ import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
 import { sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
-import { redirectBrowsers, registerConsole } from './routes/console.ts';
+import { answerBadUrl, redirectBrowsers, registerConsole } from './routes/console.ts';
 import { registerGit } from './routes/git.ts';
 import { registerOidc } from './routes/oidc.ts';
 import { registerObjects, type Serve } from './routes/resources.ts';
@@ -68,6 +68,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     return503OnClosing: false,
     exposeHeadRoutes: false,
     genReqId: nextId,
+    frameworkErrors: answerBadUrl(deps),
     // As `parseRequest` does.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PATH },
   } as const;

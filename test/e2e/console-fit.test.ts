@@ -121,6 +121,23 @@ describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
     }
   });
 
+  test('the buttons of a commit stand below its author on a phone, and beside it on a wide window', async () => {
+    const { page } = await openConsole(
+      browser,
+      { url: platform.base, token: platform.key },
+      '/console/history',
+    );
+    const commit = page.locator('.commit').first();
+    const bottomOf = async (selector: string): Promise<number> => {
+      const box = await commit.locator(selector).boundingBox();
+      return box === null ? 0 : box.y + box.height;
+    };
+    expect(await bottomOf('.actions')).toBeLessThanOrEqual(await bottomOf('.entry-note'));
+    await page.setViewportSize({ width: 390, height: 844 });
+    const top = (await commit.locator('.actions').boundingBox())?.y;
+    expect(top).toBeGreaterThanOrEqual(await bottomOf('.entry-note'));
+  });
+
   const inWindows = (pictures: readonly Picture[]) =>
     pictures.flatMap((picture) =>
       (picture.forms === 'all' ? [1280, 390, 360] : [1280]).map(

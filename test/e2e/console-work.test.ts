@@ -293,13 +293,21 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
         return await main(page);
       })
       .toMatch(/admin\s+create\s+teams audited/);
+    // One row per request, with its stages. The first one does not know the name yet.
+    await page.getByLabel('Name', { exact: true }).fill('');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    const rows = page.locator('main .rows > li', { hasText: 'audited' });
+    await rows.getByText('2 stages').click();
+    expect(await rows.count()).toBe(1);
+    await rows.getByText('RequestReceived').waitFor();
+    expect(await rows.innerText()).toMatch(/ResponseComplete\s+\d+ ms later/);
     expect(
       await page
         .getByRole('link', { name: /^Commit / })
         .first()
         .getAttribute('href'),
     ).toMatch(/^\/console\/objects\/teams\/-\/audited\?at=[0-9a-f]{40}$/);
-    await page.getByRole('link', { name: 'audited' }).click();
+    await rows.getByRole('link', { name: 'audited' }).click();
     await page.getByRole('heading', { level: 1, name: 'audited' }).waitFor();
   });
 

@@ -60,12 +60,12 @@ function isMoment(text: string): boolean {
   return text === '' || REVISION.test(text) || !Number.isNaN(Date.parse(text));
 }
 
-/** Address of a page of the console; absent values are left out of the query. */
+/** Address of a page of the console; absent values are left out of the query, and a moment that cannot be read. */
 export function href(
   path: readonly string[],
   search: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const given = Object.entries({ at: at.value, ...search }).flatMap(([name, value]) =>
+  const given = Object.entries({ at: isMoment(at.value) ? at.value : '', ...search }).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, value]],
   );
   const text = new URLSearchParams(given).toString();

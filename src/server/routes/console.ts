@@ -9,6 +9,7 @@ import { memoize, type User } from '../../apimachinery/index.ts';
 import { type ConsoleAssets, type Encoding, readConsoleAssets } from '../../console/index.ts';
 import { csrfToken, safeReturnTo } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { secureHeaders } from '../filters/hardening.ts';
 import { CONSOLE_PATH } from '../paths.ts';
 import { browserSession } from '../sign-in/browser.ts';
 import { html } from '../sign-in/html.ts';
@@ -39,16 +40,38 @@ function isBrowser({ headers }: FastifyRequest): boolean {
 
 export function registerConsole(app: FastifyInstance, deps: ServerDependencies): void {
   const config = { ownAccess: true };
-  let assets: ConsoleAssets | undefined;
-  const built = (): ConsoleAssets => {
-    assets ??= readConsoleAssets();
-    return assets;
-  };
   app.get(`${ASSETS}/:name`, { config }, (request, reply) => sendAsset(built(), request, reply));
   app.get(THEME, { config }, (_request, reply) => sendTheme(deps, reply));
   for (const path of [CONSOLE_PATH, `${CONSOLE_PATH}/*`]) {
-    app.get(path, { config }, (request, reply) => sendConsole({ deps, built, request, reply }));
+    app.get(path, { config }, (request, reply) => sendConsole({ deps, request, reply }));
   }
+}
+
+let assets: ConsoleAssets | undefined;
+
+/** Files of this build, read once. */
+function built(): ConsoleAssets {
+  assets ??= readConsoleAssets();
+  return assets;
+}
+
+/**
+ * Answers a URL with a broken percent encoding, which no route gets. The console says so on a page; other
+ * paths get 400.
+ */
+export function answerBadUrl(
+  deps: ServerDependencies,
+): (error: Error, request: FastifyRequest, reply: FastifyReply) => void {
+  return (error, request, reply) => {
+    if (request.method !== 'GET' || !request.url.startsWith(`${CONSOLE_PATH}/`)) {
+      const { message } = error;
+      const body = { error: 'Bad Request', code: 'FST_ERR_BAD_URL', message, statusCode: 400 };
+      void reply.code(400).type('application/json').send(JSON.stringify(body));
+      return;
+    }
+    secureHeaders(reply.raw);
+    sendConsole({ deps, request, reply }).catch((problem: unknown) => void reply.send(problem));
+  };
 }
 
 function sendAsset(
@@ -103,11 +126,10 @@ const hashOf = memoize(16, (text: string) =>
 
 async function sendConsole(of: {
   readonly deps: ServerDependencies;
-  readonly built: () => ConsoleAssets;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }): Promise<FastifyReply> {
-  const { deps, built, request, reply } = of;
+  const { deps, request, reply } = of;
   const { entry } = built();
   if (entry === undefined) return notFound(reply);
   const session = browserSession(deps, request);

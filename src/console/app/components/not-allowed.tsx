@@ -12,9 +12,10 @@ export function NotAllowed(props: {
   readonly children: ComponentChildren;
 }): JSX.Element {
   const { verb, resource, of, children } = props;
+  const question = { verb, kind: slugOf(resource), namespace: of?.namespace, name: of?.name };
   return (
     <span class="muted">
-      {children} <a href={href(['access'], { verb, kind: slugOf(resource), ...of })}>Why</a>
+      {children} <a href={href(['access'], question)}>Why</a>
     </span>
   );
 }

@@ -9,6 +9,7 @@ import { href, query, setQuery } from '../location.ts';
 import { bySlug, listed, objectHref, resources, slugOf, titleOf } from '../resources.ts';
 import { ACCESS_REVIEWS, useRights } from '../rights.ts';
 import { client } from '../session.ts';
+import { NoKind } from './object.tsx';
 
 const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'bind', '*'] as const;
 const FIELDS = ['as', 'subject', 'verb', 'kind', 'namespace', 'name'] as const;
@@ -160,6 +161,7 @@ function AnswerTo({ mode, asked }: Props & { asked: Asked }): JSX.Element {
     },
     [key, mode, kind],
   );
+  if (kind === undefined && resources.value.length > 0) return <NoKind slug={asked.kind} />;
   if (answer.error !== undefined) return <ErrorNotice error={answer.error} />;
   if (answer.value === undefined || answer.isLoading) return <Loading />;
   return (

@@ -110,10 +110,17 @@ function KindTabs({
   );
 }
 
+/** In a URL they mean another path. */
+const NO_NAMES = ['.', '..'];
+
 function Objects({ resource }: { resource: Resource }): JSX.Element {
-  const namespace = query.value.get('namespace') ?? undefined;
+  const namespace = resource.namespaced ? (query.value.get('namespace') ?? undefined) : undefined;
   const labelSelector = query.value.get('labels') ?? undefined;
-  const list = useLiveList(resource, { namespace, labelSelector, moment: at.value });
+  const hasNoName = namespace !== undefined && NO_NAMES.includes(namespace);
+  const list = useLiveList(hasNoName ? undefined : resource, {
+    ...{ namespace, labelSelector },
+    moment: at.value,
+  });
   const rows = useShownRows(list);
   const columns = useMemo(
     () => columnsOf(resource, list.columns, isNarrow.value),
@@ -127,7 +134,9 @@ function Objects({ resource }: { resource: Resource }): JSX.Element {
   return (
     <>
       <Filters resource={resource} list={list} shown={rows.length} />
-      {list.error !== undefined ? (
+      {hasNoName ? (
+        <ErrorNotice error={new Error(`No namespace is called ${namespace}`)} />
+      ) : list.error !== undefined ? (
         <ErrorNotice error={list.error} />
       ) : (
         <VirtualTable
