@@ -93,7 +93,6 @@ export const PICTURES: readonly Picture[] = [
       const commit = page.locator('li', { hasText: 'Says what the team does' });
       await commit.getByLabel('Compare ', { exact: false }).check();
       await page.getByRole('link', { name: 'Compare with now' }).click();
-      await page.getByText('1 field').first().click();
     },
   },
   { name: 'plan', path: '/console/plan?of=checkout', forms: 'all' },

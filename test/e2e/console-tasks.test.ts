@@ -94,7 +94,7 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     await page.getByRole('button', { name: 'Restore the last good version' }).click();
     await page.locator('.line.removed', { hasText: 'displayNam: Payments' }).waitFor();
     await page.locator('.line.added', { hasText: 'displayName: Payments' }).waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Restore', exact: true }).click();
     await page.getByText('The newest manifest is not valid').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Overview' }).first().click();
     await page.getByRole('heading', { name: 'All is well' }).waitFor();

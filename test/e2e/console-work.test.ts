@@ -221,7 +221,7 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
 `;
     await settings.fill(before + pair);
     await page.getByRole('button', { name: 'Run the patches' }).click();
-    await page.getByRole('button', { name: 'Take it for the way back' }).click();
+    await page.getByRole('button', { name: 'Try the way back' }).click();
     await expect(page.getByLabel('Direction').inputValue()).resolves.toBe('reverse');
     await page.getByRole('button', { name: 'Run the patches' }).click();
     await page.getByRole('heading', { name: 'Steps' }).waitFor();

@@ -65,8 +65,8 @@ export function href(
   path: readonly string[],
   search: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const given = Object.entries({ at: isMoment(at.value) ? at.value : '', ...search }).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, value]],
+  const given = Object.entries({ at: isMoment(at.value) ? at.value : '', ...search }).flatMap(
+    ([name, value]) => (value === undefined || value === '' ? [] : [[name, value]]),
   );
   const text = new URLSearchParams(given).toString();
   const tail = path.map((part) => `/${encodeURIComponent(part)}`).join('');

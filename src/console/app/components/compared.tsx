@@ -47,6 +47,9 @@ export function Compared({ from, to }: { from: string; to: string }): JSX.Elemen
   );
 }
 
+/** Longer changes are closed at first. */
+const MOST_OPEN = 5;
+
 function wordsOf(verb: string): readonly [string, Tone] {
   return VERBS[verb] ?? [verb, 'plain'];
 }
@@ -106,7 +109,7 @@ function ComparedObject(props: {
         )}
       </div>
       {fields.length === 0 ? undefined : (
-        <details>
+        <details open={fields.length <= MOST_OPEN}>
           <summary>{count(fields.length, 'field')}</summary>
           <FieldChanges fields={fields} />
         </details>

@@ -66,9 +66,9 @@ const DERIVED_TONES: Readonly<Record<string, Tone>> = {
   delete: 'alert',
 };
 const DERIVED_WORDS: Readonly<Record<string, string>> = {
-  create: 'comes',
+  create: 'created',
   update: 'gets new data',
-  delete: 'goes',
+  delete: 'removed',
 };
 
 function Derived({ derived: { count: all, items } }: { derived: DerivedChanges }): JSX.Element {

@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../../client/index.ts';
 import type { WritePreview } from '../../api/objects.ts';
+import { announce } from '../announcement.ts';
 import { errorOf, type Loaded } from '../load.ts';
 import { Opened } from './opened.tsx';
 import { ErrorNotice, Loading, Notice, Panel } from './parts.tsx';
@@ -29,6 +30,7 @@ export function ProposedChange(props: {
     setState({ isBusy: true });
     try {
       await onSubmit(reason);
+      announce('Committed');
       onClose();
     } catch (error) {
       setState({ isBusy: false, error: errorOf(error) });

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { announcement } from '../announcement.ts';
 import { isConnected } from '../live.ts';
 import { errorOf } from '../load.ts';
 import { address, addressProblem, href, segments } from '../location.ts';
@@ -180,12 +181,13 @@ function TopBar(): JSX.Element {
   );
 }
 
-/** Screen readers are told when the connection is lost and when it is back. */
+/** Screen readers are told when the connection is lost and when it is back, and what was done. */
 function ConnectionState(): JSX.Element {
   const isUp = isConnected.value;
+  const done = announcement.value;
   return (
-    <p class={isUp ? 'connection' : 'connection lost'} role="status">
-      {isUp ? '' : 'Not connected. Trying again'}
+    <p class={`connection ${isUp ? (done === '' ? '' : 'done') : 'lost'}`} role="status">
+      {isUp ? done : 'Not connected. Trying again'}
     </p>
   );
 }

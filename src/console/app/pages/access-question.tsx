@@ -277,7 +277,7 @@ function Chain({ grant }: { grant: Grant }): JSX.Element {
       {role === undefined ? undefined : <ObjectLink of={role} />}
       {object === undefined ? undefined : <ObjectLink of={object} />}
       {rule === undefined ? undefined : typeof rule === 'string' ? (
-        <span>{rule === 'owner' ? 'owner of the object' : `access rule ${rule}`}</span>
+        <span>{ruleText(rule)}</span>
       ) : (
         <code>
           {rule.verbs.join(', ')} on {[...rule.resources, ...rule.nonResourceURLs].join(', ')}
@@ -286,6 +286,13 @@ function Chain({ grant }: { grant: Grant }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** A rule without a name is called by its place: `access[0]`. */
+function ruleText(rule: string): string {
+  if (rule === 'owner') return 'owner of the object';
+  const place = /^access\[(\d+)\]$/.exec(rule)?.[1];
+  return place === undefined ? `access rule ${rule}` : `access rule ${Number(place) + 1}`;
 }
 
 function ObjectLink({ of }: { of: Named }): JSX.Element {

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../client/index.ts';
 import { writing } from '../../api/client.ts';
 import type { Condition, KubeObject, Resource } from '../../api/objects.ts';
+import { announce } from '../announcement.ts';
 import { Code } from '../components/code.tsx';
 import { textOf } from '../components/difference.tsx';
 import { createEditor, type Editor, type Mark } from '../components/editor.ts';
@@ -128,8 +129,12 @@ function ConfigEditor({ config, resource, reload }: EditorProps): JSX.Element {
       },
     );
   };
+  const done = (): void => {
+    announce('Committed');
+    reload();
+  };
   const save = (): void => {
-    write(false).then(reload, (error: unknown) => setChecked({ raw, error: errorOf(error) }));
+    write(false).then(done, (error: unknown) => setChecked({ raw, error: errorOf(error) }));
   };
   // Problems appear at their lines while a person types.
   useEffect(() => {

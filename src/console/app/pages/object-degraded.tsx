@@ -44,7 +44,16 @@ function Remedy(props: ObjectTabProps): JSX.Element | null {
   if (isOpen && good !== undefined && rights !== undefined) {
     const { mayClone } = rights;
     const close = (): void => setOpen(false);
-    return <Rollback {...props} {...{ mayClone }} entry={good} undone={broken} onClose={close} />;
+    return (
+      <Rollback
+        {...props}
+        {...{ mayClone }}
+        entry={good}
+        undone={broken}
+        verb="Restore"
+        onClose={close}
+      />
+    );
   }
   return (
     <p class="row-line remedy">

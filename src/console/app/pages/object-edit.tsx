@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../client/index.ts';
 import { writing } from '../../api/client.ts';
 import type { KubeObject, ObjectSource } from '../../api/objects.ts';
+import { announce } from '../announcement.ts';
 import { createEditor, type Editor } from '../components/editor.ts';
 import { ErrorNotice, Loading, Notice, Panel } from '../components/parts.tsx';
 import type { FormEdits } from '../components/schema-form.tsx';
@@ -117,6 +118,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       const { name = '', namespace = '' } = draft.object['metadata'] as Partial<
         KubeObject['metadata']
       >;
+      announce('Committed');
       go(objectHref(target.resource, target.ref ?? { name, namespace }));
     } catch (error) {
       setState({ isBusy: false, error: errorOf(error) });

@@ -110,7 +110,7 @@ export function Outcome(props: {
         aside={
           onGoBack === undefined ? undefined : (
             <button type="button" class="button small" onClick={onGoBack}>
-              Take it for the way back
+              Try the way back
             </button>
           )
         }

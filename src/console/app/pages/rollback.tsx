@@ -13,6 +13,8 @@ export function Rollback(
     readonly entry: Pick<HistoryEntry, 'revision' | 'message'>;
     /** The change that this takes back, where it is the newest one. */
     readonly undone?: HistoryEntry | undefined;
+    /** Word of the button. */
+    readonly verb?: string;
     readonly mayClone: boolean;
     readonly onClose: () => void;
   },
@@ -25,7 +27,7 @@ export function Rollback(
     () => client.previewRollback(resource, of, { rollback: asked, mayClone }),
     [revision, object?.metadata.resourceVersion],
   );
-  const verb = undone === undefined ? 'Roll back' : 'Undo';
+  const { verb = undone === undefined ? 'Roll back' : 'Undo' } = props;
   return (
     <ProposedChange
       title={verb}

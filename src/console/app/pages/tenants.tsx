@@ -126,7 +126,7 @@ function TenantView(props: {
             <a href={href(['tenants'])}>Tenants</a>
           </nav>
         }
-        actions={<a href={objectHref(resource, ref)}>The object</a>}
+        actions={<a href={objectHref(resource, ref)}>Object of the tenant</a>}
       />
       <nav class="tabs" aria-label="Parts of the tenant">
         <a href={href(['tenants', name])} aria-current={isPlayground ? undefined : 'page'}>
