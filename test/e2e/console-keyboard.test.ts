@@ -302,7 +302,7 @@ describe.skipIf(!HAS_BROWSER)('keyboard use of the console', () => {
     await tabTo(page, page.getByLabel('Verb'));
     await page.keyboard.type('patch');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 2, name: /event/ }).waitFor();
+    await page.getByRole('heading', { level: 2, name: /request/ }).waitFor();
     await tabTo(page, page.getByRole('link', { name: 'Costs' }), 'Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByText('31.5 EUR monthly').waitFor();
