@@ -168,7 +168,7 @@ describe.skipIf(!HAS_BROWSER)('a person with few rights', () => {
     expect(await main(page)).not.toMatch(/Save|displayName|Storefront/);
   });
 
-  describe('on a platform with something to do in each part', () => {
+  describe('an auditor on a platform with something to do in each part', () => {
     /** First commit of the comparison. */
     let from = '';
 
