@@ -41,6 +41,8 @@ export class AncestryCache {
   /** Parents of merged commits, and those of merges beside the first one. */
   readonly #parents = new Map<number, readonly string[]>();
   #tip: string | undefined;
+  /** Changes when commits get other numbers. */
+  #numbering = 0;
   #following: Promise<void> = Promise.resolve();
   /** Commits that came while the branch is followed; undefined: it is not. */
   #pending: ParentsOf[] | undefined;
@@ -84,15 +86,17 @@ export class AncestryCache {
   }
 
   /** The line up to a commit, newest first, back to `since` or to the oldest one that is known. */
-  async *line(
+  async line(
     head: string,
     since: string | undefined,
-  ): AsyncGenerator<{ readonly id: string; readonly merged: readonly string[] }> {
+  ): Promise<{ readonly id: string; readonly merged: readonly string[] }[]> {
     await this.follow(head);
+    const line: { id: string; merged: readonly string[] }[] = [];
     const end = since === undefined ? undefined : this.#placeOf(since);
     for (let at = this.#placeOf(head); at !== undefined && at !== end; at = this.#lineBefore(at)) {
-      yield { id: this.#numbers.id(at), merged: this.#parents.get(at) ?? [] };
+      line.push({ id: this.#numbers.id(at), merged: this.#parents.get(at) ?? [] });
     }
+    return line;
   }
 
   /** False as well if one of them is missing. */
@@ -102,6 +106,14 @@ export class AncestryCache {
     read: ReadLinks,
   ): Promise<boolean | undefined> {
     await this.#know([ancestor, descendant]);
+    return await this.#steady(() => this.#isAncestor(ancestor, descendant, read));
+  }
+
+  async #isAncestor(
+    ancestor: string,
+    descendant: string,
+    read: ReadLinks,
+  ): Promise<boolean | undefined> {
     const entry = this.#entryOf(ancestor);
     const walk = new Walk(read);
     for (const id of walk.from(descendant)) {
@@ -151,6 +163,10 @@ export class AncestryCache {
     read: ReadLinks,
   ): Promise<readonly ListedCommit[] | undefined> {
     await this.#know([from]);
+    return await this.#steady(() => this.#chain(from, to, read));
+  }
+
+  async #chain(from: string, to: string, read: ReadLinks): Promise<ListedCommit[] | undefined> {
     const place = this.#placeOf(from);
     if (place === undefined) return undefined;
     const chain: ListedCommit[] = [];
@@ -172,6 +188,10 @@ export class AncestryCache {
   /** Commits that both reach: a list of those that `from` does not reach ends there. */
   async forks(from: string, to: string, read: ReadLinks): Promise<readonly string[]> {
     await this.#know([from]);
+    return (await this.#steady(() => this.#forks(from, to, read))) ?? [];
+  }
+
+  async #forks(from: string, to: string, read: ReadLinks): Promise<string[]> {
     const place = this.#placeOf(from);
     const found: string[] = [];
     if (place === undefined) return found;
@@ -183,6 +203,13 @@ export class AncestryCache {
       else if (!this.#isOnLine(at)) walk.push(this.#parents.get(at) ?? []);
     }
     return found;
+  }
+
+  /** Undefined if commits got other numbers while the question was answered. */
+  async #steady<T>(answer: () => Promise<T | undefined>): Promise<T | undefined> {
+    const numbering = this.#numbering;
+    const found = await answer();
+    return numbering === this.#numbering ? found : undefined;
   }
 
   /** Follows the branch if none of the commits is known. */
@@ -283,8 +310,7 @@ export class AncestryCache {
     while (start < size && !this.#isOnLine(start)) start += 1;
     const ids = Array.from({ length: size - start }, (_, i) => this.#numbers.id(start + i));
     const parents = [...this.#parents].filter(([at]) => at > start);
-    this.#numbers.clear();
-    this.#parents.clear();
+    this.#clearNumbers();
     for (const [i, id] of ids.entries()) {
       this.#numbers.add(id);
       this.#entries[i] = this.#entry(start + i) - start;
@@ -293,9 +319,14 @@ export class AncestryCache {
   }
 
   #clear(): void {
+    this.#clearNumbers();
+    this.#tip = undefined;
+  }
+
+  #clearNumbers(): void {
     this.#numbers.clear();
     this.#parents.clear();
-    this.#tip = undefined;
+    this.#numbering += 1;
   }
 
   #entry(at: number): number {

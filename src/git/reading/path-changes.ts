@@ -1,4 +1,5 @@
 /** Compares two trees at some paths. The cost follows the paths, not what else differs. */
+import { setImmediate } from 'node:timers/promises';
 import { encodePath } from '../objects/path-text.ts';
 import { isDirectory, type Tree, type TreeEntry } from '../objects/tree.ts';
 import type { PathChange } from '../repository.ts';
@@ -19,7 +20,9 @@ export async function pathChanges(
 ): Promise<PathChange[]> {
   if (before === after) return [];
   const changes: PathChange[] = [];
-  for (const path of paths) {
+  for (const [at, path] of paths.entries()) {
+    // Cached trees let no other work pass.
+    if (at % PATHS_PER_YIELD === PATHS_PER_YIELD - 1) await setImmediate();
     const was = await fileAt(before, path, load);
     const is = await fileAt(after, path, load);
     if (was?.id === is?.id && was?.mode === is?.mode) continue;
@@ -34,6 +37,7 @@ export async function pathChanges(
 }
 
 const NO_MODE = '000000';
+const PATHS_PER_YIELD = 500;
 
 /** Undefined: there is a folder, or nothing. */
 async function fileAt(

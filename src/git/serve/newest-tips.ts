@@ -44,7 +44,7 @@ export class NewestTips {
     if (newest?.id === head) return;
     const added: string[] = [];
     const merged: string[] = [];
-    for await (const commit of this.#ancestry.line(head, newest?.id)) {
+    for (const commit of await this.#ancestry.line(head, newest?.id)) {
       added.push(commit.id);
       if (merged.length < MERGED) merged.push(...commit.merged);
     }

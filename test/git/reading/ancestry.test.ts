@@ -152,6 +152,30 @@ describe('answers from memory', () => {
     await close();
   });
 
+  test('a question during which commits get other numbers is left to git', async () => {
+    const { branch, ancestry, gitDir, ids, tip, again, read, close } = await branched();
+    const elsewhere = git(gitDir, ['commit-tree', '-m', 'x', `${tip}^{tree}`]);
+    const reset = async (id: string) => {
+      branch.head = elsewhere;
+      await ancestry.follow(elsewhere);
+      return await read(id);
+    };
+    const ask = [
+      () => ancestry.mergeBase(tip, again, reset),
+      () => ancestry.isAncestor(ids[3] ?? '', again, reset),
+      () => ancestry.chain(tip, again, reset),
+    ];
+    for (const one of ask) {
+      branch.head = tip;
+      await ancestry.follow(tip);
+      expect(await one()).toBeUndefined();
+    }
+    branch.head = tip;
+    await ancestry.follow(tip);
+    expect(await ancestry.forks(tip, again, reset)).toEqual([]);
+    await close();
+  });
+
   test('a criss-cross merge is left to git', async () => {
     const gitDir = await bareRepository();
     // Two lines that merge each other: 1 and 2 are both bases of 3 and 4.
