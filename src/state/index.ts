@@ -17,6 +17,7 @@ export { compareKeys } from './objects/key-order.ts';
 export { ObjectVersion } from './objects/object-version.ts';
 export { openStore } from './open-store.ts';
 export { type RecordCodec, sealingCodec, strictCodec } from './records/codec.ts';
+export { decompress } from './records/compression.ts';
 export { META_KEY, MIGRATION_KEY } from './records/saved-state.ts';
 export { loadStateKey } from './records/state-key.ts';
 export type { RedoOptions } from './redo/redo-log.ts';

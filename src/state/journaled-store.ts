@@ -98,6 +98,7 @@ export class JournaledStore extends ViewReader implements Store {
     this.#packs = new Packs(options.codec, packs);
     this.#packing = new Packing({
       packs: this.#packs,
+      isCompressed: options.followed !== true,
       isDue: (stored) => {
         this.#finishWriting();
         return isLoose(stored) && this.#view.get(stored.key) === stored;

@@ -4,6 +4,7 @@
  */
 import { Counter, Progress } from '../../concurrency/index.ts';
 import {
+  decompress,
   type EngineEntry,
   type EngineWrite,
   EVENT_PREFIX,
@@ -124,11 +125,11 @@ async function copy(
   return copied.done;
 }
 
-/** Records without the event history of followers, which is meaningless in another engine. */
+/** Plain records, for every release, without the event history of followers, which is meaningless in another engine. */
 async function* plainRecords({ engine, codec }: Side): AsyncGenerator<EngineEntry> {
   for await (const [key, bytes] of engine.load('')) {
     if (key.startsWith(EVENT_PREFIX) || key === MIGRATION_KEY) continue;
-    yield [key, codec.decode(key, bytes)];
+    yield [key, decompress(codec.decode(key, bytes))];
   }
 }
 

@@ -1,10 +1,13 @@
 /** Packs objects in the background, a few per event-loop tick. */
 import type { EngineWrite } from '../engines/engine.ts';
+import { compress, compressInPool } from '../records/compression.ts';
 import type { ObjectHandle } from './object-handle.ts';
 import { PackDraft, type Packs } from './packs.ts';
 
 export interface PackingHost {
   readonly packs: Packs;
+  /** False: other processes read the records, perhaps of an earlier release. */
+  readonly isCompressed: boolean;
   /** True if the object is still current, and should move to a pack. */
   isDue(stored: ObjectHandle): boolean;
   write(writes: readonly EngineWrite[]): void;
@@ -22,6 +25,8 @@ export class Packing {
   #draft = new PackDraft();
   #delay: NodeJS.Timeout | undefined;
   #tick: NodeJS.Immediate | undefined;
+  /** The draft whose record is compressed at the moment. */
+  #compressing: PackDraft | undefined;
 
   constructor(host: PackingHost) {
     this.#host = host;
@@ -47,40 +52,55 @@ export class Packing {
   finish(milliseconds: number): void {
     this.stop();
     const end = performance.now() + milliseconds;
-    while (this.busy && performance.now() < end) this.#step();
+    while (this.busy && performance.now() < end) {
+      if (!this.#gather()) continue;
+      const { record } = this.#draft;
+      this.#finishDraft(this.#host.isCompressed ? compress(record) : record);
+    }
   }
 
   stop(): void {
     clearTimeout(this.#delay);
     clearImmediate(this.#tick);
     this.#tick = undefined;
+    this.#compressing = undefined;
   }
 
   #schedule(): void {
     this.#tick ??= setImmediate(() => {
       this.#tick = undefined;
-      try {
-        this.#step();
-        if (this.busy) this.#schedule();
-      } catch (error) {
-        this.#host.onError(error);
-      }
+      this.#step().catch((error: unknown) => this.#host.onError(error));
     });
   }
 
-  #step(): void {
-    const end = performance.now() + MAX_BLOCK_MS;
-    while (!this.#draft.isFull && this.#take()) if (performance.now() > end) return;
-    this.#finishDraft();
-    if (this.busy) return;
-    this.#host.done();
+  async #step(): Promise<void> {
+    if (this.#gather()) {
+      const draft = this.#draft;
+      this.#compressing = draft;
+      const { record, chosen } = draft;
+      const isCompressed = this.#host.isCompressed && chosen.length > 0;
+      const bytes = isCompressed ? await compressInPool(record) : record;
+      // Packing was stopped or finished meanwhile.
+      if (this.#compressing !== draft) return;
+      this.#compressing = undefined;
+      this.#finishDraft(bytes);
+    }
+    if (this.busy) this.#schedule();
   }
 
-  #finishDraft(): void {
+  /** Adds objects to the draft. Returns false if it took too long and there may be more. */
+  #gather(): boolean {
+    const end = performance.now() + MAX_BLOCK_MS;
+    while (!this.#draft.isFull && this.#take()) if (performance.now() > end) return false;
+    return true;
+  }
+
+  #finishDraft(bytes: Buffer): void {
     const draft = this.#draft;
     this.#draft = new PackDraft();
-    const writes = this.#host.packs.finish(draft, (stored) => this.#host.isDue(stored));
+    const writes = this.#host.packs.finish(draft, bytes, (stored) => this.#host.isDue(stored));
     if (writes.length > 0) this.#host.write(writes);
+    if (!this.busy) this.#host.done();
   }
 
   /** Checks the next object. Returns false at the end. */

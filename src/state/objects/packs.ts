@@ -24,9 +24,16 @@ const MARK = Buffer.from('-');
 export class PackDraft {
   readonly writer = new RecordWriter();
   readonly chosen: ObjectHandle[] = [];
+  #record: Buffer | undefined;
 
   get isFull(): boolean {
     return this.chosen.length >= MAX_OBJECTS || this.writer.bytes >= PACK_BYTES;
+  }
+
+  /** The plain record, after the last object was added. */
+  get record(): Buffer {
+    this.#record ??= this.writer.finish();
+    return this.#record;
   }
 
   add(stored: ObjectHandle): void {
@@ -53,15 +60,18 @@ export class Packs {
   }
 
   /**
-   * Ends a draft: points the objects to the pack, and returns its engine writes. `isDue`: false for
-   * an object that has changed since it was added.
+   * Ends a draft: points the objects to the pack, and returns its engine writes. `bytes`: the record,
+   * plain or compressed. `isDue`: false for an object that has changed since it was added.
    */
-  finish({ chosen, writer }: PackDraft, isDue: (stored: ObjectHandle) => boolean): EngineWrite[] {
+  finish(
+    { chosen, record }: PackDraft,
+    bytes: Buffer,
+    isDue: (stored: ObjectHandle) => boolean,
+  ): EngineWrite[] {
     const due = chosen.map(isDue);
     if (!due.includes(true)) return [];
     const name = PACK_PREFIX + String(this.#next++).padStart(DIGITS, '0');
-    const bytes = writer.finish();
-    const { pack } = Pack.read(name, bytes);
+    const { pack } = Pack.read(name, record);
     pack.release();
     this.#packs.add(pack);
     const secret = chosen.some(({ key }) => this.#codec.isSecret(key));

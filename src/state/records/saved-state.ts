@@ -10,6 +10,7 @@ import { deadKey } from '../objects/packs.ts';
 import type { RedoMark } from '../redo/redo-files.ts';
 import { nameOf, StateError, unreadableState } from '../state-error.ts';
 import type { RecordCodec } from './codec.ts';
+import { decompressInPool } from './compression.ts';
 import {
   DEAD_PREFIX,
   DOCUMENT_PREFIX,
@@ -59,11 +60,9 @@ export type SavedRecords = Pick<StateEngine, 'place' | 'load'>;
 /** Throws StateError, with place and remedy, unless all of it can be read. */
 export async function readState(engine: SavedRecords, codec: RecordCodec): Promise<SavedState> {
   const reading = new Reading(codec);
-  for await (const [key, bytes] of engine.load('')) {
-    if (key === MIGRATION_KEY) throw halfMigrated(engine.place);
-    const plain = decoded(engine, codec, [key, bytes]);
+  for await (const { key, plain, isSealed } of plainRecords(engine, codec)) {
     try {
-      reading.take(key, plain, codec.isSealed(bytes));
+      reading.take(key, await plain, isSealed);
     } catch (error) {
       // The cause is left out: a parser quotes its input, which may be a secret.
       throw unreadableState(engine.place, `a record is invalid (${nameOf(error)})`);
@@ -72,6 +71,32 @@ export async function readState(engine: SavedRecords, codec: RecordCodec): Promi
   const state = reading.finish();
   if (state === undefined) throw unreadableState(engine.place, 'records are missing');
   return state;
+}
+
+interface PlainRecord {
+  readonly key: string;
+  readonly plain: Buffer | Promise<Buffer>;
+  readonly isSealed: boolean;
+}
+
+/** Records that are decompressed in the thread pool, before the caller takes them. */
+const AHEAD = 8;
+
+/** All records in order. */
+async function* plainRecords(
+  engine: SavedRecords,
+  codec: RecordCodec,
+): AsyncGenerator<PlainRecord> {
+  const ahead: PlainRecord[] = [];
+  for await (const [key, bytes] of engine.load('')) {
+    if (key === MIGRATION_KEY) throw halfMigrated(engine.place);
+    const plain = decompressInPool(decoded(engine, codec, [key, bytes]));
+    // The caller handles the rejection when it comes to the record.
+    if (plain instanceof Promise) plain.catch(() => undefined);
+    ahead.push({ key, plain, isSealed: codec.isSealed(bytes) });
+    if (ahead.length > AHEAD) yield* ahead.splice(0, 1);
+  }
+  yield* ahead;
 }
 
 function halfMigrated(place: string): StateError {
