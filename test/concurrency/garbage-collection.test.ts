@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { collectGarbage, collectGarbageAtRest } from '../../src/concurrency/index.ts';
 import { oldGarbage } from '../support/old-garbage.ts';
 
@@ -24,6 +24,37 @@ test('garbage is collected when the event loop rests', async () => {
   const isGone = (): boolean => ref.deref() === undefined;
   await expect.poll(isGone, { timeout: 20_000, interval: 200 }).toBe(true);
   expect(buffers).toHaveLength(100);
+});
+
+describe('free room of the heap', () => {
+  /** A heap that has grown and is nearly empty, which V8 keeps. */
+  async function grow(shrink: { bytes: number; pauseMs: number }): Promise<number> {
+    await collectGarbage();
+    const collect = collectGarbageAtRest({ bytes: 1_000_000, checkMs: 100, shrink });
+    onTestFinished(collect);
+    let kept: object[] = Array.from({ length: 1_000_000 }, (_, n) => ({ n, text: [`${n}`] }));
+    await setTimeout(1);
+    const grown = process.memoryUsage().heapTotal;
+    kept = kept.slice(0, 10);
+    expect(kept).toHaveLength(10);
+    return grown;
+  }
+
+  test('free room is returned to the system after a rest', async () => {
+    const grown = await grow({ bytes: 8_000_000, pauseMs: 60_000 });
+    const isSmall = (): boolean => process.memoryUsage().heapTotal < grown - 40_000_000;
+    await expect.poll(isSmall, { timeout: 20_000, interval: 200 }).toBe(true);
+  });
+
+  test.each([
+    { case: 'too little room', shrink: { bytes: 4_000_000_000, pauseMs: 60_000 } },
+    { case: 'a pause that is too long', shrink: { bytes: 8_000_000, pauseMs: 0.5 } },
+  ])('the heap is not shrunk: $case', async ({ shrink }) => {
+    await grow(shrink);
+    await setTimeout(1500);
+    const { heapTotal, heapUsed } = process.memoryUsage();
+    expect(heapTotal - heapUsed).toBeGreaterThan(8_000_000);
+  });
 });
 
 test('nothing is collected while the event loop is busy', async () => {

@@ -33,6 +33,7 @@ async function filled(isPlain: boolean): Promise<Map<string, Buffer>> {
     object: objectOf(key.namespace === '' ? key.name : `payments/${key.name}`, {
       text: `${key.name} ${WORD.repeat(5)} ä`,
     }),
+    hidden: undefined,
     provenance: { facts: [key.name], text: `text of ${key.name}` },
   });
   store.fill(sources, { make, settled: () => undefined }, { head: { revision: 'x' } });
