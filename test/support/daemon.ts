@@ -144,6 +144,8 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
 
 /** Longer than any request may take, and shorter than a test: a request that hangs is named. */
 const ANSWER_MS = 120_000;
+/** The same for a command of git. */
+const GIT_MS = 200_000;
 /** Characters of the daemon's output in a message. */
 const OUTPUT_TAIL = 4000;
 
@@ -226,6 +228,7 @@ class RunningDaemon implements Daemon {
   git(args: readonly string[], cwd: string): Promise<RunResult> {
     return run('git', args, {
       cwd,
+      timeoutMs: GIT_MS,
       env: {
         ...process.env,
         HOME: this.#home,
@@ -280,16 +283,25 @@ function hasVersionsBeside(program: string): boolean {
 export function run(
   program: string,
   args: readonly string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv; input?: string | undefined } = {},
+  options: {
+    cwd?: string;
+    env?: NodeJS.ProcessEnv;
+    input?: string | undefined;
+    /** The program is killed then, and its errors say so. */
+    timeoutMs?: number;
+  } = {},
 ): Promise<RunResult> {
+  const { cwd, env, timeoutMs = 0 } = options;
   return new Promise((resolve) => {
     const child = execFile(
       program,
       [...args],
-      { cwd: options.cwd, env: options.env, maxBuffer: 64 * 1024 * 1024 },
+      { cwd, env, maxBuffer: 64 * 1024 * 1024, timeout: timeoutMs, killSignal: 'SIGKILL' },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-        resolve({ code, stdout, stderr });
+        const late = timeoutMs > 0 && error?.killed === true;
+        const end = late ? `\n${program} ${args.join(' ')}: no end after ${timeoutMs} ms` : '';
+        resolve({ code, stdout, stderr: stderr + end });
       },
     );
     // A program that ends before it read everything breaks the pipe; its exit status tells.

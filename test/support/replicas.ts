@@ -17,7 +17,7 @@ export interface ReplicaSetup extends ReplicaOptions {
   readonly members?: 1 | 3;
   /** Bytes that etcd may have on the disk. */
   readonly quota?: number;
-  /** How long all of them together may take to serve; without end when absent. */
+  /** Time limit for all of them to serve. The error has their output. */
   readonly patienceMs?: number;
   /** Mebibytes of the disk of each replica and member, where they can be mounted. */
   readonly disks?: { readonly replica: number; readonly member: number };
@@ -43,6 +43,8 @@ export interface ReplicaSet {
 }
 
 const TRIES = 3;
+/** Shorter than a hook: a start that hangs is named. */
+const PATIENCE_MS = 200_000;
 
 /** Resolves when all of them serve. */
 export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSet> {
@@ -59,13 +61,12 @@ export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSe
   }
 }
 
-async function inTime(set: Replicas, patienceMs: number | undefined): Promise<void> {
+async function inTime(set: Replicas, patienceMs = PATIENCE_MS): Promise<void> {
   const starts = set.replicas.map((replica) => replica.start());
   const started = Promise.all(starts).catch(async (cause: unknown) => {
     await Promise.race([Promise.allSettled(starts), sleep(5_000)]);
     throw new Error(`${String(cause)}\n${set.output()}`, { cause });
   });
-  if (patienceMs === undefined) return void (await started);
   started.catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -73,8 +74,7 @@ async function inTime(set: Replicas, patienceMs: number | undefined): Promise<vo
       reject(new Error(`Not all replicas serve after ${patienceMs} ms:\n${set.output()}`));
     }, patienceMs);
   });
-  await Promise.race([started, late]);
-  clearTimeout(timer);
+  await Promise.race([started, late]).finally(() => clearTimeout(timer));
 }
 
 class Replicas implements ReplicaSet {
