@@ -130,12 +130,16 @@ export class AncestryCache {
   /** Merge bases of two commits, if there is exactly one. */
   async mergeBase(one: string, other: string, read: ReadLinks): Promise<string | undefined> {
     await this.#know([one, other]);
+    return await this.#steady(
+      async () =>
+        (await this.#mergeBase(one, other, read)) ?? (await this.#mergeBase(other, one, read)),
+    );
+  }
+
+  /** `one` is on the line. */
+  async #mergeBase(one: string, other: string, read: ReadLinks): Promise<string | undefined> {
     const place = this.#placeOf(one);
-    if (place === undefined) {
-      return this.#placeOf(other) === undefined
-        ? undefined
-        : await this.mergeBase(other, one, read);
-    }
+    if (place === undefined) return undefined;
     /** Common ancestors beside the newest one on the line. */
     const merged = new Set<number>();
     let newest: number | undefined;

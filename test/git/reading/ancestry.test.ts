@@ -176,6 +176,31 @@ describe('answers from memory', () => {
     await close();
   });
 
+  test('a question during which the older half is dropped is left to git', async () => {
+    const { ancestry, tip, close } = await branched();
+    await ancestry.follow(tip);
+    const grown = [tip];
+    const grow = (count: number): void => {
+      for (let i = 0; i < count; i += 1) {
+        const id = String(grown.length).padStart(40, '0');
+        ancestry.append([{ id, parents: [grown.at(-1) ?? ''] }]);
+        grown.push(id);
+      }
+    };
+    grow(70);
+    const [recent = '', older = ''] = [grown[65], grown[60]];
+    const [merge, side] = ['a'.repeat(40), 'b'.repeat(40)];
+    const links = { tree: 'c'.repeat(40), committerTime: 0 };
+    // The newest base is found, then the side is read.
+    const read = async (id: string) => {
+      if (id === merge) return { ...links, parents: [side, recent] };
+      grow(30);
+      return { ...links, parents: [older] };
+    };
+    expect(await ancestry.mergeBase(grown.at(-1) ?? '', merge, read)).toBeUndefined();
+    await close();
+  });
+
   test('a criss-cross merge is left to git', async () => {
     const gitDir = await bareRepository();
     // Two lines that merge each other: 1 and 2 are both bases of 3 and 4.
