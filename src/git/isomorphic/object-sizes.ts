@@ -4,6 +4,7 @@
  */
 import { constants, inflateSync } from 'node:zlib';
 import { GitError } from '../git-error.ts';
+import { PackIndex } from '../packs/pack-index.ts';
 import type { RepositoryFiles } from './repository-files.ts';
 
 export interface ObjectSize {
@@ -56,7 +57,8 @@ export class ObjectSizes {
     const packs: OpenPack[] = [];
     for (const name of await this.#files.list('objects/pack')) {
       if (!name.endsWith('.idx')) continue;
-      const index = new PackIndex(await this.#files.read(`objects/pack/${name}`), name);
+      const index = PackIndex.parse(await this.#files.read(`objects/pack/${name}`));
+      if (index === undefined) throw notAnIndex(name);
       const bytes = await this.#files.read(`objects/pack/${name.replace(/idx$/, 'pack')}`);
       packs.push({ index, bytes, sizes: new Map() });
     }
@@ -91,43 +93,6 @@ export class ObjectSizes {
   }
 }
 
-/** Version 2 of the format (gitformat-pack), without offsets of more than 2 GiB. */
-class PackIndex {
-  readonly #bytes: Buffer;
-  readonly #count: number;
-
-  constructor(bytes: Buffer, name: string) {
-    if (bytes.length < NAMES_AT || bytes.readUInt32BE(0) !== MAGIC || bytes.readUInt32BE(4) !== 2) {
-      throw new GitError(`${name} is not a pack index of version 2`, {
-        remedy: 'Run `git repack -ad` in the repository',
-      });
-    }
-    this.#bytes = bytes;
-    this.#count = bytes.readUInt32BE(NAMES_AT - 4);
-  }
-
-  offsetOf(id: string): number | undefined {
-    const wanted = Buffer.from(id, 'hex');
-    const first = wanted[0] ?? 0;
-    let low = first === 0 ? 0 : this.#bytes.readUInt32BE(FANOUT_AT + 4 * (first - 1));
-    let high = this.#bytes.readUInt32BE(FANOUT_AT + 4 * first);
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const at = NAMES_AT + ID_BYTES * middle;
-      const order = wanted.compare(this.#bytes, at, at + ID_BYTES);
-      if (order === 0) {
-        return this.#bytes.readUInt32BE(NAMES_AT + (ID_BYTES + 4) * this.#count + 4 * middle);
-      }
-      if (order < 0) high = middle;
-      else low = middle + 1;
-    }
-    return undefined;
-  }
-}
-
-const MAGIC = 0xff744f63;
-const FANOUT_AT = 8;
-const NAMES_AT = FANOUT_AT + 4 * 256;
 const ID_BYTES = 20;
 
 interface EntryHead {
@@ -202,6 +167,12 @@ function inflateHead(deflated: Buffer): Buffer {
   } catch (error) {
     throw corruptPack(error);
   }
+}
+
+function notAnIndex(name: string): GitError {
+  return new GitError(`${name} is not a pack index of version 2`, {
+    remedy: 'Run `git repack -ad` in the repository',
+  });
 }
 
 function corruptPack(cause?: unknown): GitError {

@@ -1,41 +1,58 @@
-/** The ids in a pack index (gitformat-pack, version 2): sorted, behind a table of counts by first byte. */
-import { readFile, stat } from 'node:fs/promises';
-
+/**
+ * Index of a pack (gitformat-pack, version 2, without offsets of more than 2 GiB): sorted ids behind a table
+ * of counts by first byte, then checksums and offsets in the same order.
+ */
 const MAGIC = 'ff744f6300000002';
 const FAN_OUT = 8;
 const IDS = FAN_OUT + 256 * 4;
 const ID_BYTES = 20;
+const CHECKSUM_BYTES = 4;
+const OFFSET_BYTES = 4;
 
 export class PackIndex {
   readonly #bytes: Buffer;
+  readonly #count: number;
 
   private constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#count = bytes.readUInt32BE(IDS - 4);
   }
 
-  /** Undefined: the index is larger than `maxBytes`, or not one of version 2. */
-  static async read(path: string, maxBytes: number): Promise<PackIndex | undefined> {
-    if ((await stat(path)).size > maxBytes) return undefined;
-    const bytes = await readFile(path);
-    const isIndex = bytes.length >= IDS && bytes.toString('hex', 0, FAN_OUT) === MAGIC;
-    if (!isIndex) return undefined;
-    return IDS + bytes.readUInt32BE(IDS - 4) * ID_BYTES > bytes.length
-      ? undefined
-      : new PackIndex(bytes);
+  /** Undefined: the bytes are not a whole index of version 2. */
+  static parse(bytes: Buffer): PackIndex | undefined {
+    if (bytes.length < IDS || bytes.toString('hex', 0, FAN_OUT) !== MAGIC) return undefined;
+    const index = new PackIndex(bytes);
+    return index.#offsets + OFFSET_BYTES * index.#count > bytes.length ? undefined : index;
   }
 
   has(id: string): boolean {
+    return this.#positionOf(id) !== undefined;
+  }
+
+  /** Position of the object in the pack, in bytes. */
+  offsetOf(id: string): number | undefined {
+    const position = this.#positionOf(id);
+    return position === undefined
+      ? undefined
+      : this.#bytes.readUInt32BE(this.#offsets + OFFSET_BYTES * position);
+  }
+
+  get #offsets(): number {
+    return IDS + (ID_BYTES + CHECKSUM_BYTES) * this.#count;
+  }
+
+  #positionOf(id: string): number | undefined {
     const wanted = Buffer.from(id, 'hex');
     let low = 0;
-    let high = this.#bytes.readUInt32BE(IDS - 4);
+    let high = this.#count;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const at = IDS + middle * ID_BYTES;
+      const at = IDS + ID_BYTES * middle;
       const order = wanted.compare(this.#bytes, at, at + ID_BYTES);
-      if (order === 0) return true;
+      if (order === 0) return middle;
       if (order < 0) high = middle;
       else low = middle + 1;
     }
-    return false;
+    return undefined;
   }
 }

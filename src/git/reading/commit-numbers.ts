@@ -9,7 +9,6 @@ const SLOTS_PER_COMMIT = 2;
 const WORD_BITS = 32;
 
 export class CommitNumbers {
-  readonly #capacity: number;
   readonly #ids: Buffer;
   /** Index + 1 of the id in each slot; 0: the slot is free. */
   readonly #slots: Uint32Array;
@@ -20,7 +19,6 @@ export class CommitNumbers {
 
   /** `capacity`: a power of two. */
   constructor(capacity: number) {
-    this.#capacity = capacity;
     this.#ids = Buffer.alloc(capacity * ID_BYTES);
     this.#slots = new Uint32Array(capacity * SLOTS_PER_COMMIT);
     this.#shift = WORD_BITS - Math.log2(capacity * SLOTS_PER_COMMIT);
@@ -28,10 +26,6 @@ export class CommitNumbers {
 
   get size(): number {
     return this.#size;
-  }
-
-  get isFull(): boolean {
-    return this.#size === this.#capacity;
   }
 
   /** Undefined: the commit has no number. */
@@ -44,7 +38,7 @@ export class CommitNumbers {
     return this.#ids.toString('hex', number * ID_BYTES, (number + 1) * ID_BYTES);
   }
 
-  /** Gives the next number to a commit that has none. */
+  /** Gives the next number to a commit that has none. Callers keep the size within the capacity. */
   add(id: string): number {
     const bytes = Buffer.from(id, 'hex');
     bytes.copy(this.#ids, this.#size * ID_BYTES);

@@ -2,7 +2,7 @@
  * Reads a push during its validation. Its objects are in a quarantine directory that only processes
  * with the environment of the hook can see (git-receive-pack(1), "Quarantine environment").
  */
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { GitError } from '../git-error.ts';
 import { PackIndex } from '../packs/pack-index.ts';
@@ -47,8 +47,13 @@ async function packsIn(objects: string): Promise<readonly PackIndex[]> {
   const folder = join(objects, 'pack');
   const names = await readdir(folder).catch(() => []);
   const indexes = names.filter((name) => name.endsWith('.idx'));
-  const read = indexes.map((name) => PackIndex.read(join(folder, name), MAX_INDEX_BYTES));
+  const read = indexes.map((name) => readIndex(join(folder, name)));
   return (await Promise.all(read)).filter((pack) => pack !== undefined);
+}
+
+async function readIndex(path: string): Promise<PackIndex | undefined> {
+  if ((await stat(path)).size > MAX_INDEX_BYTES) return undefined;
+  return PackIndex.parse(await readFile(path));
 }
 
 async function assertWithin(

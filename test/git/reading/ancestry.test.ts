@@ -239,7 +239,7 @@ test('numbers of commits are found again, also those with equal first bytes', ()
   }
   expect(ids.map((id) => numbers.find(id))).toEqual(ids.map((_, i) => i));
   expect(ids.map((_, i) => numbers.id(i))).toEqual(ids);
-  expect(numbers.isFull).toBe(true);
+  expect(numbers.size).toBe(64);
   numbers.clear();
   expect(numbers.find(ids[0] ?? '')).toBeUndefined();
 });

@@ -414,7 +414,7 @@ test('a follower knows what git says about each object, also where that changes 
   expect(await seenOf()).toEqual(['two']);
   const now = store.get(key);
   expect(now?.resourceVersion).toBe(before?.resourceVersion);
-  // What is memoized of the former facts is forgotten.
+  // Answers that are memoized by the former facts are forgotten.
   expect(now).not.toBe(before);
   expect(now?.json()).toEqual(before?.json());
 
