@@ -11,6 +11,7 @@ import { buildKindTable, type KindTable, schemaDocument, schemaNames } from '../
 import {
   Branch,
   type BranchOptions,
+  type Guard,
   type ObjectRegistry,
   type PendingWrites,
   PushJudge,
@@ -192,24 +193,20 @@ interface AccessContext {
   readonly onError: OnError;
 }
 
-function openAccess({
-  kinds,
-  store,
-  branch,
-  clock,
-  config,
-  onError,
-}: AccessContext): AccessControl {
-  const access = startAccessControl({
-    kinds,
-    store,
-    clock,
-    onError,
-    saveUses: (uses) => saveActivity({ kinds, store, branch }, uses),
+function openAccess(given: AccessContext): AccessControl {
+  const access = accessOf(given);
+  return { ...access, close: () => access.close().catch(given.onError) };
+}
+
+/** Rights of the objects in a store. */
+function accessOf(given: AccessContext): AccessControl {
+  const { config } = given;
+  return startAccessControl({
+    ...given,
+    saveUses: (uses) => saveActivity(given, uses),
     limits: () => config.current.auth,
     projectPrefix: () => config.current.projectNamespacePrefix,
   });
-  return { ...access, close: () => access.close().catch(onError) };
 }
 
 type TokenContext = PlatformContext & Pick<AccessContext, 'kinds' | 'store'> & AccessPart;
@@ -229,16 +226,23 @@ function writeChecks(
   given: Omit<TokenContext, 'issuer'> & { readonly config: ConfigService },
 ): WriteChecks {
   const { kinds, store, clock, options, access, config } = given;
+  const guards = makeGuards(given);
   const advice = [storeLinkAdvice(() => config.secretStores), uniqueNameAdvice(access.directory)];
   return {
     kinds,
     store,
     clock,
     under: options.under,
-    guards: writeGuards({ kinds, access, clock, limits: () => config.current.auth }),
+    guards,
     advice: (...change) => advice.flatMap((one) => one(...change)),
     authorizer: access.authorizer,
   };
+}
+
+function makeGuards(
+  given: Pick<AccessContext, 'kinds' | 'clock' | 'config'> & AccessPart,
+): readonly Guard[] {
+  return writeGuards({ ...given, limits: () => given.config.current.auth });
 }
 
 type WriteChecks = WriteParts & Pick<AccessControl, 'authorizer'>;
@@ -268,7 +272,9 @@ function makeRegistry(
 
 /** Opens the review branch, if one is configured. */
 async function openPending(
-  given: BranchContext & SigningContext & WriteContext & { readonly served: Registry },
+  given: BranchContext &
+    SigningContext &
+    WriteContext & { readonly served: Registry; readonly config: ConfigService },
 ): Promise<PendingWrites | undefined> {
   const { options, data, logger, replicated, checks, branch, secrets, rules, signatures } = given;
   const { remote, maxPaths } = options;
@@ -282,6 +288,7 @@ async function openPending(
     rules,
     sign: signatures.sign,
     registry: given.served,
+    guardsOn: (store) => makeGuards({ ...given, access: accessOf({ ...given, store }) }),
     source: remote,
     writeBranch: remote.writeBranch,
     gitDir: data.repository,

@@ -5,7 +5,6 @@
  * The future platform (`Shadow`) is a branch and a state in memory, on the tip of that branch. It
  * is opened again when the followed branch moved.
  */
-import { LRUCache } from 'lru-cache';
 import {
   type Authorizer,
   conflict,
@@ -17,7 +16,7 @@ import {
   StatusError,
   unavailable,
 } from '../apimachinery/index.ts';
-import { RemoteError } from '../git/index.ts';
+import { type PathChange, RemoteError } from '../git/index.ts';
 import { isEncryptedKind, type Kind } from '../kinds/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
@@ -37,6 +36,8 @@ export interface Shadow {
   readonly store: Store;
   /** Tip of the branch for writes, and what its files say. */
   readonly state: Pick<Branch['state'], 'revision' | 'catalog' | 'view'>;
+  /** Files of the branch that differ from the followed branch. */
+  readonly files: readonly PathChange[];
   close(): Promise<void>;
 }
 
@@ -62,6 +63,8 @@ interface Opened {
   readonly base: string;
   readonly shadow: Shadow;
   readonly conflicts: boolean;
+  /** Paths of files that others than the platform wrote. Writes do not make them its own. */
+  readonly foreign: ReadonlySet<string>;
 }
 
 /** The object that a write is about. A create whose name the server chooses has none before. */
@@ -72,8 +75,8 @@ interface Asked {
   readonly options: WriteOptions;
 }
 
-/** Versions of files that are known to be of the platform itself. */
-const MOST_OWN_FILES = 10_000;
+/** Documents of the state store: the blob of each pending file that the platform wrote, by path. */
+const OWN_FILES = 'pendingFiles/';
 
 export class PendingWrites implements ObjectRegistry {
   readonly #options: PendingWritesOptions;
@@ -82,8 +85,6 @@ export class PendingWrites implements ObjectRegistry {
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closed = false;
-  /** Blobs of pending files that writes made from files of the followed branch, and from such files. */
-  readonly #own = new LRUCache<string, true>({ max: MOST_OWN_FILES });
   #series = 0;
   #review: () => Promise<string | undefined> = () => Promise.resolve(undefined);
 
@@ -214,19 +215,46 @@ export class PendingWrites implements ObjectRegistry {
    * recipient of a write, and reads nothing by it: see decision 149.
    */
   async #ofOwnFiles<T extends WriteResult>(
-    { shadow }: Opened,
+    opened: Opened,
     asked: Asked,
     work: (shadow: Shadow) => Promise<T>,
   ): Promise<T> {
+    const { shadow } = opened;
     this.#assertSameRules(shadow, asked);
-    const isOwn = this.#isOwn(shadow, asked);
-    if (!isOwn) this.#assertMayCopy(shadow, asked);
+    const before = pathOf(shadow, asked);
+    if (before !== undefined && opened.foreign.has(before)) this.#assertMayCopy(shadow, asked);
     const result = await work(shadow);
-    const { kind, namespace } = asked;
-    const { name = '' } = result.object.metadata;
-    const blob = shadow.state.catalog.object(keyOf({ kind, namespace, name }))?.source.blob;
-    if (isOwn && result.commit !== undefined && blob !== undefined) this.#own.set(blob, true);
+    const path = before ?? pathOf(shadow, asked, result.object.metadata.name);
+    if (result.commit !== undefined && path !== undefined && !opened.foreign.has(path)) {
+      await this.#saveOwn({ [path]: shadow.state.catalog.file(path)?.blob });
+    }
     return result;
+  }
+
+  /** Saves which files are of the platform: nobody else writes to the state. */
+  async #saveOwn(blobs: Readonly<Record<string, string | undefined>>): Promise<void> {
+    const { store } = this.#options.served;
+    const documents = Object.entries(blobs).map(([path, blob]) => [
+      OWN_FILES + path,
+      blob === undefined ? undefined : { blob },
+    ]);
+    if (documents.length === 0) return;
+    store.apply([], Object.fromEntries(documents));
+    await store.flush();
+  }
+
+  /** Compares the branch with the files that writes left, and forgets those that are gone. */
+  async #foreignFiles({ files }: Shadow): Promise<ReadonlySet<string>> {
+    const { store } = this.#options.served;
+    const foreign = new Map(files.flatMap(({ path, newId }) => (newId ? [[path, newId]] : [])));
+    const gone: Record<string, undefined> = {};
+    for (const [document, { blob }] of store.documents(OWN_FILES)) {
+      const path = document.slice(OWN_FILES.length);
+      if (foreign.get(path) === blob) foreign.delete(path);
+      else gone[path] = undefined;
+    }
+    await this.#saveOwn(gone);
+    return new Set(foreign.keys());
   }
 
   #assertSameRules({ state }: Shadow, { kind, name = '' }: Asked): void {
@@ -234,15 +262,6 @@ export class PendingWrites implements ObjectRegistry {
     if (state.view.hasRulesOf(served.branch.state.view)) return;
     const why = `.sops.yaml or .gitplaneignore of the branch ${pending.name} is not that of the followed branch; merge the branch or take the change back there`;
     throw conflict(kind, name, why);
-  }
-
-  /** True if nobody but the platform wrote the file since the followed branch. */
-  #isOwn({ state }: Shadow, { kind, namespace, name }: Asked): boolean {
-    if (name === undefined) return true;
-    const key = keyOf({ kind, namespace, name });
-    const blob = state.catalog.object(key)?.source.blob;
-    const merged = this.#options.served.branch.state.catalog.object(key)?.source.blob;
-    return blob === undefined || blob === merged || this.#own.has(blob);
   }
 
   /** Values in the file may have been encrypted for another object, which the answer would show. */
@@ -280,7 +299,8 @@ export class PendingWrites implements ObjectRegistry {
     if (base === undefined) throw unavailable('Nothing was fetched yet');
     await this.#opened?.shadow.close();
     this.#opened = undefined;
-    this.#opened = { base, ...(await open(base)) };
+    const { shadow, conflicts } = await open(base);
+    this.#opened = { base, shadow, conflicts, foreign: await this.#foreignFiles(shadow) };
     if (this.tip === base) this.#series++;
   }
 
@@ -321,6 +341,12 @@ function isRefusal(error: unknown): boolean {
 
 function isVersion(wanted: string | undefined, { metadata }: KubeObject): boolean {
   return wanted !== undefined && wanted === metadata.resourceVersion;
+}
+
+/** Path of the file with an object; undefined: there is none. */
+function pathOf({ state }: Shadow, { kind, namespace, name }: Asked, made = name) {
+  if (made === undefined) return undefined;
+  return state.catalog.object(keyOf({ kind, namespace, name: made }))?.place.path;
 }
 
 function keyOf({ kind, namespace, name }: Pick<Target, 'kind' | 'namespace' | 'name'>): ObjectKey {

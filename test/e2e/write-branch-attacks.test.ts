@@ -21,6 +21,7 @@ import {
 const WRITES = 'gitplane/writes';
 const GROUP = 'management.gitplane.dev';
 const SECRETS = `${API}/namespaces/default/sharedsecrets`;
+const PAYMENTS = `${API}/namespaces/payments/sharedsecrets`;
 const CANARY = 'canary-0e55a1';
 const VALUE = Buffer.from(CANARY).toString('base64');
 
@@ -196,6 +197,137 @@ test('nobody reads a secret in a copy that was pushed to the branch for writes',
   const more = { body: { metadata: { labels: { a: 'c' } } }, type, ...as('tenant') };
   const after = await daemon.call('PATCH', target, more);
   expect([after.code, after.text]).toEqual([403, expect.anything()]);
+});
+
+/** Changes a label, which takes no right to read. */
+function labelled(path: string, value: string, name?: string): Promise<Answer> {
+  return daemon.call('PATCH', path, {
+    body: { metadata: { labels: { value } } },
+    type: 'application/merge-patch+json',
+    ...(name === undefined ? {} : as(name)),
+  });
+}
+
+async function discard(): Promise<void> {
+  await git('push', '-q', 'origin', `:${WRITES}`);
+}
+
+test('a restart keeps the files of the daemon apart from those of others', async () => {
+  await discard();
+  await made(PAYMENTS, secret('mine'));
+  expect((await labelled(`${PAYMENTS}/mine`, 'before', 'tenant')).code).toBe(200);
+  await daemon.stop();
+  daemon = await start(daemon.dataDir, '--write-branch', WRITES);
+  const after = await labelled(`${PAYMENTS}/mine`, 'after', 'tenant');
+  expect(after.code, after.text).toBe(200);
+
+  // The pushed file was one of the daemon, at an earlier moment.
+  await git('fetch', '-q', 'origin');
+  const path = 'namespaces/payments/sharedsecrets/mine.yaml';
+  const former = await git('show', `origin/${WRITES}~1:${path}`);
+  await push(WRITES, { [path]: `${former}\n` });
+  for (const moment of ['beside', 'after']) {
+    const refused = await labelled(`${PAYMENTS}/mine`, moment, 'tenant');
+    expect([refused.code, refused.text]).toEqual([403, expect.stringContaining('by others')]);
+    expectHidden(refused.text, moment);
+    await daemon.stop();
+    daemon = await start(daemon.dataDir, '--write-branch', WRITES);
+  }
+});
+
+test('nobody reads a file of the daemon by a copy in another folder', async () => {
+  await discard();
+  await git('fetch', '-q', 'origin');
+  const path = (namespace: string): string => `namespaces/${namespace}/sharedsecrets/bare.yaml`;
+  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
+  const bare = text.replace('  namespace: default\n', '').replace('  name: hidden', '  name: bare');
+  await push('main', { [path('default')]: `${bare}\n` });
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+  expect((await labelled(`${SECRETS}/bare`, 'own')).code).toBe(200);
+
+  await git('fetch', '-q', 'origin');
+  const own = await git('show', `origin/${WRITES}:${path('default')}`);
+  expect(own).not.toContain('namespace:');
+  await push(WRITES, { [path('payments')]: `${own}\n` });
+  const answer = await labelled(`${PAYMENTS}/bare`, 'copied', 'tenant');
+  expectHidden(answer.text, 'the copy');
+  expect(answer.code, answer.text).toBe(403);
+});
+
+test('nobody reads a copy that a create of another object is appended to', async () => {
+  await discard();
+  await made(`${API}/teams`, { metadata: { name: 'pending' } });
+  await git('fetch', '-q', 'origin');
+  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
+  const copy = text
+    .replace('namespace: default', 'namespace: payments')
+    .replace('  name: hidden', '  name: copy');
+  await push(WRITES, { 'namespaces/payments/sharedsecrets/next.yaml': `${copy}\n` });
+  await made(PAYMENTS, secret('next'));
+  const answer = await labelled(`${PAYMENTS}/copy`, 'copied', 'tenant');
+  expectHidden(answer.text, 'the copy');
+  expect(answer.code, answer.text).toBe(403);
+});
+
+test('a role that waits for the review is granted by nobody who does not hold it', async () => {
+  await discard();
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const little = { apiGroups: [GROUP], resources: ['teams'], verbs: ['list'] };
+  const all = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+  const bindings = { apiGroups: [apiGroup], resources: ['clusterrolebindings'], verbs: ['create'] };
+  await daemon.stop();
+  daemon = await start(daemon.dataDir);
+  await user('binder', [little, bindings]);
+  await made(`${RBAC}/clusterroles`, { metadata: { name: 'wide' }, rules: [little] });
+  await daemon.stop();
+  daemon = await start(daemon.dataDir, '--write-branch', WRITES);
+  const bind = (name: string, to: string): Promise<Answer> =>
+    daemon.call('POST', `${RBAC}/clusterrolebindings`, {
+      body: {
+        metadata: { name },
+        roleRef: { apiGroup, kind: 'ClusterRole', name: 'wide' },
+        subjects: [{ apiGroup, kind: 'User', name: to }],
+      },
+      ...as('binder'),
+    });
+  const before = await bind('before', 'another');
+  expect(before.code, before.text).toBe(201);
+  const type = 'application/merge-patch+json';
+  const widened = await daemon.call('PATCH', `${RBAC}/clusterroles/wide`, {
+    body: { rules: [all] },
+    type,
+  });
+  expect(widened.code, widened.text).toBe(200);
+  const after = await bind('after', 'binder');
+  expect([after.code, after.text]).toEqual([403, expect.stringContaining('not currently held')]);
+});
+
+test('a push to the branch for writes grants nothing before it is merged', async () => {
+  await discard();
+  await made(`${API}/teams`, { metadata: { name: 'pending' } });
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const binding = (name: string): object => ({
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ apiGroup, kind: 'User', name: 'tenant' }],
+  });
+  await push(WRITES, { 'clusterrolebindings/grab.yaml': JSON.stringify(binding('grab')) });
+  // A write of another user opens the branch with the pushed binding.
+  expect((await labelled(`${API}/teams/pending`, 'opened')).code).toBe(200);
+  const denied: [string, string, object?][] = [
+    ['GET', `${SECRETS}/hidden`],
+    ['POST', `${API}/teams`, { metadata: { name: 'grabbed' } }],
+    ['POST', `${RBAC}/clusterrolebindings`, binding('more')],
+    ['DELETE', `${RBAC}/clusterrolebindings/grab`],
+    ['GET', `${SECRETS}?atRevision=${await git('rev-parse', `origin/${WRITES}`)}`],
+  ];
+  for (const [method, path, body] of denied) {
+    const answer = await daemon.call(method, path, { ...(body && { body }), ...as('tenant') });
+    expect([403, 404], `${method} ${path}: ${answer.text}`).toContain(answer.code);
+    expectHidden(answer.text, `${method} ${path}`);
+  }
 });
 
 test('nobody names a recipient by a push to the branch for writes', async () => {

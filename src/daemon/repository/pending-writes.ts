@@ -4,6 +4,7 @@ import type { FileReader } from '../../catalog/index.ts';
 import { openRepository, type SignCommit, WriteBranch } from '../../git/index.ts';
 import {
   Branch,
+  type Guard,
   PendingWrites,
   Registry,
   type Sealer,
@@ -11,7 +12,7 @@ import {
   type WriteParts,
 } from '../../registry/index.ts';
 import type { Term } from '../../replication/index.ts';
-import { MemoryEngine, openStore, sealingCodec } from '../../state/index.ts';
+import { MemoryEngine, openStore, type Store, sealingCodec } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { openRemote } from './open-remote.ts';
 import type { RemoteSource } from './remote-options.ts';
@@ -27,6 +28,8 @@ export interface PendingWritesParts extends WriteParts {
   /** Registry of the served branch. */
   readonly registry: Registry;
   readonly branch: Branch;
+  /** Guards on the rights of another state than the served one. */
+  readonly guardsOn: (store: Store) => readonly Guard[];
   readonly sign?: SignCommit | undefined;
   readonly logger: Logger;
   /** Absent: no replica, so pushes need no fencing. */
@@ -55,7 +58,9 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
     authorizer: parts.authorizer,
     open: async (base) => {
       const { conflicts } = await pending.prepare(base, repository);
-      return { shadow: await openShadow(parts, repository), conflicts };
+      const shadow = await openShadow(parts, repository);
+      const { revision = base } = shadow.state;
+      return { shadow: { ...shadow, files: await repository.diff(base, revision) }, conflicts };
     },
     onClose: async () => {
       await pending.close();
@@ -69,7 +74,7 @@ const UNSEEN = { published: () => undefined, applied: () => undefined, replayed:
 async function openShadow(
   parts: PendingWritesParts,
   repository: Awaited<ReturnType<typeof openRepository>>,
-): Promise<Shadow> {
+): Promise<Omit<Shadow, 'files'>> {
   const onError = (error: unknown): void =>
     parts.logger.error({ err: error }, 'Background work failed');
   // The store is never persisted, so a random key is enough.
@@ -93,7 +98,8 @@ async function openShadow(
     store,
     clock,
     under,
-    guards: parts.guards,
+    // Nobody grants more than he holds, now and after the merge.
+    guards: [...parts.guards, ...parts.guardsOn(store)],
     advice: parts.advice,
     authorizer: parts.authorizer,
     branch,

@@ -29,6 +29,7 @@ async function open(files: Readonly<Record<string, string>>) {
     rules: 'rules',
     registry: new Registry({ ...shared, branch, issuers: {} }),
     branch,
+    guardsOn: () => [],
     logger: pino({ level: 'silent' }),
   });
   onTestFinished(() => pending.close());
