@@ -54,7 +54,9 @@ export interface ListLimits {
 }
 
 const PAGE = 500;
-const ANSWER_MS = 30_000;
+/** A server may name a next page without end. */
+const MAX_LIST: ListLimits = { items: 500_000, bytes: 512 * 1024 * 1024, page: PAGE };
+const ANSWER_MS = 60_000;
 /** Time that a watch may exceed its requested duration. */
 const WATCH_SLACK_MS = 30_000;
 const FIELD_MANAGER = 'gitplane-endpoint-sync';
@@ -84,11 +86,14 @@ export class KubeClient {
   /** Throws ApiFailure: also where the collection is larger than the limits. */
   async *pages(
     of: ResourceCollection,
-    { signal, limits }: { readonly signal?: AbortSignal | undefined; readonly limits?: ListLimits },
+    {
+      signal,
+      limits = MAX_LIST,
+    }: { readonly signal?: AbortSignal | undefined; readonly limits?: ListLimits },
   ): AsyncIterable<FullList> {
-    const budget = limits && { bytes: limits.bytes };
-    const limit = String(limits?.page ?? PAGE);
-    let left = limits?.items ?? Number.POSITIVE_INFINITY;
+    const budget = { bytes: limits.bytes };
+    const limit = String(limits.page);
+    let left = limits.items;
     let next = '';
     do {
       const query = { limit, labelSelector: of.labelSelector, continue: next };
@@ -97,9 +102,11 @@ export class KubeClient {
       const items = listIn(page, 'items').map((item) => ({ ...type, ...(item as KubeObject) }));
       left -= items.length;
       if (left < 0)
-        throw unreachable(new Error(`there are more than ${limits?.items} ${of.plural}`));
+        throw unreachable(new Error(`there are more than ${limits.items} ${of.plural}`));
       yield { resourceVersion: textAt(page, ['metadata', 'resourceVersion']), items };
       next = textAt(page, ['metadata', 'continue']);
+      if (next !== '' && items.length === 0)
+        throw unreachable(new Error(`a page of ${of.plural} is empty and not the last one`));
     } while (next !== '');
   }
 
@@ -141,19 +148,19 @@ export class KubeClient {
       timeoutSeconds: String(seconds),
       labelSelector: of.labelSelector,
     };
-    const idleMs = seconds * 1000 + WATCH_SLACK_MS;
+    const deadlineMs = seconds * 1000 + WATCH_SLACK_MS;
     const path = pathOf(of, query);
-    const response = await this.#transport.open({ method: 'GET', path, signal, idleMs });
+    const response = await this.#transport.open({ method: 'GET', path, signal, deadlineMs });
     options.opened();
     for await (const line of linesOf(response)) yield eventOf(line);
   }
 
-  async #object(call: Omit<Call, 'idleMs'>): Promise<KubeObject> {
+  async #object(call: Omit<Call, 'deadlineMs'>): Promise<KubeObject> {
     return (await this.#call(call)) as KubeObject;
   }
 
-  #call(call: Omit<Call, 'idleMs'>): Promise<unknown> {
-    return this.#transport.json({ ...call, idleMs: ANSWER_MS });
+  #call(call: Omit<Call, 'deadlineMs'>): Promise<unknown> {
+    return this.#transport.json({ ...call, deadlineMs: ANSWER_MS });
   }
 }
 

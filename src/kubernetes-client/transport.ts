@@ -12,8 +12,8 @@ export interface Call {
   readonly path: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Time limit without a byte. */
-  readonly idleMs: number;
+  /** Time limit of the request with its whole answer. */
+  readonly deadlineMs: number;
   /** Bytes that the answers of several calls may have together. */
   readonly budget?: ByteBudget | undefined;
 }
@@ -26,6 +26,10 @@ interface ByteBudget {
 const MOST_CONNECTIONS = 16;
 /** Larger than any page of a list. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Of a Status: its message becomes a condition and lines of the log. */
+const MAX_MESSAGE = 1024;
+/** Of a delay that a server asks for: a timer of more than 24 days ends at once. */
+const MAX_WAIT_SECONDS = 3600;
 
 export class Transport {
   readonly #access: ClusterAccess;
@@ -79,7 +83,6 @@ export class Transport {
       method: call.method,
       path: `${this.#base.pathname.replace(/\/$/, '')}${call.path}`,
       agent: this.#agent,
-      timeout: call.idleMs,
       ...(socketPath === undefined
         ? { hostname: hostOf(this.#base), port: this.#base.port }
         : { socketPath }),
@@ -95,9 +98,21 @@ export class Transport {
     };
     const { request } = this.#base.protocol === 'https:' ? https : http;
     return await new Promise((resolve, reject) => {
-      const sent = request(options, resolve);
+      let answer: http.IncomingMessage | undefined;
+      const sent = request(options, (response) => {
+        answer = response;
+        resolve(response);
+      });
+      const { deadlineMs } = call;
+      const timer = setTimeout(() => {
+        (answer ?? sent).destroy(new Error(`no whole answer within ${deadlineMs} ms`));
+      }, deadlineMs);
+      sent.once('close', () => clearTimeout(timer));
       sent.on('error', reject);
-      sent.on('timeout', () => sent.destroy(new Error(`no answer for ${call.idleMs} ms`)));
+      sent.on('upgrade', (_response, socket) => {
+        socket.destroy();
+        reject(new Error('the server changes to another protocol'));
+      });
       sent.end(body);
     });
   }
@@ -144,8 +159,12 @@ function failureOf(code: number, text: string, retryAfter: string | undefined): 
   const wait = Number(retryAfter);
   return new ApiFailure({
     code,
-    reason: typeof reason === 'string' && reason !== '' ? reason : `Http${code}`,
-    message: typeof message === 'string' ? message : `the server answered with ${code}`,
-    ...(Number.isFinite(wait) && wait > 0 ? { retryAfterSeconds: wait } : {}),
+    reason: textOf(reason) || `Http${code}`,
+    message: textOf(message) || `the server answered with ${code}`,
+    ...(wait > 0 ? { retryAfterSeconds: Math.min(wait, MAX_WAIT_SECONDS) } : {}),
   });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, MAX_MESSAGE) : '';
 }

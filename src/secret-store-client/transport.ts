@@ -126,6 +126,10 @@ export function httpTransport(options: TransportOptions): Transport {
         );
       }, timeoutMs);
       request.on('error', fail);
+      request.on('upgrade', (_response, socket) => {
+        socket.destroy();
+        fail(Object.assign(new Error('upgrade'), { code: 'it changes to another protocol' }));
+      });
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
         let size = 0;

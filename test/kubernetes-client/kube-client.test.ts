@@ -55,3 +55,37 @@ test('items that say what they are are believed', async () => {
 
   expect(items).toEqual([{ apiVersion: 'v1', kind: 'Service', metadata }]);
 });
+
+test('a list whose pages have no end is given up', async () => {
+  const more = { resourceVersion: '7', continue: 'more' };
+  const empty = await clientOf({ '': page([], more), more: page([], more) });
+  await expect(empty.list({ plural: 'endpoints' })).rejects.toThrow(
+    'a page of endpoints is empty and not the last one',
+  );
+
+  const names = Array.from({ length: 20_000 }, (_, at) => String(at));
+  const full = await clientOf({ '': page(names, more), more: page(names, more) });
+  await expect(full.list({ plural: 'endpoints' })).rejects.toThrow('more than 500000 endpoints');
+});
+
+test('a reason, a message and a delay of any size are cut', async () => {
+  const server = createServer((_request, response) => {
+    const text = 'm'.repeat(100_000);
+    response.writeHead(500, { 'retry-after': '9999999' });
+    response.end(JSON.stringify({ reason: text, message: text }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = new KubeClient({
+    server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+  onTestFinished(() => {
+    client.close();
+    server.close();
+  });
+  const text = 'm'.repeat(1024);
+  await expect(client.list({ plural: 'endpoints' })).rejects.toMatchObject({
+    reason: text,
+    message: text,
+    retryAfterSeconds: 3600,
+  });
+});

@@ -70,7 +70,7 @@ describe.each(REFUSED)('%s', (url) => {
 
   test('is refused as the cluster of a tenant', async () => {
     const transport = new Transport({ server: url });
-    const sent = transport.json({ method: 'GET', path: '/api', idleMs: 1000 });
+    const sent = transport.json({ method: 'GET', path: '/api', deadlineMs: 1000 });
     await expect(sent).rejects.toThrow(/metadata service/);
     transport.close();
   });

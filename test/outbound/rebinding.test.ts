@@ -50,7 +50,7 @@ const CLIENTS: Record<string, (origin: string) => Promise<unknown>> = {
   },
   'cluster of a tenant': async (origin) => {
     const transport = new Transport({ server: origin });
-    const sent = transport.json({ method: 'GET', path: '/x', idleMs: 5000 });
+    const sent = transport.json({ method: 'GET', path: '/x', deadlineMs: 5000 });
     return await sent.finally(() => transport.close());
   },
 };
