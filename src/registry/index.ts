@@ -23,6 +23,7 @@ export type { Approval } from './pushes/prune-approvals.ts';
 export { exceeds, type Hold, type PruneBudget, unsignedHold } from './pushes/prune-budget.ts';
 export { type DryRunReport, type ExaminedPush, PushJudge } from './pushes/push.ts';
 export type { PushedRange } from './pushes/push-dry-run.ts';
+export { WITHDRAWN } from './pushes/push-relation.ts';
 export type { PushAdmission, PushSource } from './pushes/push-source.ts';
 export type { Verdict } from './pushes/verdict.ts';
 export { readOnlyRegistry } from './read-only-registry.ts';

@@ -68,8 +68,11 @@ export interface GitService {
   readonly procReceive: readonly string[];
   /** Tips that a pusher is offered in the place of the served branch. */
   offered(): Promise<OfferedTips>;
-  /** Begins a push of a user. The hook of the push finds the user in the environment returned. */
-  beginPush(user: User): {
+  /**
+   * Begins a push of a user. The hook of the push finds the user in the environment returned. `userNow`:
+   * the same user later; undefined: the request would not pass any more.
+   */
+  beginPush(pusher: { readonly user: User; userNow(): User | undefined }): {
     readonly env: Readonly<Record<string, string>>;
     /** Resolves when readers see the result of the push. */
     end(): Promise<PushOutcome | undefined>;

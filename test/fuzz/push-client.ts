@@ -7,8 +7,10 @@ type Files = ReadonlyMap<string, string>;
 
 export interface Push {
   readonly token: string;
-  /** The commit that the branch has. */
+  /** A commit of the branch; its tip, unless the push is `open`. */
   readonly parent: string;
+  /** The push does not name the tip, as of clients that are not shown the branch. */
+  readonly open?: boolean;
   /** `path → blob` of that commit. */
   readonly files: Files;
   /** `path → content` for each commit of the push; null removes the path. */
@@ -17,6 +19,16 @@ export interface Push {
 
 /** Sends a push of `main`. The answer is that of `git receive-pack`, with what the hook said. */
 export async function push(client: HttpClient, of: Push): Promise<Reply> {
+  return await client.call('POST', '/git/platform.git/git-receive-pack', {
+    token: of.token,
+    basic: true,
+    type: 'application/x-git-receive-pack-request',
+    body: pushBody(of),
+  });
+}
+
+/** Body of a push: its command, and a pack of its commits. */
+export function pushBody(of: Omit<Push, 'token'>): Buffer {
   const objects = new Map<string, PackObject>();
   const files = new Map(of.files);
   let parent = of.parent;
@@ -32,20 +44,16 @@ export async function push(client: HttpClient, of: Push): Promise<Reply> {
     parent = add(objects, 'commit', Buffer.from(text));
   }
   const { pack } = buildPack([...objects.values()]);
-  const command = `${of.parent} ${parent} refs/heads/main\0 report-status side-band-64k`;
-  const body = Buffer.concat([Buffer.from(`${packet(command)}0000`), pack]);
-  return await client.call('POST', '/git/platform.git/git-receive-pack', {
-    token: of.token,
-    basic: true,
-    type: 'application/x-git-receive-pack-request',
-    body,
-  });
+  const command = `${of.open ? NO_ID : of.parent} ${parent} refs/heads/main\0 report-status side-band-64k`;
+  return Buffer.concat([Buffer.from(`${packet(command)}0000`), pack]);
 }
 
 /** True if the branch moved to what was pushed. */
 export function wasAccepted({ code, text }: Reply): boolean {
   return code === 200 && text.includes('ok refs/heads/main');
 }
+
+const NO_ID = '0'.repeat(40);
 
 function packet(line: string): string {
   return (Buffer.byteLength(line) + 4).toString(16).padStart(4, '0') + line;

@@ -122,7 +122,13 @@ export class TestPlatform {
   ): Promise<Landed> {
     const updates = [{ ref: this.repository.ref, oldId: lease, newId }];
     const source = this.repository;
-    const { verdict, open } = await this.judge.examine({ updates, user, source, rewrites });
+    const { verdict, open } = await this.judge.examine({
+      updates,
+      user,
+      userNow: () => user,
+      source,
+      rewrites,
+    });
     if (open === undefined) return { verdict, reason: 'pre-receive' };
     return await this.judge.land(open);
   }

@@ -21,12 +21,13 @@ import {
   removeStaleLocks,
   withQuarantine,
 } from '../../git/index.ts';
-import type {
-  ExaminedPush,
-  OpenPush,
-  PushAdmission,
-  PushedRange,
-  Verdict,
+import {
+  type ExaminedPush,
+  type OpenPush,
+  type PushAdmission,
+  type PushedRange,
+  type Verdict,
+  WITHDRAWN,
 } from '../../registry/index.ts';
 import type { LedRepository } from '../../replication/index.ts';
 import type { GitService, PushOutcome } from '../../server/index.ts';
@@ -47,6 +48,8 @@ export interface PushReception {
 /** An HTTP push in progress. */
 interface Push {
   readonly user: User;
+  /** The same user later; undefined: the key, or the right to push, ended meanwhile. */
+  userNow(): User | undefined;
   outcome: PushOutcome | undefined;
   /** Set between the two hooks: what the first one accepted for the served branch. */
   open: OpenPush | undefined;
@@ -107,7 +110,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
           hidden: repository.ref,
           tips: await tips.at(await repository.head()),
         }),
-        beginPush: (user) => beginPush(pushes, user, follower),
+        beginPush: (pusher) => beginPush(pushes, pusher, follower),
       };
     },
     close: () => {
@@ -119,11 +122,11 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
 
 function beginPush(
   pushes: Map<string, Push>,
-  user: User,
+  pusher: Pick<Push, 'user' | 'userNow'>,
   follower: RepositoryFollower,
 ): ReturnType<GitService['beginPush']> {
   const id = randomUUID();
-  const push: Push = { user, outcome: undefined, open: undefined };
+  const push: Push = { ...pusher, outcome: undefined, open: undefined };
   pushes.set(id, push);
   return {
     env: { GITPLANE_PUSH_ID: id },
@@ -147,6 +150,8 @@ async function judge(
     return { ok: false, lines: ['The daemon no longer knows this push; push again'] };
   }
   if (push.hook === 'proc-receive') return await land(platform, push, { known, logger });
+  if (known !== undefined && known.userNow() === undefined)
+    return { ok: false, lines: [WITHDRAWN] };
   // Git runs the hook before it locks refs, so a lock that no process holds would block this push.
   await removeStaleLocks(platform.repository.gitDir, platform.repository.ref);
   const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
@@ -181,6 +186,7 @@ async function judge(
         : await examine(platform, known, {
             updates,
             user: known.user,
+            userNow: known.userNow,
             source,
             admission,
             rewrites: push.pushOptions.includes(REWRITE_OPTION),

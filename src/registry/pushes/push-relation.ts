@@ -23,6 +23,8 @@ export interface RelatedPush {
 export const REWRITES =
   'This push would rewrite history that the platform was built from; rebase on the branch and push again';
 export const MOVED = 'The branch moved meanwhile; fetch, rebase and push again';
+export const WITHDRAWN =
+  'Forbidden: the access key, or its right to push, ended during this push; nothing was changed';
 const SEVERAL_BASES =
   'The branch and this push were merged crosswise, so that they have several bases; fetch, merge and push again';
 

@@ -8,7 +8,7 @@ import { PushedFiles } from './merge/pushed-files.ts';
 import type { Replayed } from './merge/replay-pushed.ts';
 import type { PushAssessment } from './push-assessment.ts';
 import type { Outcome } from './push-dry-run.ts';
-import { MOVED, type Relation, relationTo } from './push-relation.ts';
+import { MOVED, type Relation, relationTo, WITHDRAWN } from './push-relation.ts';
 import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
 import { capped, refusal, type Verdict } from './verdict.ts';
 
@@ -29,6 +29,8 @@ export interface PushedTip {
   /** The client asked to replace the history of the branch. */
   readonly rewrites: boolean;
   readonly user: User;
+  /** The same user later; undefined: it may not push any more. */
+  userNow(): User | undefined;
   readonly admission?: PushAdmission | undefined;
 }
 
@@ -111,7 +113,9 @@ export class PushTrial {
     outcome: Outcome | undefined,
     { source, before }: { readonly source: PushSource; readonly before: number },
   ): Promise<Verdict> {
-    const { user, to: pushed } = this.tip;
+    const { to: pushed } = this.tip;
+    const user = this.tip.userNow();
+    if (user === undefined) return refusal([WITHDRAWN]);
     if (outcome === undefined) return refusal([MOVED]);
     return await this.#options.assessment.verdict({ outcome, source, user, pushed, before });
   }

@@ -23,7 +23,7 @@ import { OPERATOR, PushAssessment } from './push-assessment.ts';
 import type { PushDryRun, PushedRange } from './push-dry-run.ts';
 import { MOVED, REWRITES } from './push-relation.ts';
 import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
-import type { LandingRepository } from './push-trial.ts';
+import type { LandingRepository, PushedTip } from './push-trial.ts';
 import { PushVerdicts } from './push-verdicts.ts';
 import { capped, refusal, type Verdict } from './verdict.ts';
 
@@ -38,7 +38,7 @@ export interface Push {
 }
 
 /** A push over HTTP, whose user is known. */
-export interface ExaminedPush extends Push {
+export interface ExaminedPush extends Push, Pick<PushedTip, 'userNow'> {
   readonly user: User;
   readonly rewrites: boolean;
 }

@@ -41,13 +41,13 @@ export function authenticateRequest(
 export function userNow(
   deps: ServerDependencies,
   { headers }: Pick<Signed, 'headers'>,
-  info: RequestInfo,
+  attributes: Attributes,
 ): User | undefined {
-  const token = tokenOf(headers.authorization, 'bearer') ?? sessionKey(deps, headers);
+  const token = shownKey(deps, headers);
   const result = token === undefined ? undefined : deps.authenticate(token);
   if (result === undefined || !('user' in result)) return undefined;
   const { user } = result;
-  const { allowed } = deps.authorizer.authorize(user, attributesOf(info, deps.kinds));
+  const { allowed } = deps.authorizer.authorize(user, attributes);
   return allowed ? user : undefined;
 }
 

@@ -7,7 +7,7 @@ import { expired, StatusError, Yielding } from '../../apimachinery/index.ts';
 import type { JournalEvent } from '../../state/index.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { userNow } from '../filters/access.ts';
+import { attributesOf, userNow } from '../filters/access.ts';
 import { waitForVersion } from '../filters/freshness.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
@@ -271,7 +271,8 @@ class WatchAccess {
 
   #check(): void {
     this.#asked = performance.now();
-    const user = this.#open ? userNow(this.#deps, this.#request, this.#request.info) : undefined;
+    const attributes = attributesOf(this.#request.info, this.#deps.kinds);
+    const user = this.#open ? userNow(this.#deps, this.#request, attributes) : undefined;
     this.#open = user !== undefined;
     if (user === undefined) this.#wish.end();
     else this.#filter = pastFilter(this.#deps, { ...this.#request, user });

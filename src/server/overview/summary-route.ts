@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { badRequest, noSuchRoute, unauthorized } from '../../apimachinery/index.ts';
 import type { Past } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { userNow } from '../filters/access.ts';
+import { attributesOf, userNow } from '../filters/access.ts';
 import { parsePast } from '../input/past.ts';
 import { readTimeoutParameter } from '../input/timeout-parameter.ts';
 import type { Answer } from '../output/answer.ts';
@@ -81,7 +81,7 @@ async function currentSummary(
   { raw, info }: ApiRequest,
 ): Promise<Summary> {
   // A key may end while its request waits.
-  const user = userNow(context.deps, raw.request, info);
+  const user = userNow(context.deps, raw.request, attributesOf(info, context.deps.kinds));
   if (user === undefined) throw unauthorized();
   return await summaryFor(context, user);
 }

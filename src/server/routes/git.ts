@@ -19,7 +19,7 @@ import {
 } from '../../git/index.ts';
 import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
 import { toStatusError } from '../errors.ts';
-import { authenticateRequest, authorizeRequest } from '../filters/access.ts';
+import { authenticateRequest, authorizeRequest, userNow } from '../filters/access.ts';
 import { beginAudit } from '../filters/audit.ts';
 import { GIT_PATH } from '../paths.ts';
 
@@ -138,7 +138,7 @@ async function answerRpc(
   const gone = new AbortController();
   reply.raw.on('close', () => gone.abort());
   begin(reply, `application/x-${service}-result`);
-  const push = service === 'git-receive-pack' ? deps.git.beginPush(user) : undefined;
+  const push = service === 'git-receive-pack' ? beginPush(deps, request, user) : undefined;
   const options = {
     gitProtocol: gitProtocol(request),
     signal: gone.signal,
@@ -151,6 +151,12 @@ async function answerRpc(
   const streams = { service, request: bodyOf(request), response };
   const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
   if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+}
+
+/** A client may take its time to send a push: rights count until it lands. */
+function beginPush(deps: ServerDependencies, request: FastifyRequest, user: User) {
+  const attributes = { verb: 'update', path: GIT_PATH };
+  return deps.git.beginPush({ user, userNow: () => userNow(deps, request, attributes) });
 }
 
 /** Delays the end of the response until readers see the push. */
