@@ -18,7 +18,7 @@ import type { ServerDependencies } from './dependencies.ts';
 import { isBrokenOff, toStatusError } from './errors.ts';
 import { type Admitted, beginExchange, EXCHANGE, endExchange, exchangeOf } from './exchange.ts';
 import { fastGet } from './fast-get.ts';
-import { attributesOf, authorizeRequest } from './filters/access.ts';
+import { attributesOf, authenticateRequest, authorizeRequest } from './filters/access.ts';
 import { counted, limitBody, SECURITY_HEADERS, secureHeaders } from './filters/hardening.ts';
 import { registerHooks } from './filters/hooks.ts';
 import { isChunked, withinDeadline } from './filters/overload-limits.ts';
@@ -155,8 +155,8 @@ function server(deps: ServerDependencies, closing: AbortSignal): Serve {
     const finish = finisher(request, reply, closing);
     const raw = { request: request.raw, response: reply.raw };
     const answer = deps.fairness.run(admitted, raw, () => {
-      authorizeAgain(admitted, deps.store.resourceVersion);
-      return work(admitted, apiRequest(request, reply, { admitted, closing }));
+      const now = admittedNow(admitted, request, deps.store.resourceVersion);
+      return work(now, apiRequest(request, reply, { admitted: now, closing }));
     });
     if (!(answer instanceof Promise)) return finish(answer);
     return withinDeadline(admitted.info, answer).then(finish);
@@ -164,13 +164,16 @@ function server(deps: ServerDependencies, closing: AbortSignal): Serve {
 }
 
 /**
- * Authorizes again after the body and the queue, which take time: another object may have the name
- * by now. Throws 403.
+ * Authenticates and authorizes again after the body and the queue, which take time: the key, a group
+ * or a right may be gone by now, and another object may have the name. Throws 401 and 403.
  */
-function authorizeAgain({ root, info, user, version }: Admitted, now: number): void {
-  if (user === undefined || version === now) return;
+function admittedNow(admitted: Admitted, request: FastifyRequest, now: number): Admitted {
+  const { root, info, version } = admitted;
+  if (admitted.user === undefined || version === now) return admitted;
   const { deps } = root;
+  const user = authenticateRequest(deps, request, 'bearer');
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+  return { ...admitted, user };
 }
 
 /** Reads bodies as bytes. Bytes without an announced length count for fairness as they arrive. */

@@ -1,4 +1,4 @@
-/** Rights that end while a push is on its way: a slow client sends its pack for as long as it likes. */
+/** Rights that end while a push or a write is on its way: a slow client sends its body for minutes. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -52,37 +52,58 @@ async function branch(): Promise<{ parent: string; files: Map<string, string> }>
   return { parent: head.trim(), files };
 }
 
-/** Pushes a team. Calls `meanwhile` when the daemon has let the client begin. */
-async function pushSlowly(
-  token: string,
-  team: string,
+/** Sends a request. Calls `meanwhile` when the daemon has let the client begin with the body. */
+async function sendSlowly(
+  of: { path: string; authorization: string; type: string; body: Buffer },
   meanwhile: () => Promise<unknown>,
 ): Promise<string> {
-  const manifest = `apiVersion: ${GROUP}/v1\nkind: Team\nmetadata:\n  name: ${team}\n`;
-  const commits = [{ [`teams/${team}.yaml`]: manifest }];
-  const body = pushBody({ ...(await branch()), open: true, commits });
+  const { path, authorization, type, body } = of;
   const { hostname, port } = new URL(daemon.url);
-  const pushing = request({
+  const sending = request({
     method: 'POST',
     hostname,
     port,
-    path: '/git/platform.git/git-receive-pack',
+    path,
     ca: readFileSync(join(daemon.dataDir, 'tls/ca.crt')),
     headers: {
-      authorization: `Basic ${Buffer.from(`git:${token}`).toString('base64')}`,
-      'content-type': 'application/x-git-receive-pack-request',
+      authorization,
+      'content-type': type,
       'content-length': body.length,
       expect: '100-continue',
     },
   });
-  const answered = once(pushing, 'response');
-  pushing.flushHeaders();
-  await once(pushing, 'continue');
-  pushing.write(body.subarray(0, 100));
+  const answered = once(sending, 'response');
+  sending.flushHeaders();
+  await once(sending, 'continue');
+  sending.write(body.subarray(0, 20));
   await meanwhile();
-  pushing.end(body.subarray(100));
+  sending.end(body.subarray(20));
   const [response] = await answered;
   return await text(response);
+}
+
+/** Pushes a team. */
+async function pushSlowly(token: string, team: string, meanwhile: () => Promise<unknown>) {
+  const manifest = `apiVersion: ${GROUP}/v1\nkind: Team\nmetadata:\n  name: ${team}\n`;
+  const commits = [{ [`teams/${team}.yaml`]: manifest }];
+  const push = {
+    path: '/git/platform.git/git-receive-pack',
+    authorization: `Basic ${Buffer.from(`git:${token}`).toString('base64')}`,
+    type: 'application/x-git-receive-pack-request',
+    body: pushBody({ ...(await branch()), open: true, commits }),
+  };
+  return await sendSlowly(push, meanwhile);
+}
+
+/** Creates a team through the API. */
+async function createSlowly(token: string, team: string, meanwhile: () => Promise<unknown>) {
+  const write = {
+    path: `${API}/teams`,
+    authorization: `Bearer ${token}`,
+    type: 'application/json',
+    body: Buffer.from(JSON.stringify({ metadata: { name: team } })),
+  };
+  return await sendSlowly(write, meanwhile);
 }
 
 async function done(method: string, path: string, body?: object): Promise<void> {
@@ -126,3 +147,14 @@ test.each(ends)('a push lands no more when it ends meanwhile: %s', async (what, 
   expect(answer).toMatch(/Forbidden|no longer/);
   expect((await daemon.call('GET', `${API}/teams/by-${name}`)).code).toBe(404);
 });
+
+test.each(ends.filter(([what]) => what !== 'the right to push'))(
+  'a write is refused when it ends meanwhile: %s',
+  async (what, end) => {
+    const name = `late${ends.findIndex(([one]) => one === what)}`;
+    const token = await pusher(name);
+    const answer = JSON.parse(await createSlowly(token, `by-${name}`, () => end(name)));
+    expect(answer.reason).toMatch(/Unauthorized|Forbidden/);
+    expect((await daemon.call('GET', `${API}/teams/by-${name}`)).code).toBe(404);
+  },
+);
