@@ -18,6 +18,8 @@ export interface Sent {
   readonly basic?: boolean;
   /** Ends an answer that goes on, such as a watch, after it was silent for that long. */
   readonly untilSilentMs?: number;
+  /** Called when the server has read the headers and waits for the body. */
+  readonly meanwhile?: () => Promise<unknown>;
   /** The loopback address to come from: failed sign-ins are counted by address. */
   readonly from?: string;
 }
@@ -51,6 +53,7 @@ export class HttpClient {
       ...(body === undefined ? {} : { 'content-type': sent.type ?? 'application/json' }),
       ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(bytes)) }),
       ...(sent.accept === undefined ? {} : { accept: sent.accept }),
+      ...(sent.meanwhile === undefined ? {} : { expect: '100-continue' }),
     };
     const to = { host: '127.0.0.1', port: this.#port, ca: this.#ca, method, path, headers };
     const own = sent.from === undefined ? {} : { localAddress: sent.from };
@@ -60,7 +63,12 @@ export class HttpClient {
       });
       asked.setTimeout(DEADLINE_MS, () => asked.destroy(new Error(`${method} ${path}: no answer`)));
       asked.on('error', reject);
-      asked.end(bytes);
+      if (sent.meanwhile === undefined) asked.end(bytes);
+      else {
+        asked.flushHeaders();
+        const done = (): void => void asked.end(bytes);
+        asked.once('continue', () => void sent.meanwhile?.().then(done, reject));
+      }
     });
   }
 }

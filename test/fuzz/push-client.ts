@@ -11,6 +11,8 @@ export interface Push {
   readonly parent: string;
   /** The push does not name the tip, as of clients that are not shown the branch. */
   readonly open?: boolean;
+  /** See `Sent`. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
   /** `path → blob` of that commit. */
   readonly files: Files;
   /** `path → content` for each commit of the push; null removes the path. */
@@ -24,11 +26,12 @@ export async function push(client: HttpClient, of: Push): Promise<Reply> {
     basic: true,
     type: 'application/x-git-receive-pack-request',
     body: pushBody(of),
+    ...(of.meanwhile && { meanwhile: of.meanwhile }),
   });
 }
 
 /** Body of a push: its command, and a pack of its commits. */
-export function pushBody(of: Omit<Push, 'token'>): Buffer {
+function pushBody(of: Omit<Push, 'token'>): Buffer {
   const objects = new Map<string, PackObject>();
   const files = new Map(of.files);
   let parent = of.parent;

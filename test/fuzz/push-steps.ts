@@ -6,8 +6,8 @@ import type { Act } from './episode.ts';
 import { type Player, pickTarget } from './player.ts';
 import { push, wasAccepted } from './push-client.ts';
 import { type SealedObject, sealFile } from './sealed-files.ts';
-import { NAMES, NAMESPACES, pickContent, pickName } from './wishes.ts';
-import { groupOf, hashOf, KINDS } from './world.ts';
+import { NAMES, NAMESPACES, pickContent, pickName, pickRule } from './wishes.ts';
+import { groupOf, hashOf, KINDS, pathOf } from './world.ts';
 
 type Files = Record<string, string | null>;
 
@@ -30,6 +30,11 @@ export function pushStep(player: Player): Act {
       return sent.text;
     },
     send: async () => {
+      const { repository } = episode;
+      const newest = repository.at;
+      // The daemon merges a push whose base is behind.
+      if (random.chance(0.4)) repository.at = random.pick(repository.recent);
+      const base = repository.at;
       const files: Files = {};
       const count = random.chance(0.3) ? MOST_CHANGES : 1;
       for (let i = 0; i < count; i++) Object.assign(files, await pickChange(player));
@@ -38,17 +43,31 @@ export function pushStep(player: Player): Act {
       const commits = isBack ? [files, await asTheyWere(player, Object.keys(files))] : [files];
       const text = JSON.stringify(files);
       road.steersRepository = await steers(player, files);
+      repository.at = newest;
+      const isBeside = random.chance(0.2);
       const reply = await push(episode.client, {
         token: key.text,
-        parent: episode.repository.head,
-        files: episode.repository.files,
+        parent: base.head,
+        files: base.files,
         commits,
+        open: base !== newest || isBeside || random.chance(0.5),
+        meanwhile: isBeside ? () => otherRights(player) : undefined,
       });
-      act.label = `push ${Object.keys(files).join(' ')}: ${text.slice(0, 4000)}`;
+      act.label = `push${base === newest ? '' : ' from behind'}${isBeside ? ' beside other rights' : ''} ${Object.keys(files).join(' ')}: ${text.slice(0, 4000)}`;
       return { code: wasAccepted(reply) ? 200 : Math.max(reply.code, 400), text: reply.text };
     },
   };
   return act;
+}
+
+/** The administrator gives the pusher other rights while the push is on its way. */
+async function otherRights({ random, episode, person }: Player): Promise<void> {
+  const url = pathOf('clusterroles', '', person.name === 'boss' ? 'p0' : person.name);
+  const rules = Array.from({ length: 3 }, () => pickRule(random));
+  if (random.chance(0.5)) rules.push({ nonResourceURLs: ['/git/*'], verbs: ['get', 'update'] });
+  const type = 'application/merge-patch+json';
+  await episode.client.call('PATCH', url, { token: episode.world.admin, body: { rules }, type });
+  await episode.observe();
 }
 
 /** True if a control file changes: the recipient of a pusher may be in `.sops.yaml` already. */
@@ -82,7 +101,7 @@ function ownedBy(user: string, text: string): string {
 
 async function pickChange(player: Player): Promise<Files> {
   const { random, episode } = player;
-  const paths = [...episode.repository.files.keys()].filter(
+  const paths = [...episode.repository.at.files.keys()].filter(
     (path) => path.endsWith('.yaml') && !path.startsWith('.') && !path.includes('admin'),
   );
   const way = random.below(20);

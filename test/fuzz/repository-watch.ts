@@ -10,11 +10,18 @@ const run = promisify(execFile);
 
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 const MOST_COMMITS = 200;
+const MOST_RECENT = 12;
 
 export interface ChangedFile {
   readonly path: string;
   /** Undefined: the file is gone. */
   readonly text: string | undefined;
+}
+
+/** A commit, and `path → blob` of it. */
+export interface Moment {
+  readonly head: string;
+  readonly files: ReadonlyMap<string, string>;
 }
 
 export interface Move {
@@ -27,6 +34,10 @@ export class RepositoryWatch {
   /** `path → blob` of the newest commit that was looked at. */
   readonly files = new Map<string, string>();
   head = '';
+  /** The newest commits that were looked at, with their files. */
+  readonly recent: Moment[] = [];
+  /** Where `file` reads. */
+  at: Moment = { head: '', files: new Map() };
   /** Files with sealed values, as they ever were. */
   readonly sealed: string[] = [];
   /** `path → [name, hash]` of the keys in a file. */
@@ -80,6 +91,9 @@ export class RepositoryWatch {
       from = id;
     }
     this.head = head;
+    this.at = { head, files: new Map(this.files) };
+    this.recent.push(this.at);
+    if (this.recent.length > MOST_RECENT) this.recent.shift();
     return { files, commits: chain.map(({ text }) => text) };
   }
 
@@ -112,9 +126,9 @@ export class RepositoryWatch {
     return new Map([...this.#keys.values()].flat());
   }
 
-  /** The content of a file of the newest commit; undefined: there is none. */
+  /** The content of a file of the commit `at`; undefined: there is none. */
   async file(path: string): Promise<string | undefined> {
-    const id = this.files.get(path);
+    const id = this.at.files.get(path);
     return id === undefined ? undefined : await this.object(id);
   }
 
