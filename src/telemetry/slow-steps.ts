@@ -4,25 +4,34 @@ import type { Logger } from './logger.ts';
 
 const SLOW_AFTER_MS = 5_000;
 
+export interface SlowStepsOptions {
+  readonly afterMs?: number;
+  /** Time without progress: no further step began, and the count of the step did not advance. */
+  readonly stallMs?: number;
+  readonly onStall?: (state: ProgressState) => void;
+}
+
 export class SlowSteps {
   readonly progress = new Progress();
   readonly #logger: Pick<Logger, 'warn'>;
   readonly #what: string;
-  readonly #afterMs: number;
+  readonly #options: SlowStepsOptions;
+  #advanced = { done: 0, seconds: 0 };
   #timer: NodeJS.Timeout | undefined;
 
   /** `what`: a gerund, as in "Taking over". */
-  constructor(logger: Pick<Logger, 'warn'>, what: string, afterMs = SLOW_AFTER_MS) {
+  constructor(logger: Pick<Logger, 'warn'>, what: string, options: SlowStepsOptions = {}) {
     this.#logger = logger;
     this.#what = what;
-    this.#afterMs = afterMs;
+    this.#options = options;
   }
 
   /** Ends the step before. */
   begin(...step: Parameters<Progress['begin']>): void {
     clearInterval(this.#timer);
     this.progress.begin(...step);
-    this.#timer = setInterval(() => this.#log(), this.#afterMs).unref();
+    this.#advanced = { done: step[1]?.counter.done ?? 0, seconds: 0 };
+    this.#timer = setInterval(() => this.#log(), this.#options.afterMs ?? SLOW_AFTER_MS).unref();
   }
 
   end(): void {
@@ -36,6 +45,10 @@ export class SlowSteps {
     const { step, seconds, counted } = state;
     const fields = { step, seconds: Math.round(seconds), ...(counted && countsOf(counted)) };
     this.#logger.warn(fields, `${this.#what} takes long`);
+    const { stallMs = Number.POSITIVE_INFINITY, onStall } = this.#options;
+    const done = counted?.counter.done ?? 0;
+    if (done !== this.#advanced.done) this.#advanced = { done, seconds };
+    else if ((seconds - this.#advanced.seconds) * 1000 >= stallMs) onStall?.(state);
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Counter } from '../../src/concurrency/progress.ts';
+import { Counter, type ProgressState } from '../../src/concurrency/progress.ts';
 import { SlowSteps } from '../../src/telemetry/slow-steps.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 test('a step that goes on for long is reported repeatedly, and no other', () => {
   const told: unknown[] = [];
   const logger = { warn: (...of: unknown[]) => void told.push(of) };
-  const steps = new SlowSteps(logger, 'Taking over', 5_000);
+  const steps = new SlowSteps(logger, 'Taking over', { afterMs: 5_000 });
   steps.begin('the log');
   vi.advanceTimersByTime(4_999);
   steps.begin('the state');
@@ -35,4 +35,25 @@ test('counted steps are logged with count and rate', () => {
   expect(told).toEqual([
     [{ step: 'reading the branch', seconds: 5, ...counts }, 'The start takes long'],
   ]);
+});
+
+test('a stall is a time without a further step and without a further count', () => {
+  const stalls: unknown[] = [];
+  const onStall = ({ step, seconds }: ProgressState): void => void stalls.push([step, seconds]);
+  const steps = new SlowSteps({ warn: () => undefined }, 'Taking over', {
+    stallMs: 60_000,
+    onStall,
+  });
+  const counter = new Counter();
+  steps.begin('the log');
+  vi.advanceTimersByTime(55_000);
+  steps.begin('the branch', { unit: 'files', counter });
+  for (let minute = 0; minute < 10; minute++) {
+    counter.advance();
+    vi.advanceTimersByTime(55_000);
+  }
+  expect(stalls).toEqual([]);
+  vi.advanceTimersByTime(10_000);
+  expect(stalls).toEqual([['the branch', 560]]);
+  steps.end();
 });

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { describeProgress, type ProgressState } from '../../concurrency/index.ts';
 import {
   aborted,
   type LeaderContext,
@@ -12,7 +13,7 @@ import {
   type Term,
 } from '../../replication/index.ts';
 import { handlePeer, type PeerService } from '../../server/index.ts';
-import type { Writer } from '../../state/index.ts';
+import { deferred, type Writer } from '../../state/index.ts';
 import { type Logger, type RoleSnapshot, SlowSteps } from '../../telemetry/index.ts';
 import { saveActivity } from '../access/last-uses.ts';
 import type { Leader } from './leader.ts';
@@ -26,13 +27,28 @@ export interface RoleOptions {
   readonly open: (term: Term, steps: Pick<SlowSteps, 'begin'>) => Promise<Leader>;
   /** Ends the process when the leader cannot be closed. */
   readonly exit: (reason: string) => void;
+  readonly limits?: Partial<RoleLimits>;
 }
 
-const CLOSE_WITHIN_MS = 10_000;
+export interface RoleLimits {
+  /** Time of a takeover without progress, after which the replica gives the term up. */
+  readonly stallMs: number;
+  /** Time limit to close a leader, or a takeover that was given up. */
+  readonly closeMs: number;
+}
+
+/**
+ * A limit of the whole takeover would fail large repositories, whose history takes as long as it takes.
+ * Steps that take long are counted, and each process of git has a deadline of its own.
+ */
+const LIMITS: RoleLimits = { stallMs: 15 * 60_000, closeMs: 10_000 };
 
 export class Role implements Leading {
   readonly eligible: Leading['eligible'];
   readonly #options: RoleOptions;
+  readonly #limits: RoleLimits;
+  /** Resolves when the takeover that was given up last has ended. */
+  #abandoned: Promise<void> | undefined;
   #current: { readonly leader: Leader; readonly term: Term } | undefined;
   #isResigning = false;
   #terms = 0;
@@ -42,7 +58,11 @@ export class Role implements Leading {
 
   constructor(options: RoleOptions) {
     this.#options = options;
-    this.eligible = options.eligible;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.eligible = async (signal) => {
+      await Promise.race([this.#abandoned, aborted(signal)]);
+      await options.eligible(signal);
+    };
   }
 
   /** The leader, while this replica accepts writes. */
@@ -100,23 +120,42 @@ export class Role implements Leading {
 
   async #takeOver(term: Term): Promise<Leader> {
     const { found, open, logger } = this.#options;
-    const steps = new SlowSteps(logger, 'Taking over');
-    try {
+    const { stallMs } = this.#limits;
+    const stalled = deferred<never>();
+    const onStall = (state: ProgressState): void => {
+      stalled.reject(new Error(`no progress for ${stallMs / 1000} s: ${describeProgress(state)}`));
+    };
+    const steps = new SlowSteps(logger, 'Taking over', { stallMs, onStall });
+    const opening = async (): Promise<Leader> => {
       steps.begin('the shared files of a new platform');
       await found(term);
       return await open(term, steps);
+    };
+    const opened = opening();
+    stalled.promise.catch(() => {
+      // The steps that are left see it, and change nothing any more.
+      term.end();
+      const late = opened.then((leader) => leader.close()).catch(() => undefined);
+      this.#abandoned = this.#orExit(late, 'A takeover without progress did not end');
+    });
+    try {
+      return await Promise.race([opened, stalled.promise]);
     } finally {
       steps.end();
     }
   }
 
   async #close(leader: Leader): Promise<void> {
+    await this.#orExit(leader.close(), 'The leader did not close in time');
+  }
+
+  async #orExit(ended: Promise<void>, reason: string): Promise<void> {
     const limit = new AbortController();
-    const late = sleep(CLOSE_WITHIN_MS, undefined, { signal: limit.signal }).then(
-      () => this.#options.exit('The leader did not close in time'),
+    const late = sleep(this.#limits.closeMs, undefined, { signal: limit.signal }).then(
+      () => this.#options.exit(reason),
       () => undefined,
     );
-    await leader.close();
+    await ended;
     limit.abort();
     await late;
   }
