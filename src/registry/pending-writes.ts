@@ -17,7 +17,7 @@ import {
   unavailable,
 } from '../apimachinery/index.ts';
 import { type PathChange, RemoteError } from '../git/index.ts';
-import { isEncryptedKind, type Kind } from '../kinds/index.ts';
+import { isEncryptedKind, type Kind, ownPart } from '../kinds/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
 import { encryptedFields } from './projection/encrypted-fields.ts';
@@ -164,7 +164,9 @@ export class PendingWrites implements ObjectRegistry {
     asked: Asked,
     work: (shadow: Shadow) => Promise<T>,
   ): Promise<T> {
-    const result = await this.#decide((opened) => this.#ofOwnFiles(opened, asked, work));
+    const made = await this.#decide((opened) => this.#ofOwnFiles(opened, asked, work));
+    // Data of a source may come from a file that others wrote.
+    const result = { ...made, object: ownPart(asked.kind, made.object), stored: undefined };
     if (result.commit === undefined) return result;
     const url = await this.#review();
     return url === undefined

@@ -114,6 +114,8 @@ beforeAll(async () => {
   const verbs = ['create', 'update', 'patch', 'delete', 'deletecollection'];
   await user('writer', [{ apiGroups: [GROUP], resources: ['sharedsecrets', 'teams'], verbs }]);
   await user('tenant', []);
+  const every = { apiGroups: [GROUP], resources: ['projectsecrets'], verbs: ['*'] };
+  await user('follower', [every]);
   const rules = [
     { apiGroups: [GROUP], resources: ['sharedsecrets'], verbs: ['get', 'update', 'patch'] },
   ];
@@ -123,7 +125,7 @@ beforeAll(async () => {
   await made(`${RBAC}/namespaces/payments/rolebindings`, {
     metadata,
     roleRef: { apiGroup, kind: 'Role', name: 'tenant' },
-    subjects: [{ apiGroup, kind: 'User', name: 'tenant' }],
+    subjects: ['tenant', 'follower'].map((name) => ({ apiGroup, kind: 'User', name })),
   });
   await made(SECRETS, secret('hidden'));
   await daemon.stop();
@@ -267,6 +269,46 @@ test('nobody reads a copy that a create of another object is appended to', async
   const answer = await labelled(`${PAYMENTS}/copy`, 'copied', 'tenant');
   expectHidden(answer.text, 'the copy');
   expect(answer.code, answer.text).toBe(403);
+});
+
+test('nobody reads a copied secret through an object that follows it', async () => {
+  await discard();
+  await made(PAYMENTS, secret('source'));
+  await git('fetch', '-q', 'origin');
+  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
+  const copy = text
+    .replace('namespace: default', 'namespace: payments')
+    .replace('  name: hidden', '  name: source');
+  const follower = (name: string, namespace: string, source: string): object => ({
+    apiVersion: `${GROUP}/v1`,
+    kind: 'ProjectSecret',
+    metadata: {
+      name,
+      namespace: 'payments',
+      labels: {
+        'gitplane.dev/sharedsecret-name': source,
+        'gitplane.dev/sharedsecret-namespace': namespace,
+      },
+    },
+    spec: { displayName: name },
+  });
+  await push(WRITES, {
+    'namespaces/payments/sharedsecrets/source.yaml': `${copy}\n`,
+    'follower.yaml': JSON.stringify(follower('pushed', 'default', 'hidden')),
+  });
+  const path = `${API}/namespaces/payments/projectsecrets`;
+  const body = follower('own', 'payments', 'source');
+  const created = await daemon.call('POST', path, { body, ...as('follower') });
+  expect(created.code, created.text).toBe(201);
+  const answers = [
+    created,
+    await labelled(`${path}/own`, 'b', 'follower'),
+    await labelled(`${path}/own`, 'b', 'follower'),
+    await labelled(`${path}/pushed`, 'c', 'follower'),
+    await daemon.call('DELETE', `${path}/own?dryRun=All`, as('follower')),
+    await daemon.call('DELETE', `${path}/own`, as('follower')),
+  ];
+  for (const { text: answer } of answers) expectHidden(answer, answer);
 });
 
 test('a role that waits for the review is granted by nobody who does not hold it', async () => {
