@@ -166,7 +166,7 @@ test('writes for review open one pull request, and their answers say where it is
     await expect
       .poll(async () => (await reviewed.call('GET', `${API}/teams/another`)).code, patient)
       .toBe(200);
-    expect(await sync()).not.toHaveProperty('review');
+    await expect.poll(sync, patient).not.toHaveProperty('review');
     // The next series has a pull request of its own.
     await expect
       .poll(async () => await create(`t${Date.now()}`), patient)

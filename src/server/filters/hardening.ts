@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cutOff } from '../http2.ts';
 
 /** Time limit for the request headers, against slow clients. */
@@ -13,6 +14,8 @@ export const BODY_WITHIN_MS = 60_000;
 /** An idle connection takes memory, too. */
 const MOST_CONNECTIONS = 32_768;
 const MOST_HEADERS = 100;
+/** Several times what any client of the API sends by mistake. */
+const MOST_DISCARDED_BYTES = 16 * 1024 * 1024;
 
 /** Browsers must not run, frame or cache answers of the API. */
 export const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
@@ -60,6 +63,23 @@ export function limitBody(request: IncomingMessage): void {
   const timer = setTimeout(() => cutOff(request), BODY_WITHIN_MS).unref();
   request.once('end', () => clearTimeout(timer));
   request.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * Reads and drops the rest of a body whose answer comes early. A connection that is closed with unread
+ * bytes is reset, and its client may lose the answer. A longer rest ends the connection.
+ */
+export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.complete) return;
+  // Fastify wants to close the connection of a body that it has not read.
+  void reply.removeHeader('connection');
+  let left = MOST_DISCARDED_BYTES;
+  raw.on('data', (part: Buffer) => {
+    left -= part.length;
+    if (left < 0) cutOff(raw);
+  });
+  // An iterator may have stopped it.
+  raw.resume();
 }
 
 /** Passes a body through and counts each chunk first. An error of `count` ends the body. */

@@ -6,7 +6,7 @@ import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
 
 /**
  * Throws 413 above the body limit of the API, and the error of `count` for bytes without
- * Content-Length. The rest of the body is not read then.
+ * Content-Length. The request stays open then, for the answer.
  */
 export async function bufferedBody(request: IncomingMessage, count: BodyCounter): Promise<Buffer> {
   const tooMuch = tooLarge(DEFAULT_MAX_BODY_BYTES);
@@ -14,7 +14,7 @@ export async function bufferedBody(request: IncomingMessage, count: BodyCounter)
   const isCounted = isChunked(request.headers);
   const parts: Buffer[] = [];
   let length = 0;
-  for await (const part of request) {
+  for await (const part of request.iterator({ destroyOnReturn: false })) {
     parts.push(part);
     length += part.length;
     if (length > DEFAULT_MAX_BODY_BYTES) throw tooMuch;

@@ -1,0 +1,132 @@
+/** Bodies that are refused before they have arrived: the client gets the answer, and keeps its connection. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { API, type Daemon, startDaemon } from '../support/daemon.ts';
+import { ETCD_MISSING } from '../support/etcd.ts';
+import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
+
+const MIB = 1024 * 1024;
+
+interface Server {
+  readonly daemon: Daemon;
+  readonly token: string;
+}
+
+/** A connection that sends what it is told, and reads answers one by one. */
+async function connection({ daemon }: Server) {
+  const ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'));
+  const socket: TLSSocket = connect({ host: '127.0.0.1', port: daemon.port, ca });
+  onTestFinished(() => void socket.destroy());
+  let text = '';
+  let ended = false;
+  let wake = (): void => {};
+  socket.on('data', (part) => {
+    text += part;
+    wake();
+  });
+  // A reset connection reports an error first.
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    ended = true;
+    wake();
+  });
+  const until = async (isThere: () => boolean): Promise<void> => {
+    while (!isThere() && !ended) {
+      await new Promise<void>((done) => {
+        wake = done;
+      });
+    }
+  };
+  await new Promise((done) => socket.once('secureConnect', done));
+  return {
+    /** Resolves when the bytes are on their way, or the connection is closed. */
+    send: (part: string) =>
+      new Promise<void>((done) => {
+        if (ended) done();
+        else socket.write(part, () => done());
+        socket.once('close', () => done());
+      }),
+    /** Status line of the next answer; undefined: the connection ended without one. */
+    async answer(): Promise<string | undefined> {
+      await until(() => /^HTTP\/1\.1 [\s\S]*?\r\n\r\n/.test(text));
+      const head = /^HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n/.exec(text);
+      if (head === null) return undefined;
+      const length = Number(/content-length: (\d+)/i.exec(head[0])?.[1] ?? 0);
+      const total = head[0].length + length;
+      await until(() => text.length >= total);
+      text = text.slice(total);
+      return head[1];
+    },
+    hasEnded: () => ended,
+    end: () => until(() => false),
+  };
+}
+
+const head = (method: string, path: string, lines: readonly string[]): string =>
+  `${[`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1', ...lines].join('\r\n')}\r\n\r\n`;
+
+const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
+
+async function refuses(server: Server, of: { path: string; isAnnounced: boolean }): Promise<void> {
+  const { path, isAnnounced } = of;
+  const own = [`authorization: Bearer ${server.token}`, 'content-type: application/json'];
+  const { send, answer, hasEnded } = await connection(server);
+  const form = isAnnounced ? `content-length: ${4 * MIB}` : 'transfer-encoding: chunked';
+  await send(head('POST', path, [...own, form]));
+  // A body without a length is refused once the limit has come, and its rest follows.
+  if (!isAnnounced) await send(chunk(3 * MIB + 1));
+  expect(await answer()).toBe('413');
+  await send(isAnnounced ? 'x'.repeat(4 * MIB) : `${chunk(MIB)}0\r\n\r\n`);
+  await send(head('GET', '/livez', own));
+  expect(await answer()).toBe('200');
+  expect(hasEnded()).toBe(false);
+}
+
+const WAYS = [
+  { title: 'with its length', isAnnounced: true },
+  { title: 'in chunks', isAnnounced: false },
+];
+
+describe('a body that is too large is refused, and the connection stays', () => {
+  let server: Server;
+  beforeAll(async () => {
+    const daemon = await startDaemon();
+    server = { daemon, token: daemon.token };
+  });
+  afterAll(() => server?.daemon.stop());
+
+  test.each(WAYS)('at the API, $title', async ({ isAnnounced }) => {
+    await refuses(server, { path: `${API}/teams`, isAnnounced });
+  });
+
+  test('a client that goes on for longer is cut off', async () => {
+    const { send, answer, end } = await connection(server);
+    const lines = [`authorization: Bearer ${server.token}`, `content-length: ${1024 * MIB}`];
+    await send(head('POST', `${API}/teams`, lines));
+    expect(await answer()).toBe('413');
+    for (let sent = 0; sent < 256; sent += 1) await send('x'.repeat(MIB));
+    await end();
+  });
+});
+
+const title = `a replica (${ETCD_MISSING === undefined ? 'etcd' : `SKIPPED: ${ETCD_MISSING}`})`;
+
+describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
+  let set: ReplicaSet;
+  beforeAll(async () => {
+    set = await startReplicas({ replicas: 2, members: 1 });
+  }, 180_000);
+  afterAll(async () => {
+    await set?.stop();
+  });
+
+  test.each(WAYS)('refuses a body that is too large, $title', async ({ isAnnounced }) => {
+    const leader = await set.elected();
+    const follower = set.replicas.find(({ index }) => index !== leader.index);
+    if (follower === undefined) throw new Error('no replica follows');
+    const server = { daemon: follower.daemon, token: set.token };
+    await refuses(server, { path: `${API}/teams`, isAnnounced });
+  });
+});
