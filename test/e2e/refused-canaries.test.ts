@@ -315,6 +315,19 @@ describe('the write of a', () => {
   });
 });
 
+test('writes with unknown keys are refused, at last without a look at them', async () => {
+  const codes = new Set<number>();
+  for (const kind of Object.values(KINDS)) {
+    for (let at = 0; at < 12; at++) {
+      const text = canary(`${kind.kind} with an unknown key`);
+      const token = canary(`the unknown key of a ${kind.kind}`);
+      const object = { apiVersion: `${GROUP}/v1`, kind: kind.kind, ...kind.object('new', text) };
+      codes.add((await daemon.call('POST', kind.path, { token, body: object })).code);
+    }
+  }
+  expect(codes).toEqual(new Set([401, 429]));
+});
+
 test('no text is in a log, a metric, an event, a document, a file or a git object', async () => {
   const seen = await reports();
   await daemon.stop();
