@@ -8,7 +8,7 @@ import type { CommitPoint, IsAncestor } from './identity.ts';
 import type { UndoLog } from './undo-log.ts';
 
 /** Limit of undone map entries, which hold former versions of objects and files. */
-const MAX_ENTRIES = 100_000;
+const MAX_ENTRIES = 200_000;
 /** Limit of files in commits that came with a merge. */
 const MAX_SIDE_FILES = 20_000;
 

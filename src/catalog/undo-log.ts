@@ -16,17 +16,40 @@ export interface ChangeLog {
 /** Layers on top of maps, by map. */
 export type Layers = ReadonlyMap<unknown, unknown>;
 
-/** An entry before it changed. */
-interface Former {
+/** An entry before it changed. Many are in memory, so it has no closures. */
+class Former<K, V> {
+  readonly #map: Restorable<K, V>;
+  readonly #key: K;
+  readonly #value: V | undefined;
+
+  constructor(map: Restorable<K, V>, key: K) {
+    this.#map = map;
+    this.#key = key;
+    this.#value = map.get(key);
+  }
+
   /** `layers` undefined: in the map itself. A map without a layer stays as it is. */
-  restore(layers: Layers | undefined): void;
+  restore(layers: Layers | undefined): void {
+    const target = layers === undefined ? this.#map : this.#layerIn(layers);
+    if (this.#value === undefined) target?.delete(this.#key);
+    else target?.set(this.#key, this.#value);
+  }
+
   /** Fixes the former entry in a layer, before `restore`: the present one. */
-  keep(layers: Layers, which: 'former' | 'present'): void;
+  keep(layers: Layers, which: 'former' | 'present'): void {
+    const value = which === 'former' ? this.#value : this.#map.get(this.#key);
+    this.#layerIn(layers)?.keep?.(this.#key, value);
+  }
+
+  /** A layer has the keys and values of the map below it. */
+  #layerIn(layers: Layers): Restorable<K, V> | undefined {
+    return layers.get(this.#map) as Restorable<K, V> | undefined;
+  }
 }
 
 /** Restores map entries in reverse order. */
 export class UndoLog implements ChangeLog {
-  readonly #steps: Former[] = [];
+  readonly #steps: Pick<Former<unknown, unknown>, 'restore' | 'keep'>[] = [];
 
   /** Number of changes. */
   get size(): number {
@@ -34,20 +57,7 @@ export class UndoLog implements ChangeLog {
   }
 
   map<K, V>(map: Restorable<K, V>, key: K): void {
-    const value = map.get(key);
-    // A layer has the keys and values of the map below it.
-    const layerIn = (layers: Layers): Restorable<K, V> | undefined =>
-      layers.get(map) as Restorable<K, V> | undefined;
-    this.#steps.push({
-      restore: (layers) => {
-        const target = layers === undefined ? map : layerIn(layers);
-        if (value === undefined) target?.delete(key);
-        else target?.set(key, value);
-      },
-      keep: (layers, which) => {
-        layerIn(layers)?.keep?.(key, which === 'former' ? value : map.get(key));
-      },
-    });
+    this.#steps.push(new Former(map, key));
   }
 
   run(): void {
