@@ -16,7 +16,8 @@ describe.skipIf(!HAS_BROWSER || ETCD_MISSING !== undefined)(title, () => {
   let set: ReplicaSet;
 
   beforeAll(async () => {
-    set = await startReplicas({ replicas: 2, members: 1, args: ['--leader-lease', '2'] });
+    // Long enough for a page on a busy machine to notice that the leader is away.
+    set = await startReplicas({ replicas: 2, members: 1, args: ['--leader-lease', '10'] });
   }, 180_000);
   afterAll(async () => {
     await set?.stop();
