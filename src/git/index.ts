@@ -79,6 +79,12 @@ export { NewestTips } from './serve/newest-tips.ts';
 export type { OfferedTips } from './serve/push-advertisement.ts';
 export { refObjections } from './serve/pushed-refs.ts';
 export { withQuarantine } from './serve/quarantine.ts';
-export { advertiseRefs, type GitService, isGitService, serveRpc } from './serve/smart-http.ts';
+export {
+  advertiseRefs,
+  type GitService,
+  isGitService,
+  serveRpc,
+  serviceInput,
+} from './serve/smart-http.ts';
 export type { Agreement } from './wal/wal-publisher.ts';
 export { replayWal } from './wal/wal-replay.ts';

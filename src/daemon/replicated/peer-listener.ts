@@ -5,9 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/index.ts';
-import { advertiseRefs, serveRpc } from '../../git/index.ts';
+import { advertiseRefs, serveRpc, serviceInput } from '../../git/index.ts';
 import type { Address } from '../../options/index.ts';
 import { answerReadIndex, NEWEST_PROTOCOL, type PeerIdentity } from '../../replication/index.ts';
 import { isHandedOn } from '../../server/index.ts';
@@ -89,9 +88,8 @@ async function serveRepository(
     await advertiseRefs({ gitDir }, { service: SERVICE, response }, { gitProtocol });
   } else if (path === `/${SERVICE}` && request.method === 'POST') {
     response.setHeader('content-type', `application/x-${SERVICE}-result`);
-    const isPacked = request.headers['content-encoding'] === 'gzip';
-    const body = isPacked ? request.pipe(createGunzip()) : request;
-    await serveRpc({ gitDir }, { service: SERVICE, request: body, response }, { gitProtocol });
+    const input = serviceInput(request, request.headers['content-encoding']);
+    await serveRpc({ gitDir }, { service: SERVICE, request: input, response }, { gitProtocol });
   } else response.writeHead(404).end();
 }
 

@@ -10,6 +10,17 @@ const FLUSH = Buffer.from('0000');
 const LENGTH_DIGITS = 4;
 const TAIL_BYTES = 4096;
 
+/** True if whole lines, from the first on, reach a flush. Bytes that are no line end the search. */
+export function hasFlush(bytes: Buffer): boolean {
+  for (let at = 0; at + LENGTH_DIGITS <= bytes.length; ) {
+    const length = Number.parseInt(bytes.toString('latin1', at, at + LENGTH_DIGITS), 16);
+    if (length === 0) return true;
+    if (!(length >= LENGTH_DIGITS)) return false;
+    at += length;
+  }
+  return false;
+}
+
 /**
  * Forwards the answer of `receive-pack` and delays the final flush, so that a last message can reach
  * the pusher: the second side band (gitprotocol-pack) is shown behind `remote: `.

@@ -3,12 +3,13 @@
  * The HTTP server handles authentication, gzip of request bodies, content types and limits.
  */
 import { once } from 'node:events';
-import { Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess, tryGit } from '../process/git-process.ts';
 import { CLONE, limitMet, type ProcessLimits, PUSH } from '../process/process-limits.ts';
-import { PushAnswer, pktLine } from './pkt-line.ts';
+import { hasFlush, PushAnswer, pktLine } from './pkt-line.ts';
 import { type OfferedTips, offerTips } from './push-advertisement.ts';
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
@@ -72,6 +73,16 @@ async function offer(
   return { code, stderr };
 }
 
+/**
+ * The body of a request, inflated if it is compressed. A service that ends early destroys this stream
+ * alone: the rest of the request is dropped as it came, and its connection stays for the answer.
+ */
+export function serviceInput(request: Readable, encoding: string | undefined): Readable {
+  const input = request.pipe(encoding === 'gzip' ? createGunzip() : new PassThrough());
+  finished(request, { writable: false }).catch((error: Error) => input.destroy(error));
+  return input.once('close', () => request.resume());
+}
+
 /** Answers `POST /<service>`. Resolves when the answer is written and `response` ended. */
 export function serveRpc(
   repository: { readonly gitDir: string },
@@ -87,7 +98,25 @@ export function serveRpc(
   const context = contextOf(repository, options);
   if (service === 'git-receive-pack') return servePush({ context, args }, exchange, options);
   const git = new GitProcess(context, args, CLONE);
-  return run(git, { request, response, signal: options.signal });
+  const input = Readable.from(fetchRequest(request, response), { objectMode: false });
+  return run(git, { request: input, response, signal: options.signal });
+}
+
+/** Several times the names of all refs that a repository may have, and of the commits that a client offers. */
+const MAX_FETCH_REQUEST_BYTES = 8 * 1024 * 1024;
+
+/** Passes on the request of a fetch, whose every line costs git time, up to its limit. */
+async function* fetchRequest(request: Readable, response: Writable): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of bytesOf(request)) {
+    bytes += chunk.length;
+    if (bytes > MAX_FETCH_REQUEST_BYTES) {
+      const limit = `${MAX_FETCH_REQUEST_BYTES / MIB} MiB`;
+      response.write(pktLine(`ERR gitplane: The request of a fetch is larger than ${limit}\n`));
+      return;
+    }
+    yield chunk;
+  }
 }
 
 /** Bytes read before git starts. A smaller push gets limits in proportion to its size. */
@@ -119,6 +148,11 @@ async function servePush(
   { signal }: ServeOptions,
 ): Promise<ServeResult> {
   const { head, isWhole, rest } = await peek(request, { max: PEEKED_BYTES, signal });
+  // Each command costs git time, and a push may have no more than fit.
+  if (!isWhole && !hasFlush(head)) {
+    request.destroy();
+    return refuseCommands(response, head);
+  }
   const git = new GitProcess(context, args, isWhole ? limitsOfPush(head.length) : PUSH);
   const canShow = head.includes(SHOWS_MESSAGES);
   const answer = new PushAnswer((tail) => (canShow ? limitMessage(git, tail) : undefined));
@@ -127,6 +161,15 @@ async function servePush(
   const result = await run(git, { request: input, response: answer, signal, isExplained: true });
   await forwarded;
   return result;
+}
+
+async function refuseCommands(response: Writable, head: Buffer): Promise<ServeResult> {
+  const limit = `${PEEKED_BYTES / MIB} MiB`;
+  const message = `gitplane: The list of refs of this push is larger than ${limit}; push fewer refs`;
+  const canShow = head.includes(SHOWS_MESSAGES);
+  response.write(canShow ? `${pktLine(`\u0002${message}\n`)}0000` : pktLine(`ERR ${message}\n`));
+  await finish(response, true);
+  return { code: 1, stderr: message };
 }
 
 /** First bytes of a stream, `max` or slightly more, and an iterator for the rest. */

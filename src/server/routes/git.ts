@@ -6,7 +6,6 @@
 
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { forbiddenError, StatusError, type User } from '../../apimachinery/index.ts';
 import type { AuditedAnswer, AuditTrail } from '../../audit/index.ts';
@@ -16,6 +15,7 @@ import {
   MAX_PUSH_BYTES,
   type GitService as ServiceName,
   serveRpc,
+  serviceInput,
 } from '../../git/index.ts';
 import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
 import { toStatusError } from '../errors.ts';
@@ -148,7 +148,8 @@ async function answerRpc(
     const outcome = await push?.end();
     if (outcome !== undefined) trail?.ended(pushed(outcome));
   });
-  const streams = { service, request: bodyOf(request), response };
+  const input = serviceInput(request.body as Readable, request.headers['content-encoding']);
+  const streams = { service, request: input, response };
   const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
   if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
 }
@@ -172,11 +173,6 @@ function holdBack(response: Writable, before: () => Promise<void>): Writable {
   // Unlike `pipe`, it destroys the response with the gate.
   pipeline(gate, response).catch(() => undefined);
   return gate;
-}
-
-function bodyOf(request: FastifyRequest): Readable {
-  const body = request.body as Readable;
-  return request.headers['content-encoding'] === 'gzip' ? body.pipe(createGunzip()) : body;
 }
 
 function gitProtocol(request: FastifyRequest): string | undefined {

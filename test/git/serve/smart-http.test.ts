@@ -6,13 +6,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   advertiseRefs,
   isGitService,
   type ServeResult,
   serveRpc,
+  serviceInput,
 } from '../../../src/git/serve/smart-http.ts';
 import {
   bareRepository,
@@ -47,8 +48,7 @@ async function serve(gitDir: string, signal?: AbortSignal): Promise<Served> {
     const options = { gitProtocol: protocol, ...(signal && { signal }) };
     const kind = isAdvertisement ? 'advertisement' : 'result';
     response.writeHead(200, { 'content-type': `application/x-${service}-${kind}` });
-    const zipped = request.headers['content-encoding'] === 'gzip';
-    const body = zipped ? request.pipe(createGunzip()) : request;
+    const body = serviceInput(request, request.headers['content-encoding']);
     const result = isAdvertisement
       ? await advertiseRefs({ gitDir }, { service, response }, options)
       : await serveRpc({ gitDir }, { service, request: body, response }, options);
@@ -167,6 +167,38 @@ test.each(['git-upload-archive', 'upload-pack', '', 'git-upload-pack/../x'])(
     expect(isGitService(name)).toBe(false);
   },
 );
+
+describe('a compressed request without end is refused while it arrives', () => {
+  const OID = '1'.repeat(40);
+  const line = (text: string): string =>
+    `${(text.length + 4).toString(16).padStart(4, '0')}${text}`;
+
+  test.each([
+    {
+      what: 'of commits that a client has',
+      service: 'git-upload-pack',
+      first: `${line('command=fetch')}0001`,
+      more: line(`have ${OID}\n`),
+      message: 'ERR gitplane: The request of a fetch is larger than 8 MiB',
+    },
+    {
+      what: 'of refs that a push moves',
+      service: 'git-receive-pack',
+      first: line(`${OID} ${OID} refs/heads/a\0report-status side-band-64k`),
+      more: line(`${OID} ${OID} refs/heads/b`),
+      message: 'gitplane: The list of refs of this push is larger than 1 MiB; push fewer refs',
+    },
+  ])('$what', async ({ service, first, more, message }) => {
+    const { url, results } = await serve(await bareRepository());
+    const body = gzipSync(first + more.repeat(1_000_000));
+    expect(body.length).toBeLessThan(500_000);
+    const headers = { 'content-encoding': 'gzip', 'git-protocol': 'version=2' };
+    const answer = await fetch(`${url}/${service}`, { method: 'POST', body, headers });
+    expect(await answer.text()).toContain(message);
+    await expect.poll(() => results.map(({ result }) => result.code)).toHaveLength(1);
+    expect(results[0]?.result.code).not.toBe(0);
+  });
+});
 
 test('nonsense from a client ends with an exit code and its reason', async () => {
   const gitDir = await bareRepository();
