@@ -58,16 +58,20 @@ export class HttpClient {
     const to = { host: '127.0.0.1', port: this.#port, ca: this.#ca, method, path, headers };
     const own = sent.from === undefined ? {} : { localAddress: sent.from };
     return new Promise((resolve, reject) => {
+      let waited: Promise<unknown> = Promise.resolve();
       const asked = request({ ...to, ...own, agent: this.#agent }, (response) => {
-        collect(response, sent.untilSilentMs).then(resolve, reject);
+        // A refusal may come before the body, and before the end of `meanwhile`.
+        const text = collect(response, sent.untilSilentMs);
+        waited.then(() => text).then(resolve, reject);
       });
       asked.setTimeout(DEADLINE_MS, () => asked.destroy(new Error(`${method} ${path}: no answer`)));
       asked.on('error', reject);
       if (sent.meanwhile === undefined) asked.end(bytes);
       else {
         asked.flushHeaders();
-        const done = (): void => void asked.end(bytes);
-        asked.once('continue', () => void sent.meanwhile?.().then(done, reject));
+        asked.once('continue', () => {
+          waited = (sent.meanwhile?.() ?? waited).then(() => void asked.end(bytes));
+        });
       }
     });
   }
