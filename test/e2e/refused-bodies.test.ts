@@ -97,7 +97,7 @@ describe('a body that is too large is refused, and the connection stays', () => 
   });
   afterAll(() => server?.daemon.stop());
 
-  test.each(WAYS)('at the API, $title', async ({ isAnnounced }) => {
+  test.each(WAYS)('the API answers 413, $title', async ({ isAnnounced }) => {
     await refuses(server, { path: `${API}/teams`, isAnnounced });
   });
 
