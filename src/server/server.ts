@@ -19,13 +19,7 @@ import { isBrokenOff, toStatusError } from './errors.ts';
 import { type Admitted, beginExchange, EXCHANGE, endExchange, exchangeOf } from './exchange.ts';
 import { fastGet } from './fast-get.ts';
 import { attributesOf, authenticateRequest, authorizeRequest } from './filters/access.ts';
-import {
-  counted,
-  discardBody,
-  limitBody,
-  SECURITY_HEADERS,
-  secureHeaders,
-} from './filters/hardening.ts';
+import { counted, limitBody, SECURITY_HEADERS, secureHeaders } from './filters/hardening.ts';
 import { registerHooks } from './filters/hooks.ts';
 import { isChunked, withinDeadline } from './filters/overload-limits.ts';
 import { requestIds } from './filters/request-id.ts';
@@ -135,7 +129,6 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   app.setErrorHandler((error, request, reply) => {
     const root = exchangeOf(request)?.admitted?.root;
     const { answer, unexpected } = errorAnswer(root?.deps ?? deps, error, request);
-    discardBody(request, reply);
     sendAnswer(reply, answer, closing);
     endExchange(request, answer, unexpected);
   });

@@ -2,7 +2,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cutOff } from '../http2.ts';
 
 /** Time limit for the request headers, against slow clients. */
@@ -66,20 +65,19 @@ export function limitBody(request: IncomingMessage): void {
 }
 
 /**
- * Reads and drops the rest of a body whose answer comes early. A connection that is closed with unread
- * bytes is reset, and its client may lose the answer. A longer rest ends the connection.
+ * Reads and drops the rest of a body whose answer came early, then calls `done`: at its end, or when it
+ * goes on for too long. A connection that is closed with unread bytes is reset, and its client may lose
+ * the answer.
  */
-export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): void {
-  if (raw.complete) return;
-  // Fastify wants to close the connection of a body that it has not read.
-  void reply.removeHeader('connection');
+export function discardBody(request: IncomingMessage, done: () => void): void {
   let left = MOST_DISCARDED_BYTES;
-  raw.on('data', (part: Buffer) => {
+  request.on('data', (part: Buffer) => {
     left -= part.length;
-    if (left < 0) cutOff(raw);
+    if (left < 0) done();
   });
+  request.once('end', done).once('close', done);
   // An iterator may have stopped it.
-  raw.resume();
+  request.resume();
 }
 
 /** Passes a body through and counts each chunk first. An error of `count` ends the body. */

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { TokenBucket } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { discardBody, limitBody } from './hardening.ts';
+import { limitBody } from './hardening.ts';
 
 /** Limit of a body. Push events are far below; GitHub's limit of 25 MB is for other events. */
 const MOST_BYTES = 1024 * 1024;
@@ -70,12 +70,10 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
       limitBody(request.raw);
       return undefined;
     },
-    errorHandler: (error, request, reply) => {
-      discardBody(request, reply);
-      return error.statusCode === 413
+    errorHandler: (error, _request, reply) =>
+      error.statusCode === 413
         ? plain(reply, 413, `The body is larger than ${MOST_BYTES} bytes`)
-        : plain(reply, 400, 'The request cannot be read');
-    },
+        : plain(reply, 400, 'The request cannot be read'),
     handler: async (request, reply) => {
       if (!isProven(request.headers, hooks.secret, bodyOf(request))) {
         return refuse(reply, 403, 'The signature is not made with this secret');

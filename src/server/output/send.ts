@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { SECURITY_HEADERS } from '../filters/hardening.ts';
+import { discardBody, SECURITY_HEADERS } from '../filters/hardening.ts';
 import { type Answer, lengthOf, warningHeaders } from './answer.ts';
 
 /** `closing`, once aborted, ends the connection with the answer. */
@@ -26,7 +26,11 @@ export function writeAnswer(
   response.writeHead(answer.code, headersOf(id, answer, last));
   const { body, rest } = answer;
   if (rest === undefined) {
-    response.end(body);
+    if (!last || response.req.complete) response.end(body);
+    else {
+      response.write(body);
+      discardBody(response.req, () => void response.end());
+    }
     return;
   }
   // Node sends it with the first part.
