@@ -55,7 +55,7 @@ test('an endless continue token ends at the limit of objects', async () => {
   await expect(readUsage({ server: cluster.url }, LIMITS)).rejects.toThrow('more than 250 pods');
 });
 
-test('empty pages without an end are ended by the time limit', async () => {
+test('empty pages without an end are ended by a limit', async () => {
   cluster.judge = (path, response) => {
     if (path !== '/api/v1/pods') return false;
     response.end(JSON.stringify({ metadata: { continue: 'again' }, items: [] }));
@@ -63,7 +63,7 @@ test('empty pages without an end are ended by the time limit', async () => {
   };
 
   await expect(readUsage({ server: cluster.url }, { ...LIMITS, ms: 300 })).rejects.toThrow(
-    /no complete answer within 0.3 s|more bytes than the limit/,
+    /no complete answer within 0.3 s|more bytes than the limit|there are more than/,
   );
 });
 

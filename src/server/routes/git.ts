@@ -4,7 +4,7 @@
  * pre-receive hook decides per object what a push may change.
  */
 
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { forbiddenError, StatusError, type User } from '../../apimachinery/index.ts';
@@ -148,7 +148,9 @@ async function answerRpc(
     const outcome = await push?.end();
     if (outcome !== undefined) trail?.ended(pushed(outcome));
   });
-  const input = serviceInput(request.body as Readable, request.headers['content-encoding']);
+  // A request without a content type has no body here.
+  const body = (request.body ?? Readable.from([])) as Readable;
+  const input = serviceInput(body, request.headers['content-encoding']);
   const streams = { service, request: input, response };
   const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
   if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
