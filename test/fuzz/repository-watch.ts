@@ -36,7 +36,7 @@ export class RepositoryWatch {
   head = '';
   /** The newest commits that were looked at, with their files. */
   readonly recent: Moment[] = [];
-  /** Where `file` reads. */
+  /** Commit that `file` reads. */
   at: Moment = { head: '', files: new Map() };
   /** Files with sealed values, as they ever were. */
   readonly sealed: string[] = [];

@@ -10,7 +10,7 @@ const FLUSH = Buffer.from('0000');
 const LENGTH_DIGITS = 4;
 const TAIL_BYTES = 4096;
 
-/** True if whole lines, from the first on, reach a flush. Bytes that are no line end the search. */
+/** True if whole lines, from the first on, reach a flush. Bytes that are not a line end the search. */
 export function hasFlush(bytes: Buffer): boolean {
   for (let at = 0; at + LENGTH_DIGITS <= bytes.length; ) {
     const length = Number.parseInt(bytes.toString('latin1', at, at + LENGTH_DIGITS), 16);

@@ -1,6 +1,6 @@
 /**
  * The smart HTTP protocol of git (gitprotocol-http) below any HTTP framework: streams in, streams out.
- * The HTTP server handles authentication, gzip of request bodies, content types and limits.
+ * The HTTP server handles authentication, content types and limits of requests.
  */
 import { once } from 'node:events';
 import { PassThrough, Readable, type Writable } from 'node:stream';
@@ -80,6 +80,8 @@ async function offer(
 export function serviceInput(request: Readable, encoding: string | undefined): Readable {
   const input = request.pipe(encoding === 'gzip' ? createGunzip() : new PassThrough());
   finished(request, { writable: false }).catch((error: Error) => input.destroy(error));
+  // The reader gets errors of the stream. Without a reader yet, an error must not end the process.
+  input.on('error', () => undefined);
   return input.once('close', () => request.resume());
 }
 

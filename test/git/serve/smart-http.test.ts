@@ -200,6 +200,17 @@ describe('a compressed request without end is refused while it arrives', () => {
   });
 });
 
+test.each([undefined, 'gzip'])(
+  'a request that ends with an error before it is read does not end the process: encoding %s',
+  async (encoding) => {
+    const request = new PassThrough();
+    const input = serviceInput(request, encoding);
+    request.destroy(new Error('the client is gone'));
+    await new Promise<void>((done) => input.once('close', done));
+    expect(input.errored?.message).toBe('the client is gone');
+  },
+);
+
 test('nonsense from a client ends with an exit code and its reason', async () => {
   const gitDir = await bareRepository();
   const request = Readable.from(['this is no pkt-line']);
