@@ -72,6 +72,26 @@ export class CatalogObject {
   }
 }
 
+/**
+ * True if a merge with a parent that has a former version leaves the object as it is, unless its file
+ * changes: the parent has no such object, or an earlier version of the same incarnation. What holds for
+ * each of several steps holds for all of them together.
+ */
+export function isPlainSuccessor(
+  present: CatalogObject | undefined,
+  former: CatalogObject | undefined,
+): boolean {
+  if (present === undefined) return former === undefined;
+  if (present.ownerBinding !== undefined || present.problems.length > 0) return false;
+  if (former === undefined || former === present) return true;
+  const { introducedBy, generation } = present.identity;
+  if (former.ownerBinding !== undefined || former.identity.introducedBy !== introducedBy) {
+    return false;
+  }
+  const isOlder = former.identity.generation < generation;
+  return isOlder || (former.identity.generation === generation && former.source === present.source);
+}
+
 /** Cached comparisons of a manifest with its former version. */
 const compared = new WeakMap<ManifestSource, WeakMap<ManifestSource, boolean>>();
 

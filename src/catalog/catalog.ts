@@ -3,7 +3,6 @@
  * object. A pure fold over commits: independent of clock, store and order of arrival (invariants 5,
  * 7, 9, 12).
  */
-import { LRUCache } from 'lru-cache';
 import { type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { applyCommit, firstContents } from './apply-commit.ts';
@@ -14,30 +13,34 @@ import type { FileEntry } from './file.ts';
 import type { Footprint } from './footprint.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
-import { childrenOf, RecentSteps, type SideStep } from './recent-steps.ts';
+import { childrenOf, type Hold, RecentSteps, type SideStep } from './recent-steps.ts';
 import { type ObjectChange, pointOf, type Step, type StepResult, type Trial } from './step.ts';
-import { type Layers, UndoLog } from './undo-log.ts';
+import { UndoLog } from './undo-log.ts';
 
 /** A catalog at one revision, while the one below moves on. */
 export interface PinnedCatalog {
   readonly catalog: Catalog;
   readonly on: Catalog;
-  /** The layer is not used any more. */
+  /** Files and objects that have changed since. */
+  changed(): Footprint;
+  /** The catalog is not used any more. */
   release(): void;
 }
 
-const MAX_VIEWS = 4;
+/** The line that a catalog is on, up to a step. */
+interface Line {
+  readonly recent: RecentSteps;
+  /** Undefined: the catalog moves on with the line. */
+  readonly step?: number;
+  /** Of a pin. */
+  readonly hold?: Hold;
+}
 
 export class Catalog {
   readonly rootCommit: string;
   #at: CommitPoint | undefined;
   #contents: Contents;
-  /** Undefined: this is a layer on top of another catalog. */
-  #recent: RecentSteps | undefined = new RecentSteps();
-  /** Of a pin, which stays as it is: views of earlier revisions. */
-  #views: LRUCache<string, Catalog> | undefined;
-  /** Layers that stay as they are. */
-  readonly #pins = new Set<Layers>();
+  #line: Line = { recent: new RecentSteps() };
 
   constructor(rootCommit: string, from?: Catalog) {
     this.rootCommit = rootCommit;
@@ -64,19 +67,20 @@ export class Catalog {
 
   /** A layer on top of this catalog, which must not change while the layer is in use. */
   fork(): Catalog {
-    return this.#layer().fork;
+    return this.#layer(this.#contents, this.#at, this.#step);
   }
 
-  /**
-   * A layer that stays at this revision while the catalog moves on. The cost follows what changes
-   * meanwhile. Not for layers.
-   */
+  /** This catalog as it is now, while it moves on. The cost follows what is read of it. */
   pin(): PinnedCatalog {
-    const { fork: catalog, layers } = this.#layer({ isPin: true });
-    catalog.#recent = this.#recent?.copy();
-    catalog.#views = new LRUCache({ max: MAX_VIEWS });
-    this.#pins.add(layers);
-    return { catalog, on: this, release: () => void this.#pins.delete(layers) };
+    const { recent } = this.#line;
+    const hold = recent.hold();
+    const { step } = hold;
+    const catalog = new Catalog(this.rootCommit);
+    catalog.#at = this.#at;
+    catalog.#contents = this.#contents.before(step, recent.chains);
+    catalog.#line = { recent, step, hold };
+    const changed = (): Footprint => this.#contents.footprintOf(recent.changedSince(step));
+    return { catalog, on: this, changed, release: () => recent.release(hold) };
   }
 
   /** Entries that a layer changed; see `Contents.footprint`. */
@@ -84,13 +88,18 @@ export class Catalog {
     return this.#contents.footprint();
   }
 
-  #layer(as?: { readonly isPin: boolean }): { fork: Catalog; layers: Layers } {
-    const { contents, layers } = this.#contents.layered(as);
-    const fork = new Catalog(this.rootCommit);
-    fork.#at = this.#at;
-    fork.#contents = contents;
-    fork.#recent = undefined;
-    return { fork, layers };
+  /** Number of the step to come on the line. */
+  get #step(): number {
+    return this.#line.step ?? this.#line.recent.next;
+  }
+
+  #layer(below: Contents, at: CommitPoint | undefined, step: number): Catalog {
+    const layer = new Catalog(this.rootCommit);
+    layer.#at = at;
+    layer.#contents = below.layered();
+    const { recent, hold } = this.#line;
+    layer.#line = { recent, step, ...(hold && { hold }) };
+    return layer;
   }
 
   /**
@@ -99,19 +108,15 @@ export class Catalog {
    */
   viewOf(commit: string): Catalog | undefined {
     if (commit === this.revision) return this.fork();
-    const known = this.#views?.get(commit);
-    if (known !== undefined) return known.fork();
-    const past = this.#recent?.since(commit);
+    const { recent, hold } = this.#line;
+    const past = recent.stepAfter(commit, this.#step);
     if (past !== undefined) {
-      const { fork, layers } = this.#layer();
-      for (const undo of past.undos) undo.runOn(layers);
-      fork.#at = past.at;
-      if (this.#views === undefined) return fork;
-      this.#views.set(commit, fork);
-      return fork.fork();
+      const { step, at } = past;
+      if (hold !== undefined) hold.step = Math.min(hold.step, step);
+      return this.#layer(this.#contents.bottom.before(step, recent.chains), at, step);
     }
     const views = new Map<string, Catalog>();
-    const sides = this.#recent?.sidesTo(commit) ?? [];
+    const sides = recent.sidesTo(commit);
     const children = childrenOf(sides);
     for (const side of sides) {
       const [into, ...others] = side.parents.map((id) => views.get(id) ?? this.viewOf(id));
@@ -126,10 +131,18 @@ export class Catalog {
     return views.get(commit);
   }
 
-  /** Keys whose objects may differ between a layer and another catalog. */
-  differing(other: Catalog): ObjectKey[] | undefined {
+  /**
+   * Keys of objects that a merge into this layer may change, beyond those of the changed files.
+   * Undefined: they are not known.
+   */
+  affectedByMerge(other: Catalog): ObjectKey[] | undefined {
     if (this.#contents.bottom !== other.#contents.bottom) return undefined;
-    return [...this.#contents.changedKeys(), ...other.#contents.changedKeys()];
+    const { recent } = this.#line;
+    const between =
+      other.#step <= this.#step
+        ? recent.notable(other.#step, this.#step)
+        : this.#contents.bottom.keysIn(recent.changedSince(this.#step));
+    return [...between, ...this.#contents.changedKeys(), ...other.#contents.changedKeys()];
   }
 
   /**
@@ -139,7 +152,7 @@ export class Catalog {
   adopt(fork: Catalog, sides: readonly SideStep[], at = fork.#at): () => void {
     const undo = new UndoLog();
     fork.#contents.sink(undo);
-    this.#recent?.addSides(sides);
+    this.#line.recent.addSides(sides);
     return this.#moved(at, undo);
   }
 
@@ -219,7 +232,7 @@ export class Catalog {
    */
   async tryYielding(step: Step): Promise<Trial> {
     const { rootCommit } = this;
-    const { contents } = this.#contents.layered();
+    const contents = this.#contents.layered();
     const changes = await runYielding(
       applyCommit({ rootCommit, contents, undo: new UndoLog() }, step),
     );
@@ -243,14 +256,19 @@ export class Catalog {
   #moved(to: CommitPoint | undefined, undo: UndoLog): () => void {
     const before = this.#at;
     this.#at = to;
-    for (const layers of this.#pins) undo.keepFormer(layers);
-    if (before !== undefined) this.#recent?.add({ before, undo });
+    this.#record(before, undo);
     return () => {
-      if (before !== undefined) this.#recent?.dropNewest();
-      for (const layers of this.#pins) undo.keepPresent(layers);
-      undo.run();
+      // A step like any other, for those who have read the catalog meanwhile.
+      this.#record(this.#at, undo.run());
       this.#at = before;
     };
+  }
+
+  /** Layers are not on the line. */
+  #record(before: CommitPoint | undefined, undo: UndoLog): void {
+    const { recent, step } = this.#line;
+    if (step === undefined)
+      recent.add({ before, undo, notable: this.#contents.notableIn(undo.entries) });
   }
 
   /** Like `advance`, for a step that is not undone. Returns the changes if they are recorded. */

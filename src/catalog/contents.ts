@@ -4,13 +4,19 @@
  */
 import { KeyMap, type ObjectKey, sameKey, shownPath } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
+import {
+  type CatalogObject,
+  comparePlaces,
+  isPlainSuccessor,
+  type Place,
+} from './catalog-object.ts';
 import { Difference } from './difference.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { collisionKey, Footprint } from './footprint.ts';
 import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
-import { type ChangeLog, type Layers, type Restorable, UndoLog } from './undo-log.ts';
+import { type ChangeLog, type FormerEntry, UndoLog } from './undo-log.ts';
+import type { VersionChains } from './version-chains.ts';
 
 interface Parts {
   readonly files: Entries<string, FileEntry>;
@@ -20,16 +26,9 @@ interface Parts {
   readonly cases: PathCollisions;
 }
 
-/** Contents on top of others, which are unchanged until `sink` and must not change before. */
-interface Layer {
-  readonly contents: Contents;
-  /** By the map below. */
-  readonly layers: Layers;
-}
-
+/** Changes on top of other contents, which are unchanged until `sink` and must not change before. */
 interface LayerParts {
   readonly below: Contents;
-  readonly isPin: boolean;
   readonly files: OverlayMap<string, FileEntry>;
   readonly objects: OverlayMap<ObjectKey, CatalogObject>;
   readonly claims: OverlayMap<ObjectKey, readonly Place[]>;
@@ -49,6 +48,8 @@ export class Contents {
   readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
   /** Set if the contents are a layer. */
   #layer: LayerParts | undefined;
+  /** Set if these are former contents: those that move on. */
+  #present: Contents | undefined;
 
   private constructor({ files, objects, claims, waiting, cases }: Parts) {
     this.files = files;
@@ -75,28 +76,32 @@ export class Contents {
       objects: new KeyMap(this.objects),
       claims: new KeyMap(this.#claims),
       waiting: new KeyMap(this.waiting),
-      cases: new PathCollisions(this.cases),
+      cases: new PathCollisions(this.cases.unusual),
     });
   }
 
-  /** `isPin`: the layer keeps the contents as they are, while those below change. */
-  layered({ isPin = false } = {}): Layer {
-    const { bottom } = this;
+  layered(): Contents {
     const files = overlayOfPaths(this.files);
     const objects = overlayOfKeys(this.objects);
     const claims = overlayOfKeys(this.#claims);
     const waiting = overlayOfKeys(this.waiting);
-    const cases = new PathCollisions(this.cases);
+    const cases = new PathCollisions(this.cases.unusual);
     const contents = new Contents({ files, objects, claims, waiting, cases });
-    contents.#layer = { below: this, isPin, files, objects, claims, waiting };
-    const layers = new Map<unknown, unknown>([
-      [bottom.files, files],
-      [bottom.objects, objects],
-      [bottom.#claims, claims],
-      [bottom.waiting, waiting],
-      [bottom.cases.unusual, cases.unusual],
-    ]);
-    return { contents, layers };
+    contents.#layer = { below: this, files, objects, claims, waiting };
+    return contents;
+  }
+
+  /** The contents as they were before a step, for readers alone. */
+  before(step: number, chains: VersionChains): Contents {
+    const contents = new Contents({
+      files: chains.before(step, this.files),
+      objects: chains.before(step, this.objects),
+      claims: chains.before(step, this.#claims),
+      waiting: chains.before(step, this.waiting),
+      cases: new PathCollisions(chains.before(step, this.cases.unusual)),
+    });
+    contents.#present = this;
+    return contents;
   }
 
   /** An empty difference, to be filled by the next changes. */
@@ -109,12 +114,12 @@ export class Contents {
     });
   }
 
-  /** The contents at the bottom of the layers. */
+  /** The contents at the bottom of the layers, which move on. */
   get bottom(): Contents {
-    return this.#layer === undefined ? this : this.#layer.below.bottom;
+    return this.#layer === undefined ? (this.#present ?? this) : this.#layer.below.bottom;
   }
 
-  /** Keys whose objects may differ from those at the bottom. */
+  /** Keys of objects that the layers changed. */
   *changedKeys(): IterableIterator<ObjectKey> {
     for (let contents: Contents = this; contents.#layer !== undefined; ) {
       const { objects, below } = contents.#layer;
@@ -123,40 +128,58 @@ export class Contents {
     }
   }
 
-  /**
-   * Entries that the layers changed, down to a pin, with the owners that access keys are bound to. Of a
-   * pin: entries that were changed below it.
-   */
+  /** Entries that the layers changed, with the owners that access keys are bound to. */
   footprint(): Footprint {
     const found = new Footprint();
-    const addTo = ({ files, objects, claims, waiting }: LayerParts, now: Contents): void => {
+    for (let contents: Contents = this; contents.#layer !== undefined; ) {
+      const { below, files, objects, claims, waiting } = contents.#layer;
       for (const path of files.changedKeys()) found.addPath(path);
       for (const layer of [claims, waiting]) {
         for (const key of layer.changedKeys()) found.addKey(key);
       }
       for (const key of objects.changedKeys()) {
-        found.addKey(key);
-        for (const object of [objects.get(key), now.objects.get(key)]) {
-          if (object?.ownerBinding !== undefined) found.addKey(object.ownerBinding.owner);
-        }
+        addObject(found, key, [objects.get(key), this.objects.get(key)]);
       }
-    };
-    if (this.#layer?.isPin === true) {
-      addTo(this.#layer, this.#layer.below);
-      return found;
-    }
-    for (let contents: Contents = this; contents.#layer?.isPin === false; ) {
-      addTo(contents.#layer, this);
-      contents = contents.#layer.below;
+      contents = below;
     }
     return found;
   }
 
-  /** Applies the changes of all layers to the bottom, but those of a pin, which has the past. */
+  /** The same of changes, as they were before. */
+  footprintOf(changes: Iterable<FormerEntry>): Footprint {
+    const found = new Footprint();
+    for (const { map, key, value } of changes) {
+      if (map === this.files) found.addPath(key as string);
+      else if (map === this.objects) {
+        const object = key as ObjectKey;
+        addObject(found, object, [value as CatalogObject | undefined, this.objects.get(object)]);
+      } else if (map !== this.cases.unusual) found.addKey(key as ObjectKey);
+    }
+    return found;
+  }
+
+  /** Keys of objects in changes. */
+  keysIn(changes: Iterable<FormerEntry>): ObjectKey[] {
+    return [...changes].flatMap(({ map, key }) => (map === this.objects ? [key as ObjectKey] : []));
+  }
+
+  /** Keys of objects that a merge with an earlier version may change, of changes that were just made. */
+  notableIn(changes: readonly FormerEntry[]): ObjectKey[] {
+    return changes.flatMap(({ map, key, value }) => {
+      if (map !== this.objects) return [];
+      const [former, present] = [
+        value as CatalogObject | undefined,
+        this.objects.get(key as ObjectKey),
+      ];
+      return former === present || isPlainSuccessor(present, former) ? [] : [key as ObjectKey];
+    });
+  }
+
+  /** Applies the changes of all layers to the bottom. */
   sink(undo: UndoLog): void {
     if (this.#layer === undefined) return;
     const { below: nearest, files, objects, claims, waiting } = this.#layer;
-    const below = nearest.#layer?.isPin === true ? nearest.#layer.below : nearest;
+    const below = nearest.#present ?? nearest;
     const isLast = below.#layer === undefined;
     const log = isLast ? undo : new UndoLog();
     files.sink(log, below.files);
@@ -195,13 +218,14 @@ export class Contents {
 
   /** Must be called after the object is set. */
   setClaims(key: ObjectKey, claims: readonly Place[], undo?: ChangeLog): void {
-    undo?.map(this.#claims, key);
     const place = this.objects.get(key)?.place;
     const [only] = claims;
     const usual =
       place === undefined
         ? claims.length === 0
         : claims.length === 1 && only !== undefined && comparePlaces(only, place) === 0;
+    if (usual && !this.#claims.has(key)) return;
+    undo?.map(this.#claims, key);
     if (usual) this.#claims.delete(key);
     else this.#claims.set(key, claims);
   }
@@ -263,6 +287,18 @@ export class Contents {
   }
 }
 
+/** Adds an object, with the owners that its versions are bound to. */
+function addObject(
+  found: Footprint,
+  key: ObjectKey,
+  versions: readonly (CatalogObject | undefined)[],
+): void {
+  found.addKey(key);
+  for (const object of versions) {
+    if (object?.ownerBinding !== undefined) found.addKey(object.ownerBinding.owner);
+  }
+}
+
 /**
  * Paths that differ only in case or in Unicode composition. The file systems of macOS and Windows
  * store only one of them, so a clone there would silently lose the other.
@@ -271,12 +307,12 @@ class PathCollisions {
   /** Paths that differ from their key, by key. Most repositories have few. */
   readonly #unusual: Map<string, readonly string[]>;
 
-  constructor(from?: PathCollisions) {
-    this.#unusual = new Map(from === undefined ? [] : from.#unusual);
+  constructor(from?: Entries<string, readonly string[]>) {
+    this.#unusual = new Map(from?.entries());
   }
 
   /** The map that holds the paths. */
-  get unusual(): Restorable<string, readonly string[]> {
+  get unusual(): Entries<string, readonly string[]> {
     return this.#unusual;
   }
 

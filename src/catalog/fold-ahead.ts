@@ -3,15 +3,10 @@
  * the range and what came since it forked: the catalogs of other parents are views of recent commits,
  * not replays of their history.
  */
-import {
-  flatMapYielding,
-  keyString,
-  type ObjectKey,
-  ownText,
-  Yielding,
-} from '../apimachinery/index.ts';
+import { flatMapYielding, keyString, ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
+import { isPlainSuccessor } from './catalog-object.ts';
 import { compareManifests } from './compare-manifests.ts';
 import type { FileEntry } from './file.ts';
 import type { IsAncestor } from './identity.ts';
@@ -186,37 +181,16 @@ async function stepOf(
   const otherParents = others.map(({ catalog }) => catalog);
   const differing = otherParents.flatMap(
     (other) =>
-      into.catalog.differing(other) ?? catalogDifference(into.catalog, other).map(({ key }) => key),
+      into.catalog.affectedByMerge(other) ??
+      catalogDifference(into.catalog, other).map(({ key }) => key),
   );
-  const alsoAffected = await flatMapYielding(differing, (key) =>
-    staysAsItIs(key, into.catalog, otherParents) ? [] : [key],
-  );
+  const alsoAffected = await flatMapYielding(differing, (key) => {
+    const present = into.catalog.object(key);
+    return otherParents.every((other) => isPlainSuccessor(present, other.object(key))) ? [] : [key];
+  });
   const merge = { ...step, otherParents, alsoAffected };
   const isAncestor = await orderOfIncarnations(repository, into.catalog, merge);
   return isAncestor && { ...merge, isAncestor };
-}
-
-/**
- * True if a merge cannot change the object beyond what its files do: the other parents do not have it, or
- * an earlier version of the same incarnation. That holds for nearly all that came to the branch since the
- * base of a push.
- */
-function staysAsItIs(key: ObjectKey, into: Catalog, others: readonly Catalog[]): boolean {
-  const present = into.object(key);
-  if (present === undefined) return others.every((other) => other.object(key) === undefined);
-  if (present.ownerBinding !== undefined || present.problems.length > 0) return false;
-  const { introducedBy, generation } = present.identity;
-  return others.every((other) => {
-    const former = other.object(key);
-    if (former === undefined || former === present) return true;
-    if (former.ownerBinding !== undefined || former.identity.introducedBy !== introducedBy) {
-      return false;
-    }
-    const isOlder = former.identity.generation < generation;
-    return (
-      isOlder || (former.identity.generation === generation && former.source === present.source)
-    );
-  });
 }
 
 /** Answers of git for the incarnations that the parents of a merge disagree on. */

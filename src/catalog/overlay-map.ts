@@ -24,16 +24,16 @@ export interface Changed<V> {
 export class OverlayMap<K, V> implements Entries<K, V> {
   readonly #below: Entries<K, V>;
   readonly #changed: Entries<K, Changed<V>>;
-  #size: number;
+  /** Number of entries beyond those of the underlying map. */
+  #added = 0;
 
   constructor(below: Entries<K, V>, changed: Entries<K, Changed<V>>) {
     this.#below = below;
     this.#changed = changed;
-    this.#size = below.size;
   }
 
   get size(): number {
-    return this.#size;
+    return this.#below.size + this.#added;
   }
 
   get(key: K): V | undefined {
@@ -46,18 +46,13 @@ export class OverlayMap<K, V> implements Entries<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (!this.has(key)) this.#size += 1;
+    if (!this.has(key)) this.#added += 1;
     this.#changed.set(key, { value });
-  }
-
-  /** Fixes an entry as it is in the map below, which is about to change, or has changed. */
-  keep(key: K, value: V | undefined): void {
-    if (this.#changed.get(key) === undefined) this.#changed.set(key, { value });
   }
 
   delete(key: K): boolean {
     if (!this.has(key)) return false;
-    this.#size -= 1;
+    this.#added -= 1;
     this.#changed.set(key, { value: undefined });
     return true;
   }

@@ -5,7 +5,8 @@
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint, IsAncestor } from './identity.ts';
-import type { UndoLog } from './undo-log.ts';
+import type { FormerEntry, UndoLog } from './undo-log.ts';
+import { VersionChains } from './version-chains.ts';
 
 /** Limit of undone map entries, which hold former versions of objects and files. */
 const MAX_ENTRIES = 200_000;
@@ -15,8 +16,15 @@ const MAX_SIDE_FILES = 20_000;
 /** A step from one revision of the line to the next. */
 interface LineStep {
   /** The revision before the step. */
-  readonly before: CommitPoint;
+  readonly before: CommitPoint | undefined;
   readonly undo: UndoLog;
+  /** Objects that a merge with an earlier revision may change; see `isPlainSuccessor`. */
+  readonly notable: readonly ObjectKey[];
+}
+
+/** Keeps the steps since a number in memory while it is in use. */
+export interface Hold {
+  step: number;
 }
 
 /** A commit that is not a revision of the line, with what its step needs. */
@@ -34,48 +42,81 @@ export interface SideMerge {
 }
 
 export class RecentSteps {
+  readonly chains = new VersionChains();
   /** Oldest first. */
   #line: LineStep[] = [];
+  /** Number of the oldest step. */
+  #first = 0;
   #entries = 0;
+  readonly #holds = new Set<Hold>();
   readonly #sides = new Map<string, SideStep>();
   #sideFiles = 0;
 
-  /** The steps so far; those that come later are not part of it. */
-  copy(): RecentSteps {
-    const copy = new RecentSteps();
-    copy.#line = [...this.#line];
-    copy.#entries = this.#entries;
-    for (const [id, side] of this.#sides) copy.#sides.set(id, side);
-    copy.#sideFiles = this.#sideFiles;
-    return copy;
+  /** Number of the step to come. */
+  get next(): number {
+    return this.#first + this.#line.length;
   }
 
   add(step: LineStep): void {
+    this.chains.add(this.next, step.undo);
     this.#line.push(step);
     this.#entries += step.undo.size + 1;
+    const held = Math.min(...[...this.#holds].map((hold) => hold.step));
+    const mayDrop = Math.min(this.#line.length, held - this.#first);
+    let left = this.#entries;
     let drop = 0;
-    while (this.#entries > MAX_ENTRIES && drop < this.#line.length) {
-      this.#entries -= (this.#line[drop]?.undo.size ?? 0) + 1;
-      drop += 1;
-    }
+    while (left > MAX_ENTRIES && drop < mayDrop) left -= this.#sizeOf(drop++);
     // Dropping one at a time would copy the list for each.
-    if (drop > 0) this.#line = this.#line.slice(Math.max(drop, this.#line.length >> 4));
-    if (drop > 0) this.#entries = this.#line.reduce((sum, { undo }) => sum + undo.size + 1, 0);
+    if (drop > 0) this.#drop(Math.min(mayDrop, Math.max(drop, this.#line.length >> 4)));
   }
 
-  /** Forgets the newest step, which is about to be undone. */
-  dropNewest(): void {
-    const step = this.#line.pop();
-    if (step !== undefined) this.#entries -= step.undo.size + 1;
+  #drop(count: number): void {
+    for (let i = 0; i < count; i += 1) {
+      this.#entries -= this.#sizeOf(i);
+      const undo = this.#line[i]?.undo;
+      if (undo !== undefined) this.chains.dropOldest(undo);
+    }
+    this.#line = this.#line.slice(count);
+    this.#first += count;
   }
 
-  /** The point of an earlier revision, and the steps since then, newest first. */
-  since(revision: string): { readonly at: CommitPoint; readonly undos: UndoLog[] } | undefined {
-    const start = this.#line.findLastIndex(({ before }) => before.id === revision);
-    const first = this.#line[start];
-    if (first === undefined) return undefined;
-    const undos = this.#line.slice(start).map(({ undo }) => undo);
-    return { at: first.before, undos: undos.reverse() };
+  #sizeOf(index: number): number {
+    return (this.#line[index]?.undo.size ?? 0) + 1;
+  }
+
+  /** Keeps the steps from the present one on. The holder may lower its number to one that is in memory. */
+  hold(): Hold {
+    const hold = { step: this.next };
+    this.#holds.add(hold);
+    return hold;
+  }
+
+  release(hold: Hold): void {
+    this.#holds.delete(hold);
+  }
+
+  /** Number and point of an earlier revision that the line left before a step. */
+  stepAfter(
+    revision: string,
+    before: number,
+  ): { readonly step: number; readonly at: CommitPoint } | undefined {
+    for (let i = before - this.#first - 1; i >= 0; i -= 1) {
+      const at = this.#line[i]?.before;
+      if (at?.id === revision) return { step: this.#first + i, at };
+    }
+    return undefined;
+  }
+
+  /** Entries that changed from a step on, as they were before. */
+  *changedSince(step: number): IterableIterator<FormerEntry> {
+    for (let i = step - this.#first; i < this.#line.length; i += 1) {
+      yield* this.#line[i]?.undo.entries ?? [];
+    }
+  }
+
+  /** Objects that a merge of a revision with an earlier one may change, of those that changed between. */
+  notable(from: number, to: number): ObjectKey[] {
+    return this.#line.slice(from - this.#first, to - this.#first).flatMap((step) => step.notable);
   }
 
   addSides(sides: readonly SideStep[]): void {

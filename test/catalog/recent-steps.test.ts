@@ -10,19 +10,37 @@ function creates(count: number): RecentSteps {
   for (let i = 0; i < count; i += 1) {
     const undo = new UndoLog();
     for (const map of maps) undo.map(map, i);
-    recent.add({ before: { id: `commit-${i}`, committerTime: i }, undo });
+    recent.add({ before: { id: `commit-${i}`, committerTime: i }, undo, notable: [] });
   }
   return recent;
 }
 
 test('a base 45,000 creates ago is known', () => {
-  const past = creates(45_000).since('commit-0');
-  expect(past?.at.committerTime).toBe(0);
-  expect(past?.undos.length).toBe(45_000);
+  const recent = creates(45_000);
+  expect(recent.stepAfter('commit-0', recent.next)).toMatchObject({ step: 0 });
 });
 
 test('a base further back than the window is forgotten, and a newer one is known', () => {
   const recent = creates(60_000);
-  expect(recent.since('commit-0')).toBeUndefined();
-  expect(recent.since('commit-59000')?.undos.length).toBe(1000);
+  expect(recent.stepAfter('commit-0', recent.next)).toBeUndefined();
+  expect(recent.stepAfter('commit-59000', recent.next)).toMatchObject({ step: 59_000 });
+});
+
+test('steps that a reader holds stay in the window until it is released', () => {
+  const recent = new RecentSteps();
+  const map = new Map([['a', 0]]);
+  const write = (i: number): void => {
+    const undo = new UndoLog();
+    undo.map(map, 'a');
+    map.set('a', i + 1);
+    recent.add({ before: { id: `commit-${i}`, committerTime: i }, undo, notable: [] });
+  };
+  const hold = recent.hold();
+  const past = recent.chains.before(hold.step, map);
+  for (let i = 0; i < 150_000; i += 1) write(i);
+  expect([past.get('a'), map.get('a')]).toEqual([0, 150_000]);
+  recent.release(hold);
+  write(150_000);
+  expect(recent.stepAfter('commit-0', recent.next)).toBeUndefined();
+  expect(recent.stepAfter('commit-149999', recent.next)).toMatchObject({ step: 149_999 });
 });

@@ -48,7 +48,7 @@ export class BranchSnapshot {
 
   /** Files and objects that have changed since. */
   changed(): Footprint {
-    return this.#pin.catalog.footprint();
+    return this.#pin.changed();
   }
 
   /** True if a verdict may be another one now, on a push with this outcome and footprint. */
