@@ -1,28 +1,45 @@
-/** Long computations that yield to the event loop every millisecond, so that requests are served. */
+/**
+ * Long computations that yield to the event loop every millisecond, so that requests are served. Beside
+ * requests that keep the event loop busy they have a share of it, so that these do not starve them.
+ */
 import { setImmediate as afterThisTick } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 
-/** About the longest delay of a request by one computation. */
+/** About the longest delay of a request by one computation, while the event loop has time to spare. */
 const MAX_HOLD_MS = 1;
 /** Guaranteed to each computation per tick, even if others used up the tick: each makes progress. */
 const MIN_HOLD_MS = 0.5;
+/** Part of a busy tick that computations have. */
+const SHARE = 1 / 4;
+/** The same as a limit of time. */
+const MAX_SHARE_MS = 8;
 
 /**
  * Start of the first computation in this tick of the event loop. Several computations in one tick
  * share the limit, so that together they delay requests little more than one alone.
  */
-let tickBegan: number | undefined;
+let tickBegan: { readonly at: number; readonly active: number } | undefined;
+/** Limit of the computations in a tick, by how long the event loop was busy in the one before. */
+let shareMs = 0;
+/** End of the last tick with a computation. */
+let tickEnded = 0;
 
 function heldSince(): number {
   if (tickBegan === undefined) {
-    tickBegan = performance.now();
+    const { active } = performance.eventLoopUtilization();
+    tickBegan = { at: performance.now(), active };
+    if (tickBegan.at - tickEnded > MAX_SHARE_MS) shareMs = 0;
     afterThisTick(endTick);
   }
-  return tickBegan;
+  return tickBegan.at;
 }
 
 function endTick(): void {
+  const { active } = performance.eventLoopUtilization();
+  const busy = active - (tickBegan?.active ?? active);
+  shareMs = Math.min(busy * SHARE, MAX_SHARE_MS);
   tickBegan = undefined;
+  tickEnded = performance.now();
 }
 
 export class Yielding {
@@ -38,7 +55,9 @@ export class Yielding {
   /** True if the event loop must be yielded to. */
   get due(): boolean {
     const now = performance.now();
-    return now - heldSince() > this.#maxHoldMs && now - this.#resumed > MIN_HOLD_MS;
+    return (
+      now - heldSince() > Math.max(this.#maxHoldMs, shareMs) && now - this.#resumed > MIN_HOLD_MS
+    );
   }
 
   async pause(): Promise<void> {

@@ -66,3 +66,24 @@ test('work gets on beside other work that takes up every turn first', async () =
   // One item a turn would take a thousand.
   expect(turns).toBeLessThan(500);
 });
+
+test('work gets a quarter of turns that others fill', async () => {
+  let turns = 0;
+  let isOver = false;
+  const fill = (): void => {
+    turns += 1;
+    busy(12);
+    if (!isOver) setImmediate(fill);
+  };
+  fill();
+  await flatMapYielding(
+    Array.from({ length: 240 }, (_, i) => i),
+    () => {
+      busy(0.25);
+      return [];
+    },
+  );
+  isOver = true;
+  // 60 ms of work: a millisecond a turn would take 60 turns.
+  expect(turns).toBeLessThan(35);
+});
