@@ -295,7 +295,10 @@ test('a log that cannot be written delays no client, and nothing that waited is 
   const first = await daemon.call('GET', `${API}/teams`);
   // The log before is used while the new one cannot be opened.
   await eventOf('writes.log', first.headers['audit-id']);
-  expect(daemon.output()).toContain('The audit log does not follow the configuration');
+  // The standard error arrives by a pipe of its own.
+  await expect
+    .poll(() => daemon.output())
+    .toContain('The audit log does not follow the configuration');
   rmSync(join(daemon.dataDir, 'writes.log'));
   const second = await daemon.call('GET', `${API}/teams`);
   await eventOf('writes.log', second.headers['audit-id']);

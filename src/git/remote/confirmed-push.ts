@@ -67,24 +67,31 @@ export async function pushConfirmed(
 }
 
 /**
- * Sends a push, and queries the remote at half of the time limit. If the remote does not answer the
- * query, or already has the commit, the push is ended.
+ * Sends a push, and queries the remote after each half of the time limit. If the remote does not answer
+ * a query, or already has the commit, the push is ended.
  */
 async function sendWatched(parts: PushParts, push: RemotePush): Promise<RemotePushResult> {
   const ending = new AbortController();
   const { remote, outcomeTimeoutMs } = parts;
   let hangs = false;
+  let hasEnded = false;
+  let timer: NodeJS.Timeout | undefined;
   const ask = async (): Promise<void> => {
     const tip = await remote.tip(outcomeTimeoutMs / 2).catch((error: unknown) => {
       hangs = isSilence(error);
       return undefined;
     });
     if (hangs || tip === push.tip) ending.abort();
+    else if (!hasEnded) askLater();
   };
-  const timer = setTimeout(() => void ask(), outcomeTimeoutMs / 2);
-  const result = await remote
-    .push({ ...push, signal: ending.signal })
-    .finally(() => clearTimeout(timer));
+  const askLater = (): void => {
+    timer = setTimeout(() => void ask(), outcomeTimeoutMs / 2);
+  };
+  askLater();
+  const result = await remote.push({ ...push, signal: ending.signal }).finally(() => {
+    hasEnded = true;
+    clearTimeout(timer);
+  });
   if (hangs && result.ended === 'unknown') throw new RemoteError('unknown-outcome', HANGS);
   return result;
 }

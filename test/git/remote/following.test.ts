@@ -441,6 +441,27 @@ describe('a remote that fails', () => {
     await following.close();
   });
 
+  test('a remote that answers a query and hangs later is abandoned', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const timeouts = { queryMs: 60_000, pushMs: 60_000 };
+    const { repository, following } = await follow({ url, timeouts, outcomeTimeoutMs: 1_000 });
+    let queries = 0;
+    proxy.onRequest = (bytes) => {
+      if (bytes.includes('GET ') && bytes.includes('git-upload-pack')) queries += 1;
+      const isPush = bytes.includes('POST ') && bytes.includes('git-receive-pack');
+      return isPush || queries > 1 ? new Promise(() => undefined) : undefined;
+    };
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toMatchObject({
+      problem: 'unknown-outcome',
+      detail: 'neither a push nor a query is answered',
+    });
+    expect(queries).toBe(2);
+    await following.close();
+  });
+
   test('a fetch from one that hangs waits as long as for a question', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
