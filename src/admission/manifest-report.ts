@@ -85,7 +85,7 @@ export class Report {
 
   /** Warnings about the object, without its encrypted values. */
   warnAll(messages: readonly string[], object: unknown, sealed: SealedParts | undefined): void {
-    const values = sealed === undefined ? [] : valuesAt(object, sealed.paths);
+    const values = sealed === undefined ? [] : valuesAt([object], sealed.paths);
     for (const message of messages) this.warn([], withoutValues(message, values));
   }
 
@@ -150,7 +150,7 @@ export class Report {
     errors: readonly FieldError[],
     { object, sealed }: { readonly object: unknown; readonly sealed: SealedParts | undefined },
   ): void {
-    const values = sealed === undefined ? [] : valuesAt(object, sealed.paths);
+    const values = sealed === undefined ? [] : valuesAt([object], sealed.paths);
     for (const error of errors.slice(0, MAX_PROBLEMS)) {
       const value = valueAt(object, error.path);
       const isHidden = sealed !== undefined && holdsSealed(sealed, error.path, value);

@@ -20,5 +20,5 @@ export function encryptedValuesOf(versions: Versions): string[] {
   const paths = encryptedPathsOf(versions);
   if (paths.length === 0) return [];
   const { before, after } = versions;
-  return [...valuesAt(before?.manifest, paths), ...valuesAt(after?.manifest, paths)];
+  return valuesAt([before?.manifest, after?.manifest], paths);
 }

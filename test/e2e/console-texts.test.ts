@@ -186,7 +186,7 @@ describe.skipIf(!HAS_BROWSER)('hostile texts in the console', () => {
       expect(await page.evaluate('document.body.innerText')).not.toContain(OVERRIDE);
       expect(await page.title()).not.toBe('1');
       expect(left).toEqual([]);
-      expect(complaints.filter((text) => !/status of (40\d|422|503)/.test(text))).toEqual([]);
+      expect(complaints.filter((text) => !/status of (40\d|422|429|503)/.test(text))).toEqual([]);
     },
   );
 

@@ -111,6 +111,17 @@ describe.each(['None', 'RequestResponse'])('nested 6,000 levels deep, audited at
     expect(answer.code, answer.text.slice(0, 300)).toBe(422);
   });
 
+  test('a patch with 20,000 values keeps no other request waiting', async () => {
+    const operations = Array.from({ length: 20_000 }, (_, i) => {
+      return { op: 'add', path: `/spec/data/k${i}`, value: `value-${i}` };
+    });
+    const type = 'application/json-patch+json';
+    const answer = await daemon.call('PATCH', `${API}/teams/platform`, { body: operations, type });
+    expect(answer.code, answer.text.slice(0, 300)).toBeGreaterThanOrEqual(400);
+    // The record of the audit log is made after the answer.
+    expect((await daemon.call('GET', '/livez')).code).toBe(200);
+  });
+
   test('leaves no failure in the log', () => {
     expect(daemon.output()).not.toContain('Request failed');
   });

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 
 const PROGRAM = '/usr/bin/chromium';
 export const HAS_BROWSER = existsSync(PROGRAM);
@@ -77,10 +77,23 @@ export async function openConsole(
   return visit;
 }
 
-/** Fails with the rules that the page breaks. The script is injected past the policy of the page. */
+/**
+ * Fails with the rules that the page breaks. The script is injected past the policy of the page. It throws
+ * a TypeError if an element goes while it runs, so it runs again then.
+ */
 export async function expectAccessible(page: Page): Promise<void> {
-  const found: unknown = await page.evaluate(`${axe.source};
+  const check = `${axe.source};
     axe.run({ preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-      .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`);
+      .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`;
+  const found = await vi.waitUntil(
+    () =>
+      page.evaluate(check).catch((error: unknown) => {
+        if (!String(error).includes('TypeError')) throw error;
+        return undefined;
+      }),
+    { timeout: AXE_MS },
+  );
   expect(found).toEqual([]);
 }
+
+const AXE_MS = 60_000;

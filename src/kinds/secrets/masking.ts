@@ -40,33 +40,77 @@ export function besideSecrets(kind: Kind, paths: SecretPaths): SecretPaths | und
   return others.length === 0 ? undefined : others;
 }
 
+/**
+ * Paths by their steps. An object and its encrypted paths may have thousands of values each, so that
+ * comparing every value with every path would take minutes.
+ */
+class PathTree {
+  /** A path ends here: the whole value is secret. */
+  ends = false;
+  readonly below = new Map<string, PathTree>();
+
+  constructor(paths: SecretPaths) {
+    for (const path of paths) {
+      let at: PathTree = this;
+      for (const step of path) {
+        const next = at.below.get(step) ?? new PathTree([]);
+        at.below.set(step, next);
+        at = next;
+      }
+      at.ends = true;
+    }
+  }
+}
+
+/** Subtrees that a step of a value leads to: its own, and that of any step. */
+function below(trees: readonly PathTree[], step: string): PathTree[] {
+  return trees.flatMap((tree) => [tree.below.get(step) ?? [], tree.below.get('*') ?? []].flat());
+}
+
 /** A copy of the value at `path` with its secrets masked. */
 export function masked(value: unknown, path: FieldPath, secrets: SecretPaths): unknown {
   if (value === undefined) return undefined;
-  if (secrets.some((secret) => covers(secret, path))) return MASK;
-  if (Array.isArray(value)) return value.map((item, i) => masked(item, [...path, i], secrets));
+  let trees = [new PathTree(secrets)];
+  for (const step of path) {
+    if (trees.some(({ ends }) => ends)) return MASK;
+    trees = below(trees, String(step));
+  }
+  return maskedIn(trees, value);
+}
+
+function maskedIn(trees: readonly PathTree[], value: unknown): unknown {
+  if (value === undefined) return undefined;
+  if (trees.some(({ ends }) => ends)) return MASK;
+  if (Array.isArray(value)) return value.map((item, i) => maskedIn(below(trees, String(i)), item));
   if (!isRecord(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, masked(item, [...path, key], secrets)]),
+    Object.entries(value).map(([key, item]) => [key, maskedIn(below(trees, key), item)]),
   );
 }
 
-/** Texts and numbers at the paths, for `withoutValues`. */
-export function valuesAt(object: unknown, paths: SecretPaths): string[] {
+/** Texts and numbers of the objects at the paths, for `withoutValues`. */
+export function valuesAt(objects: readonly unknown[], paths: SecretPaths): string[] {
   const found = new Set<string>();
-  for (const path of paths) collectValues(found, object, path);
+  const trees = [new PathTree(paths)];
+  for (const object of objects) collectValues(found, object, trees);
   return [...found];
 }
 
-function collectValues(found: Set<string>, value: unknown, path: readonly string[]): void {
+/** `trees` undefined: the whole value is secret. */
+function collectValues(
+  found: Set<string>,
+  value: unknown,
+  trees: readonly PathTree[] | undefined,
+): void {
+  const within = trees?.some(({ ends }) => ends) === true ? undefined : trees;
+  if (within?.length === 0) return;
   if (typeof value !== 'object' || value === null) {
-    if (path.length > 0) return;
-    if (typeof value === 'string' || typeof value === 'number') found.add(String(value));
+    const isValue = typeof value === 'string' || typeof value === 'number';
+    if (within === undefined && isValue) found.add(String(value));
     return;
   }
-  const [step, ...rest] = path;
   for (const [key, item] of Object.entries(value)) {
-    if (step === undefined || step === '*' || step === key) collectValues(found, item, rest);
+    collectValues(found, item, within && below(within, key));
   }
 }
 

@@ -220,7 +220,7 @@ function mustBeSealed(
   manifest: JsonObject,
   encrypted: SecretPaths,
 ): boolean {
-  if (valuesAt(manifest, encrypted).length > 0) return true;
+  if (valuesAt([manifest], encrypted).length > 0) return true;
   return view.sealing !== undefined && sealer?.isSecret(manifest) === true;
 }
 

@@ -7,6 +7,7 @@ import type { ObjectIdentity } from '../../audit/index.ts';
 import { type Kind, type SecretPaths, valuesAt } from '../../kinds/index.ts';
 import { encryptedFields } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { MAX_DEPTH } from '../input/body.ts';
 import type { ResourceInfo } from '../input/request-info.ts';
 
 /** `unknown`: the body must not be recorded. Undefined: nothing is encrypted beside the secret fields. */
@@ -36,7 +37,9 @@ export function auditedObjects(
   const planned = (name: string | undefined, body: unknown): Encryption => {
     if (kind === undefined || !WRITES.includes(info.verb)) return undefined;
     if (encryption === undefined) return kind.storedIn === 'git' ? 'unknown' : undefined;
-    return encryption.pathsOf({ kind, namespace, name, parts: partsOf(body) });
+    return isTooDeep(body)
+      ? 'unknown'
+      : encryption.pathsOf({ kind, namespace, name, parts: partsOf(body) });
   };
   return {
     kind,
@@ -57,13 +60,26 @@ export function auditedObjects(
   }
 }
 
-/** The object, or what the operations of a JSON patch put at their places. */
+/** True for a JSON patch that names a place deeper than an object may be. */
+function isTooDeep(body: unknown): boolean {
+  return (
+    Array.isArray(body) && body.some((operation) => (stepsOf(operation)?.length ?? 0) > MAX_DEPTH)
+  );
+}
+
+/** Tokens of the pointer of an operation (RFC 6901). */
+function stepsOf(operation: unknown): string[] | undefined {
+  const path = isRecord(operation) ? operation['path'] : undefined;
+  return typeof path === 'string' ? path.split('/', MAX_DEPTH + 2).slice(1) : undefined;
+}
+
+/** The object, or what the operations of a JSON patch put at their places, cut off at the limit of depth. */
 export function partsOf(body: unknown): JsonObject[] {
   if (isRecord(body)) return [body as JsonObject];
   if (!Array.isArray(body)) return [];
   return body.flatMap((operation: unknown) => {
-    if (!isRecord(operation) || typeof operation['path'] !== 'string') return [];
-    const steps = operation['path'].split('/').slice(1);
+    const steps = stepsOf(operation);
+    if (steps === undefined || !isRecord(operation)) return [];
     const part = steps.reduceRight<unknown>(
       (value, step) =>
         /^(\d+|-)$/.test(step)
@@ -80,7 +96,7 @@ export function encryptedValues(of: Encryption, bodies: readonly unknown[]): str
   if (of === undefined) return [];
   const paths =
     of === 'unknown' ? [['spec'], ['metadata', 'labels'], ['metadata', 'annotations']] : of;
-  return bodies.flatMap((body) => partsOf(body)).flatMap((part) => valuesAt(part, paths));
+  return valuesAt(bodies.flatMap(partsOf), paths);
 }
 
 /** A copy of an answer without the values, in whatever text it repeats them. */

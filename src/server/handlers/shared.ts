@@ -153,7 +153,7 @@ function shownWarnings(
   if (warnings.length === 0) return warnings;
   const secrets = secretsIn(deps, request, name, stored);
   if (secrets.length === 0 || mayRead(deps, request, name)) return warnings;
-  const values = valuesAt(object, secrets);
+  const values = valuesAt([object], secrets);
   return warnings.map((text) => withoutValues(text, values));
 }
 

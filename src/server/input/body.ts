@@ -12,7 +12,7 @@ export type BodyFormat = 'json' | 'yaml';
 
 export const DEFAULT_MAX_BODY_BYTES = 3 * 1024 * 1024;
 /** Objects of every kind are far flatter; recursion over a value this deep is harmless. */
-const MAX_DEPTH = 100;
+export const MAX_DEPTH = 100;
 
 const FORMATS: Readonly<Record<string, BodyFormat>> = { [JSON_TYPE]: 'json', [YAML_TYPE]: 'yaml' };
 /** Media types of bodies of POST, PUT and DELETE. */
