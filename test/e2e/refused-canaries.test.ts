@@ -5,12 +5,18 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { API, type CallOptions, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+import { API, type CallOptions, type Daemon, RBAC, scratchDir } from '../support/daemon.ts';
+import { ETCD_MISSING } from '../support/etcd.ts';
+import { startFaultyDaemon } from '../support/faults/fault-daemon.ts';
+import type { Replica } from '../support/replica.ts';
+import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
 import { commitFiles, gitIn } from './clones.ts';
 
 type Json = Record<string, unknown>;
@@ -21,21 +27,35 @@ const RULED = ['displayName', 'description', 'note', 'example.org/note', 'imageP
 const AUDIT =
   'audit:\n  enabled: true\n  path: audit.log\n  dataStoreEndpoint: sqlite://audit.db\n  policy:\n    rules:\n      - level: RequestResponse\n';
 
+const MIB = 2 ** 20;
+const TITLE = ETCD_MISSING === undefined ? 'replicas' : `replicas (SKIPPED: ${ETCD_MISSING})`;
+
+const control = join(scratchDir(), 'control');
 let daemon: Daemon;
 let clone: string;
 let stranger: string;
+let flooder: string;
 const canaries = new Map<string, string>();
 
 beforeAll(async () => {
-  daemon = await startDaemon();
+  daemon = await startFaultyDaemon({ dataDir: join(scratchDir(), 'data'), control, args: [] });
+  clone = await prepare(daemon);
+  stranger = await keyOf('stranger', []);
+  flooder = await keyOf('flooder', [{ apiGroups: [GROUP], resources: ['*'], verbs: ['*'] }]);
+});
+afterAll(() => daemon.stop());
+
+/** Turns the audit log on, has more encrypted, and makes the objects that are there. Returns a clone. */
+async function prepare(on: Daemon): Promise<string> {
   const raw = `${AUDIT}platformHost: a.example.com\n`;
-  await accepted('PUT', CONFIG, { ...(await daemon.call('GET', CONFIG)).json(), spec: { raw } });
-  clone = await daemon.clone();
-  const rules = readFileSync(join(clone, '.sops.yaml'), 'utf8');
+  await accepted('PUT', CONFIG, { ...(await on.call('GET', CONFIG)).json(), spec: { raw } }, on);
+  // Replicas may elect another leader meanwhile.
+  const made = await vi.waitFor(() => on.clone(), { timeout: 60_000, interval: 200 });
+  const rules = readFileSync(join(made, '.sops.yaml'), 'utf8');
   const age = /age1\w+/.exec(rules)?.[0];
   const all = `^(${[...RULED, 'data', 'connectorData', 'idToken', 'passwordHash'].join('|')})$`;
   const rule = { path_regex: '^(teams|namespaces|users|ownedaccesskeys)/', encrypted_regex: all };
-  await commitFiles(daemon, clone, {
+  await commitFiles(on, made, {
     '.sops.yaml': stringify({
       creation_rules: [
         { ...rule, age },
@@ -43,30 +63,29 @@ beforeAll(async () => {
       ],
     }),
   });
-  await gitIn(daemon, clone, 'push', '-q', 'origin', 'HEAD:main');
-  await accepted('POST', `${API}/teams`, { metadata: { name: 'there' }, spec: {} });
-  await accepted('POST', `${API}/namespaces/default/sharedsecrets`, {
-    metadata: { name: 'there' },
-    spec: { data: { a: 'YQ==' } },
-  });
-  stranger = await keyOf('stranger');
-});
-afterAll(() => daemon.stop());
+  await gitIn(on, made, 'push', '-q', 'origin', 'HEAD:main');
+  await accepted('POST', `${API}/teams`, { metadata: { name: 'there' }, spec: {} }, on);
+  const spec = { data: { a: 'YQ==' } };
+  const secret = { metadata: { name: 'there' }, spec };
+  await accepted('POST', `${API}/namespaces/default/sharedsecrets`, secret, on);
+  return made;
+}
 
-async function accepted(method: string, path: string, body: object): Promise<Json> {
-  const answer = await daemon.call(method, path, { body });
+async function accepted(method: string, path: string, body: object, on = daemon): Promise<Json> {
+  const answer = await on.call(method, path, { body });
   expect(answer.code, answer.text).toBeLessThan(300);
   return answer.json();
 }
 
-/** A user who may push, and has no right on any object. */
-async function keyOf(name: string): Promise<string> {
+/** A user who may push, and has these rights on objects. */
+async function keyOf(name: string, ofObjects: readonly object[]): Promise<string> {
   await accepted('POST', `${API}/users`, { metadata: { name }, spec: {} });
   const made = await accepted('POST', `${API}/ownedaccesskeys`, {
     metadata: { name },
     spec: { user: name },
   });
-  const rules = [{ nonResourceURLs: ['/git/platform.git'], verbs: ['get', 'update'] }];
+  const ofGit = { nonResourceURLs: ['/git/platform.git'], verbs: ['get', 'update'] };
+  const rules = [ofGit, ...ofObjects];
   const apiGroup = 'rbac.authorization.k8s.io';
   await accepted('POST', `${RBAC}/clusterroles`, { metadata: { name }, rules });
   await accepted('POST', `${RBAC}/clusterrolebindings`, {
@@ -238,7 +257,7 @@ const ROADS: Readonly<Record<string, Road>> = {
     method: 'PATCH',
     type: 'application/apply-patch+yaml',
     exists: true,
-    query: '?fieldManager=t',
+    query: '?fieldManager=t&force=true',
   },
 };
 
@@ -328,21 +347,208 @@ test('writes with unknown keys are refused, at last without a look at them', asy
   expect(codes).toEqual(new Set([401, 429]));
 });
 
+/** Sends teams and secrets by each road, with a text of their own, and expects this code. */
+async function expectRefusals(
+  why: string,
+  code: number,
+  send: Daemon['call'] = (...words) => daemon.call(...words),
+): Promise<void> {
+  const kinds = [KINDS['team'], KINDS['secret']].flatMap((kind) => kind ?? []);
+  const all = kinds.flatMap((kind) =>
+    Object.entries(ROADS).map(async ([road, { method, type, query = '', exists, body }]) => {
+      // Only a Team is replaced without its version.
+      if (road === 'PUT' && kind.kind !== 'Team') return;
+      const name = exists ? 'there' : 'refused';
+      const label = `${kind.kind} by ${road}, for ${why}`;
+      const text = canary(label);
+      const object = { apiVersion: `${GROUP}/v1`, kind: kind.kind, ...kind.object(name, text) };
+      const path = `${kind.path}${exists ? `/${name}` : ''}${query}`;
+      const sent = { type, body: JSON.stringify(body?.(object) ?? object) };
+      const answer = await send(method, path, sent);
+      // A dry run writes nothing.
+      if (query.includes('dryRun') && answer.code < 300) return;
+      expect([answer.code, answer.text.includes(text)], `${label}: ${answer.text}`).toEqual([
+        code,
+        false,
+      ]);
+    }),
+  );
+  await Promise.all(all);
+}
+
+/** An event of an agent, with the text where values may be. */
+function eventWith(text: string): Json {
+  const requestObject = { metadata: { name: 'x' }, spec: { note: text } };
+  const time = { stageTimestamp: '2026-01-01T00:00:00Z' };
+  const event = { level: 'Request', stage: 'ResponseComplete', auditID: 'of-an-agent', ...time };
+  return { ...event, requestURI: `/x?token=${text}`, userAgent: text, requestObject };
+}
+
+const listOf = (...items: Json[]): string => JSON.stringify({ kind: 'EventList', items });
+
+/** Takes all bytes of bodies that one user may have in the queue. Returns the way to give them back. */
+async function flood(): Promise<() => void> {
+  const ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'), 'utf8');
+  const head = `POST ${API}/teams HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${flooder}\r\ncontent-type: application/json\r\ncontent-length: ${2 * MIB}\r\n\r\n`;
+  const open = await Promise.all(
+    Array.from({ length: 80 }, async () => {
+      const socket = connect({ host: '127.0.0.1', port: daemon.port, ca });
+      socket.on('error', () => undefined);
+      await once(socket, 'secureConnect');
+      return socket.write(head) && socket;
+    }),
+  );
+  const refused = /fair_queue_refused_total\{level="writes"\} [1-9]/;
+  await vi.waitFor(async () => {
+    expect((await daemon.call('GET', '/metrics')).text).toMatch(refused);
+  });
+  return () => {
+    for (const socket of open) if (socket !== false) socket.destroy();
+  };
+}
+
+function breakDisk(code: string, sites: string): () => void {
+  writeFileSync(control, JSON.stringify({ code, sites }));
+  return () => rmSync(control);
+}
+
+const CHANGES =
+  '^(open|write|writev|writeFile|fsync|fdatasync|ftruncate|truncate|rename|link|mkdir) ';
+
+describe('each write', () => {
+  test('is refused by the fair queue', async () => {
+    const end = await flood();
+    await expectRefusals('a full queue', 429, (method, path, options) =>
+      daemon.call(method, path, { ...options, token: flooder }),
+    );
+    end();
+  });
+
+  test.each(['ENOSPC', 'EDQUOT'])(
+    'is refused on a disk that says %s, and a push too',
+    async (code) => {
+      const text = canary(`a push, for ${code}`);
+      const object = KINDS['secret']?.object('new', text);
+      const file = { apiVersion: `${GROUP}/v1`, kind: 'SharedSecret', ...object };
+      await gitIn(daemon, clone, 'fetch', '-q');
+      await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
+      const path = 'namespaces/default/sharedsecrets/new.yaml';
+      await commitFiles(daemon, clone, { [path]: stringify(file) });
+      const end = breakDisk(code, CHANGES);
+      await expectRefusals(code, 507);
+      const push = await daemon.git(['push', 'origin', 'HEAD:main'], clone);
+      end();
+
+      expect(push.code, push.stderr).not.toBe(0);
+    },
+  );
+});
+
+test('events of agents are refused for rights, for their form, and by a full queue of the log', async () => {
+  const send = async (
+    why: string,
+    code: number,
+    body: (text: string) => string,
+    token?: string,
+  ) => {
+    const text = canary(`events of an agent, for ${why}`);
+    const options = { body: body(text), ...(token === undefined ? {} : { token }) };
+    const answer = await daemon.call('POST', '/audit/events', options);
+    expect([answer.code, answer.text.includes(text)], `${why}: ${answer.text}`).toEqual([
+      code,
+      false,
+    ]);
+  };
+  await send('rights', 403, (text) => listOf(eventWith(text)), stranger);
+  await send('form', 400, (text) => listOf({ ...eventWith(text), level: text }));
+  await send('another kind', 400, (text) => JSON.stringify({ kind: text, items: [] }));
+  await send('malformed JSON', 400, (text) => `${listOf(eventWith(text))}${text}`);
+  const end = breakDisk('EIO', ' audit\\.log');
+  const large = { ...eventWith('filler'), requestObject: { filler: 'x'.repeat(2.9 * MIB) } };
+  for (let at = 0; at < 2; at++) {
+    const filler = await daemon.call('POST', '/audit/events', { body: listOf(large) });
+    expect(filler.code, filler.text).toBe(200);
+  }
+  await send('a full queue', 429, (text) => listOf(eventWith(text), large));
+  end();
+});
+
+describe.skipIf(ETCD_MISSING !== undefined)(TITLE, () => {
+  let set: ReplicaSet;
+  let follower: Replica;
+
+  beforeAll(async () => {
+    set = await startReplicas({ replicas: 2, members: 1, quota: 16 * MIB });
+    await prepare((await set.elected()).daemon);
+  });
+  afterAll(() => set?.stop());
+
+  const through =
+    (replica: Replica): Daemon['call'] =>
+    (method, path, options) =>
+      replica.daemon.call(method, path, { ...options, token: set.token });
+
+  test('refuse each write while the quota of etcd is used up', async () => {
+    const input = 'x'.repeat(MIB);
+    for (let at = 0; at < 40; at++) await set.etcd.ctl(['put', `junk/${at}`], { input });
+    for (const replica of set.replicas) {
+      await expectRefusals(`a full etcd, by ${replica.name}`, 507, through(replica));
+    }
+    await set.etcd.ctl(['del', '--prefix', 'junk/']);
+    await set.etcd.compact();
+    await set.etcd.defragment();
+    expect((await set.etcd.ctl(['alarm', 'disarm'])).code).toBe(0);
+  });
+
+  test('refuse each write and each event while etcd and the leader are away', async () => {
+    const leader = await set.elected();
+    follower = set.replicas.find((one) => one !== leader) as Replica;
+    await set.etcd.members[0]?.kill();
+    await leader.stop('SIGKILL');
+    const text = canary('events of an agent, without a leader');
+    const relay = through(follower)('POST', '/audit/events', { body: listOf(eventWith(text)) });
+    await expectRefusals('no leader', 503, through(follower));
+    const answer = await relay;
+
+    expect([answer.code, answer.text.includes(text)], answer.text).toEqual([503, false]);
+  });
+
+  test('have no text in a log, a metric, an answer or a file', async () => {
+    const metrics = await through(follower)('GET', '/metrics');
+    await follower.stop();
+    const places: [string, string][] = [
+      ['/metrics', metrics.text],
+      ['the output', set.output()],
+      ...files(dirname(follower.dataDir)),
+      ...set.replicas.map(({ dataDir, name }): [string, string] => [name, gitObjects(dataDir)]),
+    ];
+
+    const logs = places.flatMap(([place, text]) => (place.endsWith('/audit.log') ? text : []));
+    for (const code of [503, 507]) expect(logs.join('')).toContain(`"code":${code}`);
+    expect(leaks(places)).toEqual([]);
+  });
+});
+
 test('no text is in a log, a metric, an event, a document, a file or a git object', async () => {
   const seen = await reports();
   await daemon.stop();
-  const places = new Map([...seen, ['the output of the daemon', daemon.output()], ...files()]);
-  places.set('the objects of git', gitObjects());
+  const places = new Map([...seen, ['the output of the daemon', daemon.output()]]);
+  for (const [place, content] of files(daemon.dataDir)) places.set(place, content);
+  places.set('the objects of git', gitObjects(daemon.dataDir));
+
+  expect(canaries.size).toBeGreaterThan(400);
+  for (const code of [403, 429, 507]) expect(places.get('audit.log')).toContain(`"code":${code}`);
+  expect(leaks(places)).toEqual([]);
+});
+
+function leaks(places: Iterable<readonly [string, string]>): string[] {
   const found = [...places].flatMap(([place, content]) =>
     [...canaries].flatMap(([text, label]) =>
       content.includes(text) ? [`${place}: ${label}`] : [],
     ),
   );
-
-  expect(canaries.size).toBeGreaterThan(400);
-  expect(places.get('audit.log')).toContain('"code":403');
-  expect([...new Set(found)]).toEqual([]);
-});
+  return [...new Set(found)];
+}
 
 /** Documents that others than the sender may read. */
 async function reports(): Promise<[string, string][]> {
@@ -363,8 +569,8 @@ async function reports(): Promise<[string, string][]> {
   return texts;
 }
 
-/** Every file of the data directory, also packed ones. */
-function files(folder = daemon.dataDir, under = ''): [string, string][] {
+/** Every file of a folder, also packed ones. */
+function files(folder: string, under = ''): [string, string][] {
   return readdirSync(folder).flatMap((name): [string, string][] => {
     const path = join(folder, name);
     const shown = under === '' ? name : `${under}/${name}`;
@@ -376,8 +582,8 @@ function files(folder = daemon.dataDir, under = ''): [string, string][] {
   });
 }
 
-function gitObjects(): string {
-  const gitDir = join(daemon.dataDir, 'repo.git');
+function gitObjects(dataDir: string): string {
+  const gitDir = join(dataDir, 'repo.git');
   const words = ['cat-file', '--batch-all-objects', '--batch', '--unordered'];
   return execFileSync('git', words, { cwd: gitDir, maxBuffer: 1 << 30 }).toString('latin1');
 }
