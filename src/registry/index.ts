@@ -3,7 +3,11 @@ export { recordActivity } from './activity.ts';
 export { Branch } from './branch.ts';
 export type { BranchObserver, BranchOptions } from './branch-options.ts';
 export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';
-export { PendingWrites, type Shadow } from './pending-writes.ts';
+export {
+  type ArrivedPush,
+  PendingWrites,
+  type Shadow,
+} from './pending-writes.ts';
 export { isAccessRole, roleChanges } from './projection/derived-roles.ts';
 export type { DerivedSecretChange } from './projection/derived-secrets.ts';
 export { encryptedFields } from './projection/encrypted-fields.ts';

@@ -10,6 +10,7 @@ import {
   conflict,
   forbiddenError,
   isRecord,
+  type JsonObject,
   jsonEqual,
   type KubeObject,
   type ObjectKey,
@@ -53,10 +54,29 @@ export interface PendingWritesOptions {
   };
   /** Absent: every user may read every object. */
   readonly authorizer?: Authorizer | undefined;
-  /** Opens the branch on top of a revision of the followed branch. */
-  open(base: string): Promise<{ shadow: Shadow; conflicts: boolean }>;
+  /**
+   * Opens the branch on top of a revision of the followed branch. `arrived`: those of the pushes that
+   * the remote had, in their order, each with the files that were pending before it and its changes.
+   */
+  open(
+    base: string,
+    pushes: readonly PendingPush[],
+  ): Promise<{ shadow: Shadow; conflicts: boolean; arrived: readonly ArrivedPush[] }>;
   /** Called when no write is in progress any more. */
   onClose(): Promise<void>;
+}
+
+/** Commits of writes, from the parent of the first one to the last one. */
+export type PendingPush = {
+  /** Of the followed branch: an ancestor of the parent. */
+  readonly base: string;
+  readonly parent: string;
+  readonly tip: string;
+};
+
+export interface ArrivedPush {
+  readonly before: readonly PathChange[];
+  readonly changes: readonly PathChange[];
 }
 
 interface Opened {
@@ -77,6 +97,8 @@ interface Asked {
 
 /** Documents of the state store: the blob of each pending file that the platform wrote, by path. */
 const OWN_FILES = 'pendingFiles/';
+/** Document with the pushes whose files may not be in the documents above yet, oldest first. */
+const PUSHES = 'pendingPushes';
 
 export class PendingWrites implements ObjectRegistry {
   readonly #options: PendingWritesOptions;
@@ -105,6 +127,15 @@ export class PendingWrites implements ObjectRegistry {
   /** Sets the function that finds the address of the review, which each write waits for. */
   reviewedAt(find: () => Promise<string | undefined>): void {
     this.#review = find;
+  }
+
+  /** Saves the commits of a push before they are pushed: after a crash they tell which files are own. */
+  async beforePush({ parent, tip }: { parent: string | undefined; tip: string }): Promise<void> {
+    const opened = this.#opened;
+    // Commits that a rebase copies may be of others, and a conflict leaves no base below them.
+    if (opened === undefined || opened.conflicts || parent === undefined) return;
+    const push = { base: opened.base, parent, tip };
+    await this.#save({ [PUSHES]: { pushes: [...this.#pushes(), push] } });
   }
 
   get(target: Target): StoredObject {
@@ -227,35 +258,54 @@ export class PendingWrites implements ObjectRegistry {
     if (before !== undefined && opened.foreign.has(before)) this.#assertMayCopy(shadow, asked);
     const result = await work(shadow);
     const path = before ?? pathOf(shadow, asked, result.object.metadata.name);
-    if (result.commit !== undefined && path !== undefined && !opened.foreign.has(path)) {
-      await this.#saveOwn({ [path]: shadow.state.catalog.file(path)?.blob });
-    }
+    if (result.commit === undefined || path === undefined) return result;
+    const { catalog, revision } = shadow.state;
+    const own = opened.foreign.has(path) ? {} : { [path]: catalog.file(path)?.blob };
+    const pushes = this.#pushes();
+    const left = pushes.slice(pushes.findIndex(({ tip }) => tip === revision) + 1);
+    await this.#save({
+      ...documentsOf(own),
+      [PUSHES]: left.length > 0 ? { pushes: left } : undefined,
+    });
     return result;
   }
 
-  /** Saves which files are of the platform: nobody else writes to the state. */
-  async #saveOwn(blobs: Readonly<Record<string, string | undefined>>): Promise<void> {
+  #pushes(): PendingPush[] {
+    const { pushes = [] } = this.#options.served.store.document(PUSHES) ?? {};
+    return pushes as unknown as PendingPush[];
+  }
+
+  /** Nobody else writes to the state. */
+  async #save(documents: Readonly<Record<string, JsonObject | undefined>>): Promise<void> {
     const { store } = this.#options.served;
-    const documents = Object.entries(blobs).map(([path, blob]) => [
-      OWN_FILES + path,
-      blob === undefined ? undefined : { blob },
-    ]);
-    if (documents.length === 0) return;
-    store.apply([], Object.fromEntries(documents));
+    store.apply([], documents);
     await store.flush();
   }
 
   /** Compares the branch with the files that writes left, and forgets those that are gone. */
-  async #foreignFiles({ files }: Shadow): Promise<ReadonlySet<string>> {
+  async #foreignFiles({ files }: Shadow, arrived: readonly ArrivedPush[]): Promise<Set<string>> {
     const { store } = this.#options.served;
-    const foreign = new Map(files.flatMap(({ path, newId }) => (newId ? [[path, newId]] : [])));
-    const gone: Record<string, undefined> = {};
+    const saved = new Map<string, string | undefined>();
     for (const [document, { blob }] of store.documents(OWN_FILES)) {
-      const path = document.slice(OWN_FILES.length);
-      if (foreign.get(path) === blob) foreign.delete(path);
-      else gone[path] = undefined;
+      saved.set(document.slice(OWN_FILES.length), String(blob));
     }
-    await this.#saveOwn(gone);
+    const own = new Map(saved);
+    for (const { before, changes } of arrived) {
+      const blobs = new Map(before.map(({ path, newId }) => [path, newId]));
+      for (const { path, newId } of changes) {
+        // A file that was foreign before the write, or of a later write, stays so.
+        if (own.get(path) === blobs.get(path)) own.set(path, newId);
+      }
+    }
+    const foreign = new Map(files.flatMap(({ path, newId }) => (newId ? [[path, newId]] : [])));
+    for (const [path, blob] of own) {
+      if (blob === undefined || foreign.get(path) !== blob) own.set(path, undefined);
+      else foreign.delete(path);
+    }
+    const changed = [...own].filter(([path, blob]) => saved.get(path) !== blob);
+    if (changed.length > 0 || this.#pushes().length > 0) {
+      await this.#save({ ...documentsOf(Object.fromEntries(changed)), [PUSHES]: undefined });
+    }
     return new Set(foreign.keys());
   }
 
@@ -301,8 +351,8 @@ export class PendingWrites implements ObjectRegistry {
     if (base === undefined) throw unavailable('Nothing was fetched yet');
     await this.#opened?.shadow.close();
     this.#opened = undefined;
-    const { shadow, conflicts } = await open(base);
-    this.#opened = { base, shadow, conflicts, foreign: await this.#foreignFiles(shadow) };
+    const { shadow, conflicts, arrived } = await open(base, this.#pushes());
+    this.#opened = { base, shadow, conflicts, foreign: await this.#foreignFiles(shadow, arrived) };
     if (this.tip === base) this.#series++;
   }
 
@@ -335,6 +385,16 @@ export class PendingWrites implements ObjectRegistry {
 }
 
 const MAX_RACES = 5;
+
+function documentsOf(
+  blobs: Readonly<Record<string, string | undefined>>,
+): Record<string, JsonObject | undefined> {
+  const documents = Object.entries(blobs).map(([path, blob]) => [
+    OWN_FILES + path,
+    blob === undefined ? undefined : { blob },
+  ]);
+  return Object.fromEntries(documents);
+}
 
 /** True if a write was refused for the content of the branch, which may have been mended. */
 function isRefusal(error: unknown): boolean {

@@ -1,8 +1,9 @@
 /** Opens the review branch: its repository, an in-memory platform on it, and a registry. */
 import { randomBytes } from 'node:crypto';
 import type { FileReader } from '../../catalog/index.ts';
-import { openRepository, type SignCommit, WriteBranch } from '../../git/index.ts';
+import { type Gate, openRepository, type SignCommit, WriteBranch } from '../../git/index.ts';
 import {
+  type ArrivedPush,
   Branch,
   type Guard,
   PendingWrites,
@@ -47,26 +48,37 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
   };
   const remote = openRemote(place, { term, logger });
   const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger });
-  const gate = pending.admit.bind(pending);
+  const gate: Gate = async (publication, objects) => {
+    await writes.beforePush(publication);
+    await pending.admit(publication, objects);
+  };
   // It shares the packs of the followed branch, whose maintenance also covers them.
   const packThreshold = Number.POSITIVE_INFINITY;
   const where = { gitDir, branch: writeBranch, maxPaths };
   const repository = await openRepository({ ...where, gate, sign, logger, packThreshold });
-  return new PendingWrites({
+  const writes = new PendingWrites({
     served: parts,
     pending,
     authorizer: parts.authorizer,
-    open: async (base) => {
-      const { conflicts } = await pending.prepare(base, repository);
+    open: async (base, pushes) => {
+      const tips = pushes.map(({ tip }) => tip);
+      const { conflicts, arrived: found } = await pending.prepare(base, repository, tips);
+      const arrived: ArrivedPush[] = [];
+      for (const push of pushes.filter(({ tip }) => found.includes(tip))) {
+        const before = await repository.diff(push.base, push.parent);
+        arrived.push({ before, changes: await repository.diff(push.parent, push.tip) });
+      }
       const shadow = await openShadow(parts, repository);
       const { revision = base } = shadow.state;
-      return { shadow: { ...shadow, files: await repository.diff(base, revision) }, conflicts };
+      const files = await repository.diff(base, revision);
+      return { shadow: { ...shadow, files }, conflicts, arrived };
     },
     onClose: async () => {
       await pending.close();
       await repository.close();
     },
   });
+  return writes;
 }
 
 const UNSEEN = { published: () => undefined, applied: () => undefined, replayed: () => undefined };

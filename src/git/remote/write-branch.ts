@@ -33,6 +33,8 @@ export interface PendingState {
   readonly tip: string;
   /** The pending commits could not be rebased on the followed branch. */
   readonly conflicts: boolean;
+  /** Commits that were asked about and are at the remote. */
+  readonly arrived: readonly string[];
 }
 
 type Mirror = Pick<Repository, 'begin' | 'checkLimits' | 'diff' | 'history' | 'readBlobs'>;
@@ -91,10 +93,27 @@ export class WriteBranch {
    * Moves the local branch to the parent of the next write: the pending commits rebased on `base`, or
    * `base`. Without a branch at the remote, nothing is pending.
    */
-  async prepare(base: string, mirror: Mirror): Promise<PendingState> {
-    const { gitDir, logger = silent } = this.#options;
+  async prepare(
+    base: string,
+    mirror: Mirror,
+    asked: readonly string[] = [],
+  ): Promise<PendingState> {
     const theirs = await this.#fetch();
     this.#remoteTip = theirs;
+    // Those of a rebase are others.
+    const arrived: string[] = [];
+    for (const commit of theirs === undefined ? [] : asked) {
+      if (await containsCommit(this.#options.gitDir, theirs ?? '', commit)) arrived.push(commit);
+    }
+    return { ...(await this.#prepare(base, theirs, mirror)), arrived };
+  }
+
+  async #prepare(
+    base: string,
+    theirs: string | undefined,
+    mirror: Mirror,
+  ): Promise<Omit<PendingState, 'arrived'>> {
+    const { gitDir, logger = silent } = this.#options;
     await this.#preserveRemoved(base, theirs);
     const isDone = theirs === undefined || (await containsCommit(gitDir, base, theirs));
     if (isDone) return await this.#moveAndReport(base, false);
@@ -112,7 +131,7 @@ export class WriteBranch {
     this.#options.remote.close();
   }
 
-  async #moveAndReport(tip: string, conflicts: boolean): Promise<PendingState> {
+  async #moveAndReport(tip: string, conflicts: boolean): Promise<Omit<PendingState, 'arrived'>> {
     await this.#moveTo(tip);
     this.#isStale = false;
     return { tip, conflicts };
