@@ -98,6 +98,7 @@ export {
   unauthorized,
   unavailable,
   unprocessablePatch,
+  unsupportedContentEncoding,
   unsupportedMediaType,
   withWarnings,
 } from './status-error.ts';

@@ -189,6 +189,15 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   );
 }
 
+/** 415 for a Content-Encoding: only a body without one is read (RFC 9110, section 8.4). */
+export function unsupportedContentEncoding(encoding: string): StatusError {
+  return new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request has the content encoding ${JSON.stringify(encoding)}, which is not supported: send the body without Content-Encoding`,
+  );
+}
+
 export function alreadyExists(resource: ResourceName, name: string): StatusError {
   return new StatusError(
     409,

@@ -13,6 +13,7 @@ import {
 } from './filters/access.ts';
 import { type AuditedPart, beginAudit, endAudit } from './filters/audit.ts';
 import { refuseWrongTimeout } from './filters/overload-limits.ts';
+import { refuseContentEncoding } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
@@ -110,6 +111,7 @@ function admit(root: ApiRoot, request: FastifyRequest, found: Found): Omit<Admit
   found.user = user;
   refuseImpersonation(request.headers, user);
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+  refuseContentEncoding(request.headers);
   return { root, started, info, user };
 }
 

@@ -26,6 +26,8 @@ const CONNECTION_WINDOW = 1024 * 1024;
 const MOST_SESSION_MIB = 32;
 /** Idle time of a connection without a request, whatever else its client sends. */
 const IDLE_MS = 75_000;
+/** Time without a byte from the client until a PING, and for its answer: as in clients of Kubernetes. */
+const SILENT_MS = 30_000;
 /** Time limit for the client to close its side. */
 const CLOSE_WITHIN_MS = 1000;
 /**
@@ -35,7 +37,12 @@ const CLOSE_WITHIN_MS = 1000;
 const MOST_RESETS = 2 * MOST_STREAMS;
 const RESETS_WITHIN_MS = 10_000;
 
-export function createHttp2Server(tls: TlsOptions, handler: Handler, idleMs = IDLE_MS): Server {
+interface Limits {
+  readonly idleMs?: number;
+  readonly silentMs?: number;
+}
+
+export function createHttp2Server(tls: TlsOptions, handler: Handler, limits: Limits = {}): Server {
   let connecting: TLSSocket;
   const server = createSecureServer(
     {
@@ -57,7 +64,7 @@ export function createHttp2Server(tls: TlsOptions, handler: Handler, idleMs = ID
     .prependListener('secureConnection', (socket) => {
       connecting = socket;
     })
-    .on('session', (session) => limitSession(session, connecting, idleMs)) as unknown as Server & {
+    .on('session', (session) => limitSession(session, connecting, limits)) as unknown as Server & {
     requireHostHeader: boolean;
   };
   // A server of HTTP/1.1 alone refuses a request without Host.
@@ -81,7 +88,12 @@ function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
   return request instanceof Request ? request.stream : undefined;
 }
 
-function limitSession(session: ServerHttp2Session, socket: TLSSocket, idleMs: number): void {
+function limitSession(
+  session: ServerHttp2Session,
+  socket: TLSSocket,
+  { idleMs = IDLE_MS, silentMs = SILENT_MS }: Limits,
+): void {
+  endWhenSilent(session, socket, silentMs);
   let open = 0;
   let resets = 0;
   let countedSince = performance.now();
@@ -108,6 +120,25 @@ function limitSession(session: ServerHttp2Session, socket: TLSSocket, idleMs: nu
     });
   });
   session.once('close', () => clearTimeout(idle));
+}
+
+/**
+ * Node stops reading after an error of the connection and emits no event: with an open request nothing
+ * else would close it, not even its client. Finds clients that are gone without a FIN, too.
+ */
+function endWhenSilent(session: ServerHttp2Session, socket: TLSSocket, silentMs: number): void {
+  let read = 0;
+  let isAsked = false;
+  const look = setInterval(() => {
+    // The last bytes may still be on their way.
+    if (session.destroyed) return;
+    const isSilent = socket.bytesRead === read;
+    if (isSilent && isAsked) socket.destroy();
+    else if (isSilent) session.ping(() => undefined);
+    isAsked = isSilent;
+    read = socket.bytesRead;
+  }, silentMs).unref();
+  socket.once('close', () => clearInterval(look));
 }
 
 /** With the headers that the same request has in HTTP/1.1. */

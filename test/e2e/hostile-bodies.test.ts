@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
@@ -125,6 +126,49 @@ describe.each(['None', 'RequestResponse'])('nested 6,000 levels deep, audited at
   test('leaves no failure in the log', () => {
     expect(daemon.output()).not.toContain('Request failed');
   });
+});
+
+describe('a body with a content encoding', () => {
+  const json = 'application/json';
+  test.each<[string, string, string, string]>([
+    ['POST', `${API}/teams`, json, 'gzip'],
+    ['POST', `${API}/teams`, 'application/yaml', 'GZIP, identity'],
+    ['PUT', `${API}/teams/platform`, json, 'deflate'],
+    ['PATCH', `${API}/teams/platform`, 'application/merge-patch+json', 'br'],
+    ['DELETE', `${API}/teams/none`, json, 'zstd'],
+    ['POST', `${REVIEWS}/selfsubjectaccessreviews`, json, 'x-gzip'],
+    ['POST', '/plan', json, 'gzip'],
+  ])('%s %s as %s in %s is refused with the remedy', async (method, path, type, encoding) => {
+    const body = gzipSync(team('packed', '{}'));
+    const headers = { 'content-encoding': encoding };
+    const answer = await daemon.call(method, path, { body, type, headers });
+    expect(answer.code, answer.text).toBe(415);
+    expect(answer.json()).toMatchObject({
+      kind: 'Status',
+      reason: 'UnsupportedMediaType',
+      message: expect.stringContaining('send the body without Content-Encoding'),
+    });
+  });
+
+  test('is not read before the key', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    const answer = await daemon.call('POST', `${API}/teams`, { body: 'x', headers, token: null });
+    expect(answer.code).toBe(401);
+  });
+
+  test.each([
+    ['POST', `${API}/teams`, 'identity', team('plain', '{}'), 201],
+    ['GET', `${API}/teams/platform`, 'gzip', undefined, 200],
+    ['DELETE', `${API}/teams/plain`, 'gzip', undefined, 200],
+  ])(
+    '%s %s with %s and nothing to unpack is answered',
+    async (method, path, encoding, body, code) => {
+      const headers = { 'content-encoding': encoding };
+      const type = 'application/json';
+      const answer = await daemon.call(method, path, { headers, ...(body && { body, type }) });
+      expect(answer.code, answer.text).toBe(code);
+    },
+  );
 });
 
 describe('half of a surrogate pair', () => {

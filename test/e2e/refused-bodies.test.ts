@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { API, type Daemon, startDaemon } from '../support/daemon.ts';
+import { API, type Daemon, run, scratchDir, startDaemon } from '../support/daemon.ts';
 import { ETCD_MISSING } from '../support/etcd.ts';
 import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
 
@@ -90,22 +90,41 @@ const WAYS = [
   { title: 'in chunks', isAnnounced: false },
 ];
 
-describe('a body that is too large is refused without a reset', () => {
+const ROUTES = {
+  'the API': () => `${API}/teams`,
+  'the webhook': ({ daemon }: Server) =>
+    `/hooks/${readFileSync(join(daemon.dataDir, 'hook.secret'), 'utf8').trim()}`,
+};
+
+describe.each(Object.entries(ROUTES))('a body that is too large, sent to %s', (_route, pathOf) => {
   let server: Server;
   beforeAll(async () => {
-    const daemon = await startDaemon();
+    // Only a daemon that follows a repository has a webhook.
+    const remote = join(scratchDir(), 'platform.git');
+    const work = join(scratchDir(), 'work');
+    const user = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'];
+    for (const args of [
+      ['init', '-q', '--bare', '-b', 'main', remote],
+      ['clone', '-q', remote, work],
+      ['-C', work, ...user, 'commit', '-q', '--allow-empty', '-m', 'The platform'],
+      ['-C', work, 'push', '-q', 'origin', 'HEAD:main'],
+    ]) {
+      const { code, stderr } = await run('git', args);
+      expect(code, stderr).toBe(0);
+    }
+    const daemon = await startDaemon({ seed: undefined, args: ['--repo', remote] });
     server = { daemon, token: daemon.token };
   });
   afterAll(() => server?.daemon.stop());
 
-  test.each(WAYS)('the API answers 413, $title', async ({ isAnnounced }) => {
-    await refuses(server, { path: `${API}/teams`, isAnnounced });
+  test.each(WAYS)('is refused with 413 and without a reset, $title', async ({ isAnnounced }) => {
+    await refuses(server, { path: pathOf(server), isAnnounced });
   });
 
-  test('a client that goes on for longer is cut off', async () => {
+  test('is cut off when it goes on for longer', async () => {
     const { send, answer, end } = await connection(server);
     const lines = [`authorization: Bearer ${server.token}`, `content-length: ${1024 * MIB}`];
-    await send(head('POST', `${API}/teams`, lines));
+    await send(head('POST', pathOf(server), lines));
     expect(await answer()).toBe('413');
     for (let sent = 0; sent < 256; sent += 1) await send('x'.repeat(MIB));
     await end();

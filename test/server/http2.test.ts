@@ -3,17 +3,18 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/apimachinery/clock.ts';
 import { createHttp2Server, cutOff } from '../../src/server/http2.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
 
-async function served(
-  handler: Parameters<typeof createHttp2Server>[1],
-  idleMs: number,
-): Promise<ClientHttp2Session> {
+type Handler = Parameters<typeof createHttp2Server>[1];
+
+async function listening(handler: Handler, limits: Parameters<typeof createHttp2Server>[2]) {
   const directory = mkdtempSync(join(tmpdir(), 'gitplane-http2-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const { certificatePem, keyPem, caPem } = await ensureServerCertificate({
@@ -21,31 +22,99 @@ async function served(
     hostnames: ['localhost'],
     clock: systemClock,
   });
-  const server = createHttp2Server({ cert: certificatePem, key: keyPem }, handler, idleMs);
+  const server = createHttp2Server({ cert: certificatePem, key: keyPem }, handler, limits);
   onTestFinished(() => void server.close());
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as { port: number };
-  const session = connect(`https://localhost:${port}`, { ca: caPem });
+  return { server, port, ca: caPem };
+}
+
+async function served(
+  handler: Handler,
+  limits: Parameters<typeof createHttp2Server>[2],
+): Promise<ClientHttp2Session> {
+  const { port, ca } = await listening(handler, limits);
+  const session = connect(`https://localhost:${port}`, { ca });
   session.on('error', () => undefined);
   onTestFinished(() => session.destroy());
   return session;
 }
 
 test('a connection without a request ends in time, despite pings', async () => {
-  const session = await served((_request, response) => void response.end(), 200);
+  const session = await served((_request, response) => void response.end(), { idleMs: 200 });
   await once(session, 'connect');
   const pinging = setInterval(() => session.ping(() => undefined), 20);
   onTestFinished(() => clearInterval(pinging));
   await once(session, 'close');
 });
 
+/** A frame without flags but END_HEADERS (RFC 9113, section 4.1). */
+function frame(type: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.from([
+    0,
+    payload.length >> 8,
+    payload.length & 255,
+    type,
+    4,
+    0,
+    0,
+    0,
+    stream,
+  ]);
+  return Buffer.concat([head, payload]);
+}
+
+const OPENED = frame(1, 1, Buffer.from([0x83, 0x87, 0x84]));
+/** Length, type and flags of GOAWAY without further data. */
+const GOAWAY = Buffer.from([0, 0, 8, 7, 0]);
+
+test.each([
+  ['headers that cannot be decoded', [frame(1, 3, Buffer.alloc(16, 0xff))]],
+  ['data of a stream that nobody opened', [frame(0, 3, Buffer.alloc(16))]],
+  [
+    'GOAWAY and broken headers',
+    [frame(7, 0, Buffer.alloc(8)), frame(1, 3, Buffer.alloc(16, 0xff))],
+  ],
+])('a connection ends after %s, beside an open request', async (_error, frames) => {
+  const { server, port, ca } = await listening(() => undefined, { silentMs: 50 });
+  const ended = once(server, 'connection').then(([socket]) => once(socket as Socket, 'close'));
+  const client = connectTls({ port, servername: 'localhost', ca, ALPNProtocols: ['h2'] });
+  onTestFinished(() => void client.destroy());
+  await once(client, 'secureConnect');
+  const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  client.write(Buffer.concat([preface, frame(4, 0, Buffer.alloc(0)), OPENED, ...frames]));
+  let answer = Buffer.alloc(0);
+  for await (const part of client) {
+    answer = Buffer.concat([answer, part as Buffer]);
+    if (answer.includes(GOAWAY)) break;
+  }
+  await ended;
+});
+
+test('a silent connection with a watch stays while its client answers pings', async () => {
+  const session = await served(
+    (_request, response) => {
+      response.writeHead(200);
+      response.flushHeaders();
+    },
+    { silentMs: 1000 },
+  );
+  await once(session.request({ ':path': '/' }), 'response');
+  await once(session, 'ping');
+  await once(session, 'ping');
+  expect(session.closed).toBe(false);
+});
+
 test('a connection with a watch stays, and ends in time after it', async () => {
   let end = (): void => undefined;
-  const session = await served((_request, response) => {
-    response.writeHead(200);
-    response.flushHeaders();
-    end = () => void response.end();
-  }, 20);
+  const session = await served(
+    (_request, response) => {
+      response.writeHead(200);
+      response.flushHeaders();
+      end = () => void response.end();
+    },
+    { idleMs: 20 },
+  );
   const watch = session.request({ ':path': '/' });
   await once(watch, 'response');
   watch.resume();
@@ -64,7 +133,7 @@ test('a body that does not come ends its request, and no other of the connection
   const session = await served((request, response) => {
     if (request.method === 'POST') begun.push(request);
     else response.end();
-  }, 10_000);
+  }, {});
   const stuck = session.request({ ':path': '/', ':method': 'POST' });
   stuck.on('error', () => undefined);
   const other = session.request({ ':path': '/' });

@@ -7,6 +7,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { TokenBucket } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { textAnswer } from '../output/answer.ts';
+import { writeAnswer } from '../output/send.ts';
 import { limitBody } from './hardening.ts';
 
 /** Limit of a body. Push events are far below; GitHub's limit of 25 MB is for other events. */
@@ -70,10 +72,14 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
       limitBody(request.raw);
       return undefined;
     },
-    errorHandler: (error, _request, reply) =>
-      error.statusCode === 413
-        ? plain(reply, 413, `The body is larger than ${MOST_BYTES} bytes`)
-        : plain(reply, 400, 'The request cannot be read'),
+    // The rest of the body may still come: see `discardBody`.
+    errorHandler: (error, { id }, reply) => {
+      const answer =
+        error.statusCode === 413
+          ? textAnswer(`The body is larger than ${MOST_BYTES} bytes\n`, 413)
+          : textAnswer('The request cannot be read\n', 400);
+      writeAnswer(reply.hijack().raw, answer, { id, last: true });
+    },
     handler: async (request, reply) => {
       if (!isProven(request.headers, hooks.secret, bodyOf(request))) {
         return refuse(reply, 403, 'The signature is not made with this secret');

@@ -3,7 +3,13 @@
  * Others judge the values.
  */
 import { isUtf8 } from 'node:buffer';
-import { badRequest, tooLarge, unsupportedMediaType } from '../../apimachinery/index.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  badRequest,
+  tooLarge,
+  unsupportedContentEncoding,
+  unsupportedMediaType,
+} from '../../apimachinery/index.ts';
 import { JSON_TYPE, YAML_TYPE } from '../output/negotiation.ts';
 import { type DecodedText, decodeJson } from './json-input.ts';
 import { decodeYaml } from './yaml-input.ts';
@@ -29,6 +35,14 @@ export function bodyFormatOf(contentType: string | undefined): BodyFormat {
   const format = mediaType === '' ? 'json' : FORMATS[mediaType];
   if (format === undefined) throw unsupportedMediaType(BODY_TYPES);
   return format;
+}
+
+/** Throws 415 for a body that is compressed: an unpacked one could be of any size. */
+export function refuseContentEncoding(headers: IncomingHttpHeaders): void {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || /^(identity)?$/i.test(encoding)) return;
+  const { 'content-length': length = '0', 'transfer-encoding': transfer } = headers;
+  if (length !== '0' || transfer !== undefined) throw unsupportedContentEncoding(encoding);
 }
 
 /**
