@@ -13,6 +13,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { TLSSocket, TlsOptions } from 'node:tls';
+import { Http1Request, SmallParts } from './small-parts.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -54,6 +55,7 @@ export function createHttp2Server(tls: TlsOptions, handler: Handler, limits: Lim
         initialWindowSize: STREAM_WINDOW,
       },
       maxSessionMemory: MOST_SESSION_MIB,
+      Http1IncomingMessage: Http1Request,
       Http2ServerRequest: Request,
       Http2ServerResponse: Response as typeof Http2ServerResponse,
     },
@@ -143,6 +145,8 @@ function endWhenSilent(session: ServerHttp2Session, socket: TLSSocket, silentMs:
 
 /** With the headers that the same request has in HTTP/1.1. */
 class Request extends Http2ServerRequest {
+  readonly #parts = new SmallParts();
+
   constructor(...parts: ConstructorParameters<typeof Http2ServerRequest>) {
     super(...parts);
     const [stream, given, , raw] = parts;
@@ -156,6 +160,10 @@ class Request extends Http2ServerRequest {
     Object.defineProperty(this, 'headers', { value: headers });
     const first = raw.findIndex((text, at) => at % 2 === 0 && text[0] !== ':');
     Object.defineProperty(this, 'rawHeaders', { value: first < 0 ? [] : raw.slice(first) });
+  }
+
+  override push(part: Buffer | null): boolean {
+    return this.#parts.take(part, (merged) => super.push(merged));
   }
 }
 

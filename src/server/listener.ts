@@ -7,6 +7,7 @@ import type { TlsOptions } from 'node:tls';
 import { limitConnections, tlsOptions } from './filters/hardening.ts';
 import { createHttp2Server } from './http2.ts';
 import { type Connections, trackConnections } from './shutdown.ts';
+import { Http1Request } from './small-parts.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -25,7 +26,9 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
   let current = first;
   const dispatch: Handler = (request, response) => current(request, response);
   const server =
-    tls === undefined ? createServer(dispatch) : createHttp2Server(tlsOptions(tls), dispatch);
+    tls === undefined
+      ? createServer({ IncomingMessage: Http1Request }, dispatch)
+      : createHttp2Server(tlsOptions(tls), dispatch);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   limitConnections(server);
   return {

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CountingSlots } from '../../src/auth/rate-limits/counting-slots.ts';
-import { FailedLogins } from '../../src/auth/rate-limits/failed-logins.ts';
+import { FailedLogins, networksOf } from '../../src/auth/rate-limits/failed-logins.ts';
 
 function limiter() {
   const clock = { time: 0, now: () => clock.time };
@@ -111,4 +111,8 @@ describe('an attempt that takes a while', () => {
     }
     await expect(logins.attempt('a', refused, async () => 'never')).rejects.toThrow('wait');
   });
+});
+
+test('a client that is gone has no network', () => {
+  expect(networksOf(undefined).at(-1)).toBe('');
 });

@@ -14,12 +14,11 @@ import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { ETCD_MISSING } from '../support/etcd.ts';
+import { frame, PREFACE, requestBlock } from '../support/http2-frames.ts';
 import type { Replica } from '../support/replica.ts';
 import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
 
 const TEAMS = `${API}/teams`;
-/** RFC 9113, section 3.4. */
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 let daemon: Daemon;
 
@@ -228,23 +227,7 @@ describe('HTTP/2', () => {
   });
 });
 
-/** One frame: its type, flags, stream and payload (RFC 9113, section 4.1). */
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** GET of /readyz in HPACK: `:method: GET`, `:scheme: https`, `:path`, `:authority`. */
-const HEADER_BLOCK = Buffer.concat([
-  Buffer.from([0x82, 0x87, 0x04, 7]),
-  Buffer.from('/readyz'),
-  Buffer.from([0x01, 1]),
-  Buffer.from('h'),
-]);
+const HEADER_BLOCK = requestBlock('GET', '/readyz');
 
 const MOST_FRAMES = 20_000;
 
@@ -268,7 +251,7 @@ describe('a hostile client of HTTP/2', () => {
     });
     onTestFinished(() => void socket.destroy());
     await once(socket, 'secureConnect');
-    socket.write(Buffer.concat([Buffer.from(PREFACE), frame(4, 0, 0, Buffer.alloc(0))]));
+    socket.write(Buffer.concat([PREFACE, frame(4)]));
     let sent = 0;
     while (!isOver && sent < MOST_FRAMES) {
       const some = Array.from({ length: 50 }, () => frames(1 + 2 * sent++));

@@ -11,6 +11,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/apimachinery/clock.ts';
 import { createHttp2Server, cutOff } from '../../src/server/http2.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
+import { END_HEADERS, FRAME, frame, PREFACE, requestBlock } from '../support/http2-frames.ts';
 
 type Handler = Parameters<typeof createHttp2Server>[1];
 
@@ -48,46 +49,29 @@ test('a connection without a request ends in time, despite pings', async () => {
   await once(session, 'close');
 });
 
-/** A frame without flags but END_HEADERS (RFC 9113, section 4.1). */
-function frame(type: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.from([
-    0,
-    payload.length >> 8,
-    payload.length & 255,
-    type,
-    4,
-    0,
-    0,
-    0,
-    stream,
-  ]);
-  return Buffer.concat([head, payload]);
-}
-
-const OPENED = frame(1, 1, Buffer.from([0x83, 0x87, 0x84]));
-/** Length, type and flags of GOAWAY without further data. */
-const GOAWAY = Buffer.from([0, 0, 8, 7, 0]);
+const OPENED = frame(FRAME.headers, END_HEADERS, 1, requestBlock('POST', '/'));
+/** Type, flags and stream of its frame. */
+const GOAWAY = Buffer.from([FRAME.goaway, 0, 0, 0, 0, 0]);
 
 test.each([
-  ['headers that cannot be decoded', [frame(1, 3, Buffer.alloc(16, 0xff))]],
-  ['data of a stream that nobody opened', [frame(0, 3, Buffer.alloc(16))]],
-  [
-    'GOAWAY and broken headers',
-    [frame(7, 0, Buffer.alloc(8)), frame(1, 3, Buffer.alloc(16, 0xff))],
-  ],
-])('a connection ends after %s, beside an open request', async (_error, frames) => {
-  const { server, port, ca } = await listening(() => undefined, { silentMs: 50 });
+  ['headers that cannot be decoded', frame(FRAME.headers, END_HEADERS, 3, Buffer.alloc(16, 0xff))],
+  ['data of a stream that nobody opened', frame(FRAME.data, 0, 3)],
+])('a connection ends after %s, beside an open request', async (_error, broken) => {
+  const { server, port, ca } = await listening(() => undefined, {
+    idleMs: 3_600_000,
+    silentMs: 50,
+  });
   const ended = once(server, 'connection').then(([socket]) => once(socket as Socket, 'close'));
   const client = connectTls({ port, servername: 'localhost', ca, ALPNProtocols: ['h2'] });
   onTestFinished(() => void client.destroy());
   await once(client, 'secureConnect');
-  const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-  client.write(Buffer.concat([preface, frame(4, 0, Buffer.alloc(0)), OPENED, ...frames]));
+  client.write(Buffer.concat([PREFACE, frame(FRAME.settings), OPENED, broken]));
   let answer = Buffer.alloc(0);
-  for await (const part of client) {
-    answer = Buffer.concat([answer, part as Buffer]);
-    if (answer.includes(GOAWAY)) break;
+  while (!answer.includes(GOAWAY)) {
+    const [part] = (await once(client, 'data')) as [Buffer];
+    answer = Buffer.concat([answer, part]);
   }
+  client.destroy();
   await ended;
 });
 

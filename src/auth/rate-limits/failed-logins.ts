@@ -62,15 +62,16 @@ export class FailedLogins {
 }
 
 /** Network that one client can be expected to control: an IPv4 address, or a /56 of IPv6. */
-export function networkOf(source: string): string {
-  return networksOf(source).at(-1) ?? source;
+export function networkOf(source: string | undefined): string {
+  return networksOf(source).at(-1) ?? '';
 }
 
 /**
  * Networks of an address, widest first. The last one is that of one client, the others are those of a
- * site and of a provider: a /16, a /24 and the address, or a /32, a /48 and a /56 of IPv6.
+ * site and of a provider: a /16, a /24 and the address, or a /32, a /48 and a /56 of IPv6. Undefined: a
+ * client that is gone, whose socket has no address, although the type of Fastify says otherwise.
  */
-export function networksOf(source: string): string[] {
+export function networksOf(source = ''): string[] {
   if (!isIPv6(source)) return ofIPv4(source);
   const groups = groupsOf(source);
   const [high = 0, low = 0] = groups.slice(6);
