@@ -30,7 +30,8 @@ export function redactedRequest(
 ): Redacted {
   if (kind === undefined) return { value: withoutSecretWords(body) };
   if (Array.isArray(body)) {
-    return { value: body.map((one) => redactedOperation(kind, one, encrypted)) };
+    const secrets = isSensitive(kind, encrypted) ? pathsOf(kind, encrypted) : undefined;
+    return { value: body.map((one) => redactedOperation(kind, one, secrets)) };
   }
   if (!isSensitive(kind, encrypted)) return { value: withoutSecretWords(body) };
   if (!isRecord(body)) return { omitted: 'invalid' };
@@ -86,13 +87,17 @@ function pathsOf(kind: Kind, encrypted: Encrypted): SecretPaths {
   return secretsOf(kind, encrypted).map((path) => (path.at(-1) === '*' ? path.slice(0, -1) : path));
 }
 
-/** An operation of a JSON patch: its value is at its path. */
-function redactedOperation(kind: Kind, operation: unknown, encrypted: Encrypted): unknown {
+/** An operation of a JSON patch: its value is at its path. `secrets` undefined: the kind has none. */
+function redactedOperation(
+  kind: Kind,
+  operation: unknown,
+  secrets: SecretPaths | undefined,
+): unknown {
   if (!isRecord(operation) || typeof operation['path'] !== 'string') return MASK;
   const { op, path, from, value } = operation;
   const shown = { op, path, ...(from === undefined ? {} : { from }) };
   if (value === undefined) return shown;
-  if (!isSensitive(kind, encrypted)) return { ...shown, value: withoutSecretWords(value) };
+  if (secrets === undefined) return { ...shown, value: withoutSecretWords(value) };
   const steps = path
     .split('/')
     .slice(1)
@@ -102,7 +107,7 @@ function redactedOperation(kind: Kind, operation: unknown, encrypted: Encrypted)
   const isWhole = isRecord(value) || Array.isArray(value);
   // A partial object does not show if a secret is misplaced in it.
   const isSafe = isKnown && !isWhole;
-  return { ...shown, value: isSafe ? masked(value, steps, pathsOf(kind, encrypted)) : MASK };
+  return { ...shown, value: isSafe ? masked(value, steps, secrets) : MASK };
 }
 
 const SECRET_WORD =

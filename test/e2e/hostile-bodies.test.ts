@@ -123,6 +123,15 @@ describe.each(['None', 'RequestResponse'])('nested 6,000 levels deep, audited at
     expect((await daemon.call('GET', '/livez')).code).toBe(200);
   });
 
+  test('fields with the name of the wildcard, nested 85 levels deep, keep no other request waiting', async () => {
+    const deep = `${'{"*":'.repeat(85)}"x"${'}'.repeat(85)}`;
+    const body = `{"spec":{"data":${deep},"users":7}}`;
+    const type = 'application/merge-patch+json';
+    const answer = await daemon.call('PATCH', `${API}/teams/platform`, { body, type });
+    expect(answer.code, answer.text.slice(0, 300)).toBe(422);
+    expect((await daemon.call('GET', '/livez')).code).toBe(200);
+  });
+
   test('leaves no failure in the log', () => {
     expect(daemon.output()).not.toContain('Request failed');
   });

@@ -102,8 +102,9 @@ export class WriteBranch {
     this.#remoteTip = theirs;
     // Those of a rebase are others.
     const arrived: string[] = [];
-    for (const commit of theirs === undefined ? [] : asked) {
-      if (await containsCommit(this.#options.gitDir, theirs ?? '', commit)) arrived.push(commit);
+    for (const commit of asked) {
+      if (theirs === undefined) break;
+      if (await containsCommit(this.#options.gitDir, theirs, commit)) arrived.push(commit);
     }
     return { ...(await this.#prepare(base, theirs, mirror)), arrived };
   }

@@ -62,47 +62,59 @@ class PathTree {
   }
 }
 
-/** Subtrees that a step of a value leads to: its own, and that of any step. */
-function below(trees: readonly PathTree[], step: string): PathTree[] {
-  return trees.flatMap((tree) => [tree.below.get(step) ?? [], tree.below.get('*') ?? []].flat());
+/** Memoized: the operations of a patch share their paths. */
+const trees = new WeakMap<SecretPaths, PathTree>();
+
+function treeOf(paths: SecretPaths): PathTree {
+  const tree = trees.get(paths) ?? new PathTree(paths);
+  trees.set(paths, tree);
+  return tree;
+}
+
+/**
+ * Subtrees that a step of a value leads to: its own, and that of any step. A field may have the name `*`
+ * too: that subtree counts once, since it would double at each level.
+ */
+function below(at: readonly PathTree[], step: string): PathTree[] {
+  const steps = step === '*' ? ['*'] : [step, '*'];
+  return at.flatMap((tree) => steps.flatMap((name) => tree.below.get(name) ?? []));
 }
 
 /** A copy of the value at `path` with its secrets masked. */
 export function masked(value: unknown, path: FieldPath, secrets: SecretPaths): unknown {
   if (value === undefined) return undefined;
-  let trees = [new PathTree(secrets)];
+  let at = [treeOf(secrets)];
   for (const step of path) {
-    if (trees.some(({ ends }) => ends)) return MASK;
-    trees = below(trees, String(step));
+    if (at.some(({ ends }) => ends)) return MASK;
+    at = below(at, String(step));
   }
-  return maskedIn(trees, value);
+  return maskedIn(at, value);
 }
 
-function maskedIn(trees: readonly PathTree[], value: unknown): unknown {
+function maskedIn(at: readonly PathTree[], value: unknown): unknown {
   if (value === undefined) return undefined;
-  if (trees.some(({ ends }) => ends)) return MASK;
-  if (Array.isArray(value)) return value.map((item, i) => maskedIn(below(trees, String(i)), item));
+  if (at.some(({ ends }) => ends)) return MASK;
+  if (Array.isArray(value)) return value.map((item, i) => maskedIn(below(at, String(i)), item));
   if (!isRecord(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, maskedIn(below(trees, key), item)]),
+    Object.entries(value).map(([key, item]) => [key, maskedIn(below(at, key), item)]),
   );
 }
 
 /** Texts and numbers of the objects at the paths, for `withoutValues`. */
 export function valuesAt(objects: readonly unknown[], paths: SecretPaths): string[] {
   const found = new Set<string>();
-  const trees = [new PathTree(paths)];
-  for (const object of objects) collectValues(found, object, trees);
+  for (const object of objects) collectValues(found, object, [treeOf(paths)]);
   return [...found];
 }
 
-/** `trees` undefined: the whole value is secret. */
+/** `at` undefined: the whole value is secret. */
 function collectValues(
   found: Set<string>,
   value: unknown,
-  trees: readonly PathTree[] | undefined,
+  at: readonly PathTree[] | undefined,
 ): void {
-  const within = trees?.some(({ ends }) => ends) === true ? undefined : trees;
+  const within = at?.some(({ ends }) => ends) === true ? undefined : at;
   if (within?.length === 0) return;
   if (typeof value !== 'object' || value === null) {
     const isValue = typeof value === 'string' || typeof value === 'number';

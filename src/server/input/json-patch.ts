@@ -14,14 +14,13 @@ import {
   StatusError,
   unprocessablePatch,
 } from '../../apimachinery/index.ts';
+import { MAX_DEPTH } from './body.ts';
 
 const MAX_PATCH_OPERATIONS = 10_000;
 /** Limit of all `copy` operations of a patch together, in bytes of JSON. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 /** Levels that operations may stack on each other: code that recurses over a value this deep is safe. */
 const MAX_LEVELS = 1000;
-/** As a body: what is nested deeper cannot be read back. */
-const MAX_DEPTH = 100;
 
 interface Operation {
   readonly op: string;

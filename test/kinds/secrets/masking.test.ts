@@ -11,7 +11,7 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
     { maxDepth: 4 },
     fc.constantFrom('x', 'y', 1, null, true),
     fc.array(tie('tree'), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom('a', 'b', 'c', '0'), tie('tree'), { noNullPrototype: true }),
+    fc.dictionary(fc.constantFrom('a', 'b', '*', '0'), tie('tree'), { noNullPrototype: true }),
   ),
 }));
 
@@ -48,4 +48,11 @@ test('values are masked, and collected, at exactly the secret paths and below', 
       expect(valuesAt([value], secrets).sort()).toEqual([...found].sort());
     }),
   );
+});
+
+test('fields with the name of the wildcard, one within the other, are masked in one pass', () => {
+  const path = Array.from({ length: 90 }, () => '*');
+  const object = path.reduceRight<unknown>((value, step) => ({ [step]: value }), 'secret');
+  expect(valuesAt([object], [path])).toEqual(['secret']);
+  expect(JSON.stringify(masked(object, [], [path]))).not.toContain('secret');
 });
