@@ -1,7 +1,6 @@
 /** A bare repository at one branch: combines the reader, the publisher and maintenance. */
 
 import { dirname, join } from 'node:path';
-import { LRUCache } from 'lru-cache';
 import type { Maintenance } from './maintenance/maintenance.ts';
 import { linksOfCommit, type SignCommit, treeOfCommit } from './objects/commit-object.ts';
 import { Tree } from './objects/tree.ts';
@@ -14,6 +13,7 @@ import { realFiles } from './publication/durable-files.ts';
 import type { Publishing } from './publication/publisher.ts';
 import type { AncestryCache } from './reading/ancestry-cache.ts';
 import type { Reader } from './reading/reader.ts';
+import type { RecentObjects } from './reading/recent-objects.ts';
 import { moveRef } from './refs/move-ref.ts';
 import { readRef } from './refs/ref-file.ts';
 import type {
@@ -35,6 +35,7 @@ export interface BareRepositoryParts {
   readonly gitDir: string;
   readonly ref: string;
   readonly reader: Reader;
+  readonly recent: RecentObjects;
   readonly ancestry: AncestryCache;
   readonly publisher: Publishing;
   readonly maintenance: Maintenance;
@@ -47,10 +48,6 @@ export interface BareRepositoryParts {
 /** Maps the branch tip found on disk to the tip that this process counts as current. */
 export type ResolveHead = (found: string | undefined) => Promise<string | undefined>;
 
-const TREE_CACHE_BYTES = 64 * 1024 * 1024;
-/** Commits whose tree id is cached. The next batch starts on one of the newest commits. */
-const MAX_CACHED_COMMITS = 64;
-
 export class BareRepository implements Repository {
   readonly gitDir: string;
   readonly ref: string;
@@ -59,18 +56,11 @@ export class BareRepository implements Repository {
   readonly ancestry: AncestryCache;
   readonly maxPaths: number | undefined;
   readonly #reader: Reader;
+  readonly #recent: RecentObjects;
   readonly #publisher: Publishing;
   readonly #maintenance: Maintenance;
   readonly #sign: SignCommit | undefined;
   readonly #resolveHead: ResolveHead | undefined;
-  /** Parsed trees by object id. */
-  readonly #trees = new LRUCache<string, Tree>({
-    maxSize: TREE_CACHE_BYTES,
-    sizeCalculation: ({ weight }) => weight,
-  });
-  readonly #commitTrees = new Map<string, string>();
-  /** Batches in flight to disk. The next batch may start on top of one of them. */
-  readonly #publishing = new Set<FinishedBatch>();
 
   constructor(parts: BareRepositoryParts) {
     this.gitDir = parts.gitDir;
@@ -78,6 +68,7 @@ export class BareRepository implements Repository {
     this.ref = parts.ref;
     this.ancestry = parts.ancestry;
     this.#reader = parts.reader;
+    this.#recent = parts.recent;
     this.#publisher = parts.publisher;
     this.#maintenance = parts.maintenance;
     this.#sign = parts.sign;
@@ -193,61 +184,35 @@ export class BareRepository implements Repository {
 
   async close(): Promise<void> {
     await this.#publisher.close();
+    this.#recent.clear();
     await Promise.all([this.#reader.close(), this.#maintenance.close()]);
   }
 
   async #publish(batch: FinishedBatch): Promise<void> {
-    this.#publishing.add(batch);
-    try {
+    await this.#recent.during(batch, async () => {
       await this.#publisher.publish(batch);
       this.ancestry.append(commitsOf(batch));
-      this.#cacheTreesOf(batch);
-      this.#maintenance.packAdded();
-    } finally {
-      this.#publishing.delete(batch);
-    }
-  }
-
-  async #store(batch: FinishedBatch): Promise<void> {
-    await importPacks(this.gitDir, [buildPack(batch.objects)]);
-    this.#cacheTreesOf(batch);
+    });
     this.#maintenance.packAdded();
   }
 
-  /** A tree that the batch replaced is in no newer commit: reading it again is rare. */
-  #cacheTreesOf(batch: FinishedBatch): void {
-    for (const id of batch.replaced) this.#trees.delete(id);
-    for (const [id, tree] of batch.trees) this.#trees.set(id, tree);
-    this.#cacheTreeOf(batch.tip, batch.tipTree);
+  async #store(batch: FinishedBatch): Promise<void> {
+    await this.#recent.during(batch, () => importPacks(this.gitDir, [buildPack(batch.objects)]));
+    this.#maintenance.packAdded();
   }
 
   async #treeOf(commit: string): Promise<string> {
-    for (const batch of this.#publishing) if (batch.tip === commit) return batch.tipTree;
-    const known = this.#commitTrees.get(commit);
-    if (known !== undefined) return known;
-    const tree = treeOfCommit(await this.#reader.readObject(commit, 'commit'), commit);
-    this.#cacheTreeOf(commit, tree);
-    return tree;
+    const known = this.#recent.rootsOf(commit);
+    if (known !== undefined) return known.tree;
+    return treeOfCommit(await this.#reader.readObject(commit, 'commit'), commit);
   }
 
   async #loadTree(id: string): Promise<Tree> {
-    for (const batch of this.#publishing) {
-      const tree = batch.find(id);
-      if (tree !== undefined) return tree;
-    }
-    const cached = this.#trees.get(id);
-    if (cached !== undefined) return cached;
+    const known = this.#recent.tree(id);
+    if (known !== undefined) return known;
     const tree = Tree.parse(await this.#reader.readObject(id, 'tree'));
-    this.#trees.set(id, tree);
+    this.#recent.addTree(id, tree);
     return tree;
-  }
-
-  #cacheTreeOf(commit: string, tree: string): void {
-    this.#commitTrees.set(commit, tree);
-    for (const oldest of this.#commitTrees.keys()) {
-      if (this.#commitTrees.size <= MAX_CACHED_COMMITS) break;
-      this.#commitTrees.delete(oldest);
-    }
   }
 }
 

@@ -18,6 +18,7 @@ import { AncestryCache } from './reading/ancestry-cache.ts';
 import type { ReadLinks } from './reading/commit-walk.ts';
 import { listParents } from './reading/history.ts';
 import { Reader, type ReaderOptions } from './reading/reader.ts';
+import { RecentObjects } from './reading/recent-objects.ts';
 import { readRef } from './refs/ref-file.ts';
 import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from './refs/ref-lock.ts';
 import { removeStaleLocks } from './refs/stale-lock.ts';
@@ -69,7 +70,8 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
   await assertBranchName(context, branch);
   await replay(gitDir, options);
   const ancestry = ancestryOf(context, { ref, read: (id) => reader.links(id) });
-  const reader: Reader = new Reader(context, { ...options, ancestry });
+  const recent = new RecentObjects();
+  const reader: Reader = new Reader(context, { ...options, ancestry, recent });
   try {
     await assertReadable(reader, await readRef(gitDir, ref), ref);
     await removeLeftovers(gitDir, ref);
@@ -90,6 +92,7 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     gitDir,
     ref,
     reader,
+    recent,
     ancestry,
     publisher,
     maintenance,

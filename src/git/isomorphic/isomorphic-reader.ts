@@ -4,7 +4,7 @@
  */
 import { getConfig } from 'isomorphic-git';
 import { BlobTooLargeError, GitError } from '../git-error.ts';
-import { parseCommitMetadata } from '../objects/commit-object.ts';
+import { parseCommitMetadata, rootsOfCommit } from '../objects/commit-object.ts';
 import { asAddition } from '../objects/file-list.ts';
 import { assertObjectId } from '../objects/object-id.ts';
 import { encodePath } from '../objects/path-text.ts';
@@ -91,7 +91,9 @@ export class IsomorphicReader implements ObjectReader {
 
   #limited(limits: TreeLimits): CommitLimits {
     const sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), limits);
-    return new CommitLimits(sizes, (id) => this.#store.read(id, 'commit'));
+    return new CommitLimits(sizes, async (id) =>
+      rootsOfCommit(await this.#store.read(id, 'commit'), id),
+    );
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {

@@ -5,7 +5,6 @@
  */
 
 import { BlobTooLargeError } from '../git-error.ts';
-import { rootsOfCommit } from '../objects/commit-object.ts';
 import type { FolderWidths, LimitCheck } from '../repository.ts';
 import { MAX_PARENTS, pathOfNames, TreeLimitError } from './tree-limits.ts';
 import type { TreeSizes } from './tree-sizes.ts';
@@ -19,11 +18,11 @@ export interface CommitRoots {
 
 export class CommitLimits {
   readonly #sizes: TreeSizes;
-  readonly #readCommit: (id: string) => Promise<Buffer>;
+  readonly #readRoots: (commit: string) => Promise<CommitRoots>;
 
-  constructor(sizes: TreeSizes, readCommit: (id: string) => Promise<Buffer>) {
+  constructor(sizes: TreeSizes, readRoots: (commit: string) => Promise<CommitRoots>) {
     this.#sizes = sizes;
-    this.#readCommit = readCommit;
+    this.#readRoots = readRoots;
   }
 
   /** Measures these trees ahead of calls for their commits. */
@@ -79,7 +78,7 @@ export class CommitLimits {
   /** Returns a problem if the commit object is too large to read. */
   async #rootsOf(id: string): Promise<CommitRoots | string> {
     try {
-      return rootsOfCommit(await this.#readCommit(id), id);
+      return await this.#readRoots(id);
     } catch (error) {
       if (error instanceof BlobTooLargeError)
         return `The commit itself has ${error.size ?? 'too many'} bytes`;

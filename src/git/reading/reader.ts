@@ -4,7 +4,12 @@
  */
 
 import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from '../git-error.ts';
-import { linksOfCommit, parseCommitMetadata, treeOfCommit } from '../objects/commit-object.ts';
+import {
+  linksOfCommit,
+  parseCommitMetadata,
+  rootsOfCommit,
+  treeOfCommit,
+} from '../objects/commit-object.ts';
 import { asAddition, parseFileList } from '../objects/file-list.ts';
 import { assertObjectId, type ObjectType } from '../objects/object-id.ts';
 import { Tree } from '../objects/tree.ts';
@@ -27,11 +32,12 @@ import type {
 import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
 import { Ancestry, type AncestryOptions } from './ancestry.ts';
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
-import { CommitLimits } from './commit-limits.ts';
+import { CommitLimits, type CommitRoots } from './commit-limits.ts';
 import type { Links } from './commit-walk.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { type HistoryRange, history, historyOfGit, knownHistory } from './history.ts';
 import { type LoadTree, pathChanges } from './path-changes.ts';
+import type { RecentObjects } from './recent-objects.ts';
 import { RequestProcess } from './request-process.ts';
 import {
   DEFAULT_MAX_PATHS,
@@ -71,6 +77,8 @@ export interface ReaderOptions extends AncestryOptions {
   readonly maxCommits?: number;
   /** Processes that read objects in parallel. Starting one blocks the event loop for milliseconds. */
   readonly objectProcesses?: number;
+  /** Objects in memory, which git is not asked for. */
+  readonly recent?: RecentObjects | undefined;
 }
 
 export const DEFAULT_MAX_BLOB_BYTES = 16 * 1024 * 1024;
@@ -90,10 +98,12 @@ export class Reader implements ObjectReader {
   readonly #maxCommits: number;
   readonly #commits = new Set<string>();
   readonly #ancestry: Ancestry;
+  readonly #recent: RecentObjects | undefined;
   #lastRoot: { revision: string; root: string } | undefined;
 
   constructor(context: GitContext, options: ReaderOptions = {}) {
     this.#context = context;
+    this.#recent = options.recent;
     this.#ancestry = new Ancestry(context, this.links, options);
     this.#maxBlobBytes = options.maxBlobBytes ?? DEFAULT_MAX_BLOB_BYTES;
     const protocol = catFileProtocol(this.#maxBlobBytes);
@@ -109,7 +119,7 @@ export class Reader implements ObjectReader {
 
   #limited(limits: TreeLimits): CommitLimits {
     const sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), limits);
-    return new CommitLimits(sizes, (id) => this.readObject(id, 'commit'));
+    return new CommitLimits(sizes, (id) => this.#rootsOf(id));
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
@@ -147,10 +157,8 @@ export class Reader implements ObjectReader {
     assertObjectId(to);
     await this.#assertBounded(to);
     const { standIn } = await this.#bounds.of(from);
-    const treeAt = async (id: string): Promise<string> =>
-      treeOfCommit(await this.readObject(id, 'commit'), id);
-    const before = standIn && (await treeAt(standIn));
-    return await pathChanges({ before, after: await treeAt(to) }, paths, load);
+    const before = standIn && (await this.#rootsOf(standIn)).tree;
+    return await pathChanges({ before, after: (await this.#rootsOf(to)).tree }, paths, load);
   }
 
   readBlobs(ids: readonly string[]): Promise<Buffer[]> {
@@ -314,6 +322,11 @@ export class Reader implements ObjectReader {
     if (problem !== undefined) throw new GitError(`Commit ${commit} cannot be read: ${problem}`);
   }
 
+  async #rootsOf(commit: string): Promise<CommitRoots> {
+    const known = this.#recent?.rootsOf(commit);
+    return known ?? rootsOfCommit(await this.readObject(commit, 'commit'), commit);
+  }
+
   async #has(id: string): Promise<boolean> {
     return (await this.#leastBusy().ask(id)) !== undefined;
   }
@@ -346,11 +359,20 @@ export class Reader implements ObjectReader {
   }
 
   /** Passes each tree on when it arrives, so that large trees are not in memory together. */
-  #readTrees(ids: readonly string[], take: TakeTree): Promise<void> {
+  async #readTrees(ids: readonly string[], take: TakeTree): Promise<void> {
+    const unknown: string[] = [];
+    for (const id of ids) {
+      const tree = this.#recent?.tree(id);
+      if (tree === undefined) unknown.push(id);
+      else take(id, tree.bytes.length > MAX_TREE_BYTES ? undefined : tree.bytes);
+    }
+    if (unknown.length > 0) await this.#readTreesOfGit(unknown, take);
+  }
+
+  #readTreesOfGit(ids: readonly string[], take: TakeTree): Promise<void> {
     const process = this.#leastBusy();
     return new Promise((resolve, reject) => {
       let outstanding = ids.length;
-      if (outstanding === 0) resolve();
       const settle = (id: string, outcome: CatFileReply | GitError): void => {
         const found = this.#contentOf(id, outcome, 'tree');
         if (found instanceof GitError && !(found instanceof BlobTooLargeError)) throw found;
