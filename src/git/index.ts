@@ -73,12 +73,13 @@ export {
   type TreeFile,
 } from './repository.ts';
 export { installHooks } from './serve/hook.ts';
-export type { PushRequest, PushVerdict, RefMove } from './serve/hook-protocol.ts';
+export type { PushRequest, PushVerdict, RefMove, RefUpdate } from './serve/hook-protocol.ts';
 export { listenForPushes, pushSocketPath } from './serve/hook-server.ts';
 export { NewestTips } from './serve/newest-tips.ts';
 export type { OfferedTips } from './serve/push-advertisement.ts';
 export { refObjections } from './serve/pushed-refs.ts';
 export { withQuarantine } from './serve/quarantine.ts';
+export type { ServedHooks } from './serve/served-hooks.ts';
 export {
   advertiseRefs,
   type GitService,

@@ -5,7 +5,7 @@ import type { Auditor } from '../audit/index.ts';
 import type { FailedLogins, ScopedAuthorizer } from '../auth/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
 import type { TenantUsage } from '../costs/index.ts';
-import type { OfferedTips } from '../git/index.ts';
+import type { OfferedTips, ServedHooks } from '../git/index.ts';
 import type { History, Planner } from '../history/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { OidcServer } from '../oidc-server/index.ts';
@@ -69,11 +69,11 @@ export interface GitService {
   /** Tips that a pusher is offered in the place of the served branch. */
   offered(): Promise<OfferedTips>;
   /**
-   * Begins a push of a user. The hook of the push finds the user in the environment returned. `userNow`:
-   * the same user later; undefined: the request would not pass any more.
+   * Begins a push of a user. `userNow`: the same user later; undefined: the request would not pass any
+   * more.
    */
   beginPush(pusher: { readonly user: User; userNow(): User | undefined }): {
-    readonly env: Readonly<Record<string, string>>;
+    readonly hooks: ServedHooks;
     /** Resolves when readers see the result of the push. */
     end(): Promise<PushOutcome | undefined>;
   };

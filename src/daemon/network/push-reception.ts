@@ -1,9 +1,8 @@
 /**
- * Pushes over HTTP and by path. Both pass the pre-receive hook, which asks the daemon over a socket. A
- * push over HTTP passes the proc-receive hook too, by which the daemon moves the served branch itself. A
- * random id in the environment of the server's own child process identifies the user of an HTTP push.
+ * Pushes over HTTP and by path. Both pass the hook pre-receive. That of a push by path asks the daemon over a
+ * socket. The daemon starts git for a push over HTTP itself, and answers its hooks over a connection that
+ * only this process has; by the hook proc-receive it moves the served branch itself.
  */
-import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { User } from '../../apimachinery/index.ts';
@@ -17,8 +16,10 @@ import {
   type PushVerdict,
   pushSocketPath,
   type RefMove,
+  type RefUpdate,
   refObjections,
   removeStaleLocks,
+  type ServedHooks,
   withQuarantine,
 } from '../../git/index.ts';
 import {
@@ -64,7 +65,6 @@ const NO_ID = /^0+$/;
 
 /** Only one process can own the socket, so this also keeps a second daemon off the data directory. */
 export async function openPushReception(dataDir: string, logger: Logger): Promise<PushReception> {
-  const pushes = new Map<string, Push>();
   let platform: Platform | undefined;
   let refusal: string | undefined;
   let waiting: (() => void)[] = [];
@@ -72,16 +72,24 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
     for (const resolve of waiting) resolve();
     waiting = [];
   };
+  const withPlatform = async (
+    decide: (platform: Platform) => Promise<PushVerdict>,
+  ): Promise<PushVerdict> => {
+    const isUndecided = platform === undefined && refusal === undefined;
+    if (isUndecided) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (platform !== undefined) return await decide(platform);
+    return { ok: false, lines: [refusal ?? 'This repository is closed'] };
+  };
   const listener = await listenForPushes(
     pushSocketPath(dataDir),
-    async (push) => {
-      const isUndecided = platform === undefined && refusal === undefined;
-      if (isUndecided) await new Promise<void>((resolve) => waiting.push(resolve));
-      if (platform !== undefined) return await judge(platform, push, { pushes, logger });
-      return { ok: false, lines: [refusal ?? 'This repository is closed'] };
-    },
+    (request) => withPlatform((now) => judge(now, request, { known: undefined, logger })),
     logger,
   );
+  const hooksOf = (known: Push): ServedHooks => ({
+    preReceive: (request) => withPlatform((now) => judge(now, request, { known, logger })),
+    procReceive: (updates) => withPlatform((now) => land(now, updates, { known, logger })),
+    logger,
+  });
   const install = (gitDir: string): Promise<void> =>
     installHooks(gitDir, { command: [...hookProgram(), listener.socketPath] });
   return {
@@ -110,7 +118,16 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
           hidden: repository.ref,
           tips: await tips.at(await repository.head()),
         }),
-        beginPush: (pusher) => beginPush(pushes, pusher, follower),
+        beginPush: (pusher) => {
+          const push: Push = { ...pusher, outcome: undefined, open: undefined };
+          return {
+            hooks: hooksOf(push),
+            end: async () => {
+              await follower.catchUp();
+              return push.outcome;
+            },
+          };
+        },
       };
     },
     close: () => {
@@ -120,41 +137,16 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
   };
 }
 
-function beginPush(
-  pushes: Map<string, Push>,
-  pusher: Pick<Push, 'user' | 'userNow'>,
-  follower: RepositoryFollower,
-): ReturnType<GitService['beginPush']> {
-  const id = randomUUID();
-  const push: Push = { ...pusher, outcome: undefined, open: undefined };
-  pushes.set(id, push);
-  return {
-    env: { GITPLANE_PUSH_ID: id },
-    end: async () => {
-      pushes.delete(id);
-      await follower.catchUp();
-      return push.outcome;
-    },
-  };
-}
-
 async function judge(
   platform: Platform,
   push: PushRequest,
-  { pushes, logger }: { pushes: ReadonlyMap<string, Push>; logger: Logger },
+  { known, logger }: { known: Push | undefined; logger: Logger },
 ): Promise<PushVerdict> {
-  const id = push.env.GITPLANE_PUSH_ID;
-  const known = id === undefined ? undefined : pushes.get(id);
   const user = known?.user;
-  if (id !== undefined && known === undefined) {
-    return { ok: false, lines: ['The daemon no longer knows this push; push again'] };
-  }
-  if (push.hook === 'proc-receive') return await land(platform, push, { known, logger });
   if (known !== undefined && known.userNow() === undefined)
     return { ok: false, lines: [WITHDRAWN] };
   // Git runs the hook before it locks refs, so a lock that no process holds would block this push.
   await removeStaleLocks(platform.repository.gitDir, platform.repository.ref);
-  const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
   if (platform.following !== undefined) {
     return { ok: false, lines: [platform.following.pushRefusal] };
   }
@@ -175,11 +167,11 @@ async function judge(
   const refs = await refObjections(repository, updates);
   if (refs.length > 0) return { ok: false, lines: [...refs, 'nothing was changed'] };
   const { ancestry, maxPaths } = repository;
-  const source = await withQuarantine(repository, quarantine, { ancestry, maxPaths });
+  const source = await withQuarantine(repository, push.env, { ancestry, maxPaths });
   try {
     const { gitDir } = repository;
     const admission =
-      led && admissionOf(led, known === undefined ? { gitDir, env: quarantine } : { gitDir });
+      led && admissionOf(led, known === undefined ? { gitDir, env: { ...push.env } } : { gitDir });
     const verdict =
       known === undefined
         ? await platform.judge.judge({ updates, user, source, admission })
@@ -208,10 +200,10 @@ async function examine({ judge }: Platform, known: Push, push: ExaminedPush): Pr
 /** Answers the hook that lands the served branch of an examined push. */
 async function land(
   platform: Platform,
-  { updates }: PushRequest,
-  { known, logger }: { known: Push | undefined; logger: Logger },
+  updates: readonly RefUpdate[],
+  { known, logger }: { known: Push; logger: Logger },
 ): Promise<PushVerdict> {
-  const open = known?.open;
+  const { open } = known;
   const [update, ...others] = updates;
   const { ref } = platform.repository;
   const isExamined =
@@ -219,7 +211,7 @@ async function land(
     others.length === 0 &&
     update?.newId === open.to &&
     [ref, standInFor(ref)].includes(update.ref);
-  if (known === undefined || !isExamined) {
+  if (!isExamined) {
     const lines = [`Only ${ref} is landed here, by a push over HTTP that was examined`];
     return { ok: false, lines, reason: 'not examined' };
   }

@@ -3,7 +3,7 @@
  * and with the messages of git in the errors.
  */
 import { constants, setPriority } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { errorCode, GitError } from '../git-error.ts';
 import { type GitContext, gitEnvironment } from './git-environment.ts';
 import { launch } from './launcher.ts';
@@ -34,16 +34,16 @@ export class GitProcess {
   #deadline: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `trace` gets the output of the process and its children to file descriptor 3. */
+  /** `extra` gets the daemon's end of file descriptor 3 of the process and its children. */
   constructor(
     context: GitContext,
     args: readonly string[],
     limits: ProcessLimits = QUERY,
-    trace?: (chunk: Buffer) => void,
+    extra?: (connection: Duplex) => void,
   ) {
     this.#args = args;
     this.#limits = limits;
-    this.#child = start(context, args, { ...limits, trace });
+    this.#child = start(context, args, { ...limits, extra });
     const { stdin, stdout, stderr } = this.#child;
     // The exit code reports a process that ended early, not the broken pipe.
     stdin.on('error', () => undefined);
@@ -185,7 +185,7 @@ process.once('exit', () => {
 function start(
   context: GitContext,
   args: readonly string[],
-  how: { readonly cpuSeconds?: number; readonly trace: ((chunk: Buffer) => void) | undefined },
+  how: { readonly cpuSeconds?: number; readonly extra: ((connection: Duplex) => void) | undefined },
 ): StartedProcess {
   const [program, words] = limitedCommand('git', args, how.cpuSeconds);
   const command = {
@@ -195,7 +195,7 @@ function start(
     env: gitEnvironment(context),
     detached: IN_GROUP,
   };
-  return launch(command, how.trace) ?? spawnProcess(command, how.trace);
+  return launch(command, how.extra) ?? spawnProcess(command, how.extra);
 }
 
 /** Error for a failed git process. */

@@ -41,9 +41,9 @@ export type ProcessReport =
 /** stdin, stdout, stderr. */
 const STREAMS = 3;
 
-/** Number of streams of a process; file descriptor 3 is its trace. */
-export function streamsOf(hasTrace: boolean): number {
-  return hasTrace ? STREAMS + 1 : STREAMS;
+/** Number of streams of a process; file descriptor 3 is extra. */
+export function streamsOf(hasExtra: boolean): number {
+  return hasExtra ? STREAMS + 1 : STREAMS;
 }
 
 /** First bytes of a connection. The daemon sends no more before the process has the connection. */

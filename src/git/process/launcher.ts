@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { Writable } from 'node:stream';
+import { type Duplex, Writable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Backoff, RetryDelay } from '../../concurrency/index.ts';
 import { inheritedEnvironment } from './git-environment.ts';
@@ -37,7 +37,11 @@ export interface LauncherOptions {
   readonly temporaryFolder?: string;
 }
 
-type Trace = (chunk: Buffer) => void;
+/**
+ * Gets the daemon's end of file descriptor 3. It may write only in answer to the process: the launcher reads
+ * what comes before the process has the connection.
+ */
+type Extra = (connection: Duplex) => void;
 
 let current: Launcher | undefined;
 let options: LauncherOptions = {};
@@ -69,9 +73,9 @@ async function start(): Promise<void> {
 }
 
 /** Undefined: no launcher is ready, so that the caller starts the process itself. See `spawnProcess`. */
-export function launch(command: Command, trace?: Trace): StartedProcess | undefined {
+export function launch(command: Command, extra?: Extra): StartedProcess | undefined {
   if (performance.now() >= nextStart) void start();
-  return current?.launch(command, trace);
+  return current?.launch(command, extra);
 }
 
 class Launcher {
@@ -114,19 +118,19 @@ class Launcher {
     this.#program.channel?.unref();
   }
 
-  launch(command: Command, trace: Trace | undefined): StartedProcess | undefined {
+  launch(command: Command, extra: Extra | undefined): StartedProcess | undefined {
     if (this.#socketPath === undefined || !this.#program.connected) return undefined;
     const id = ++this.#last;
     const launched = new LaunchedProcess({
       id,
       socketPath: this.#socketPath,
       isGroup: command.detached,
-      trace,
+      extra,
       cancel: () => this.#send({ cancelled: id }),
     });
     this.#running.set(id, launched);
     void launched.ended.then(() => this.#finish(id));
-    this.#send({ id, streams: streamsOf(trace !== undefined), ...command });
+    this.#send({ id, streams: streamsOf(extra !== undefined), ...command });
     this.#watch();
     return launched;
   }
@@ -186,8 +190,7 @@ interface LaunchedProcessParts {
   readonly socketPath: string;
   /** True if the process leads a process group. */
   readonly isGroup: boolean;
-  /** Gets what the process writes to file descriptor 3. */
-  readonly trace: Trace | undefined;
+  readonly extra: Extra | undefined;
   /** Tells the launcher that the process must not start. */
   cancel(): void;
 }
@@ -208,7 +211,7 @@ class LaunchedProcess implements StartedProcess {
   #resolveStarted: () => void = () => undefined;
   #resolveEnded: (ending: Ending) => void = () => undefined;
 
-  constructor({ id, socketPath, isGroup, trace, cancel }: LaunchedProcessParts) {
+  constructor({ id, socketPath, isGroup, extra, cancel }: LaunchedProcessParts) {
     this.#isGroup = isGroup;
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve;
@@ -219,14 +222,21 @@ class LaunchedProcess implements StartedProcess {
       this.#giveUp(failure);
     };
     const opened = (): Socket => connect(socketPath).on('error', this.#fail);
-    const input = opened();
-    input.write(tokenOf(id, 0));
-    this.stdin = heldInput(input, this.started);
+    const duplex = (stream: number): Socket => {
+      const connection = opened();
+      connection.write(tokenOf(id, stream));
+      return connection;
+    };
+    this.stdin = heldInput(duplex(0), this.started);
     const output = (stream: number): Socket => opened().end(tokenOf(id, stream));
     this.stdout = output(1);
     this.stderr = output(2);
-    const traces = trace === undefined ? [] : [output(3).on('data', trace)];
-    this.#outputs = [this.stdout, this.stderr, ...traces];
+    this.#outputs = [this.stdout, this.stderr];
+    if (extra !== undefined) {
+      const connection = duplex(3);
+      this.#outputs = [...this.#outputs, connection];
+      extra(connection);
+    }
     this.ended = new Promise<Ending>((resolve) => {
       this.#resolveEnded = resolve;
     }).then(async (ending) => {

@@ -1,7 +1,7 @@
 /** A process with three streams: a child of this process, or of the launcher. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { type Command, streamsOf } from './launcher-protocol.ts';
 
 /** Result of a process. One that did not start, or whose end nobody reports, has only a `failure`. */
@@ -25,12 +25,18 @@ export interface StartedProcess {
   readonly ended: Promise<Ending>;
 }
 
-/** A child of this process. `trace` gets what it writes to file descriptor 3. */
-export function spawnProcess(command: Command, trace?: (chunk: Buffer) => void): StartedProcess {
+/** A child of this process. `extra` gets the other end of its file descriptor 3. */
+export function spawnProcess(
+  command: Command,
+  extra?: (connection: Duplex) => void,
+): StartedProcess {
   const { command: program, args, ...options } = command;
-  const stdio: 'pipe'[] = Array.from({ length: streamsOf(trace !== undefined) }, () => 'pipe');
+  const stdio: 'pipe'[] = Array.from({ length: streamsOf(extra !== undefined) }, () => 'pipe');
   const child = spawn(program, args, { ...options, stdio }) as ChildProcessWithoutNullStreams;
-  if (trace !== undefined) child.stdio[3]?.on('data', trace);
+  if (extra !== undefined) {
+    const connection = child.stdio[3] as unknown as Duplex;
+    extra(connection.on('error', () => undefined));
+  }
   const ended = new Promise<Ending>((resolve) => {
     child.once('error', (failure) => resolve({ code: null, signal: null, failure }));
     child.once('close', (code, signal) => resolve({ code, signal }));

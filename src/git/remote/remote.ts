@@ -291,7 +291,9 @@ export class Remote {
   ): Promise<Finished> {
     const limits = { deadlineMs: options.timeoutMs, outputBytes: MAX_OUTPUT };
     const trace = new ExchangeTrace();
-    const git = new GitProcess(context, args, limits, (chunk) => trace.write(chunk));
+    const git = new GitProcess(context, args, limits, (connection) =>
+      connection.on('data', (chunk: Buffer) => trace.write(chunk)),
+    );
     const kill = (): void => git.kill();
     options.signal?.addEventListener('abort', kill);
     this.#processes.add(git);

@@ -1,13 +1,7 @@
 /**
- * Protocol between the hooks and the daemon over a unix socket: one line of JSON each way.
- * A hook is a separate process without dependencies: keep this file free of imports.
+ * Protocol between the hook of a push by path and the daemon over a unix socket: one line of JSON each way.
+ * The hook is a separate process without dependencies: keep this file free of imports.
  */
-
-/**
- * `pre-receive` judges every push before its objects leave the quarantine. `proc-receive` lands the
- * served branch of a push over HTTP in the place of git.
- */
-export type HookName = 'pre-receive' | 'proc-receive';
 
 export interface RefUpdate {
   /** All zeros if the ref is new. */
@@ -32,12 +26,8 @@ export interface QuarantineEnvironment {
 }
 
 export interface PushRequest {
-  readonly hook: HookName;
   readonly updates: readonly RefUpdate[];
-  readonly env: QuarantineEnvironment & {
-    /** Id that the HTTP server gave the push; absent in a push by path. */
-    readonly GITPLANE_PUSH_ID?: string;
-  };
+  readonly env: QuarantineEnvironment;
   readonly pushOptions: readonly string[];
 }
 
@@ -45,7 +35,7 @@ export interface PushVerdict {
   readonly ok: boolean;
   /** Shown to the pusher, each behind `remote: `. */
   readonly lines: readonly string[];
-  /** Of a refusal by `proc-receive`: shown beside the ref. */
+  /** Of a refusal by the hook proc-receive: shown beside the ref. */
   readonly reason?: string;
 }
 
@@ -54,5 +44,23 @@ export const forwardedVariables = [
   'GIT_QUARANTINE_PATH',
   'GIT_OBJECT_DIRECTORY',
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
-  'GITPLANE_PUSH_ID',
 ] as const;
+
+const ID_DIGITS = 40;
+
+/** Parses `<old id> SP <new id> SP <ref>`. */
+export function parseUpdate(line: string): RefUpdate {
+  return {
+    oldId: line.slice(0, ID_DIGITS),
+    newId: line.slice(ID_DIGITS + 1, 2 * ID_DIGITS + 1),
+    ref: line.slice(2 * ID_DIGITS + 2),
+  };
+}
+
+/** Parses what the hook pre-receive reads from stdin. */
+export function parseUpdates(lines: string): RefUpdate[] {
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(parseUpdate);
+}

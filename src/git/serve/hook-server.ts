@@ -1,4 +1,4 @@
-/** Server for the pre-receive hook: a unix socket that only the user of the daemon can reach. */
+/** Server for the hook of pushes by path: a unix socket that only the user of the daemon can reach. */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -6,10 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode, GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
-import { GitLimitError } from '../process/process-limits.ts';
-import type { PushRequest, PushVerdict } from './hook-protocol.ts';
-
-export type Judge = (push: PushRequest) => Promise<PushVerdict>;
+import { type Judge, shownVerdict } from './push-judge.ts';
 
 export interface PushListener {
   readonly socketPath: string;
@@ -131,19 +128,8 @@ async function answer(
   line: string,
   { judge, logger }: { judge: Judge; logger: GitLogger },
 ): Promise<void> {
-  const verdict = await judgeLine(line, judge).catch((err: unknown): PushVerdict => {
-    logger.warn({ err }, 'a push could not be validated');
-    const line =
-      err instanceof GitLimitError
-        ? `gitplane could not validate this push: ${err.message}`
-        : 'gitplane could not validate this push: check its log, then push again';
-    return { ok: false, lines: [line] };
-  });
-  socket.end(`${JSON.stringify(verdict)}\n`);
-}
-
-async function judgeLine(line: string, judge: Judge): Promise<PushVerdict> {
-  return judge(JSON.parse(line));
+  const judging = async () => await judge(JSON.parse(line));
+  socket.end(`${JSON.stringify(await shownVerdict(judging(), logger))}\n`);
 }
 
 /** First line; undefined if the client ends without one or sends too much. */

@@ -1,42 +1,90 @@
 /**
- * Installs the hooks: pre-receive validates every push, over HTTP and by path; proc-receive lands the
- * served branch of a push over HTTP.
+ * Installs the hooks. `hooks/` has those of a push by path: pre-receive asks the daemon over its socket.
+ * `hooks/served/` has those of a push over HTTP, whose git the daemon starts itself: pre-receive judges the
+ * push, and proc-receive lands the served branch. They relay to file descriptor 3, see `served-hooks.ts`.
  */
-import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
-import type { HookName } from './hook-protocol.ts';
+import { forwardedVariables } from './hook-protocol.ts';
 
 /** Second line of every hook of gitplane. Only a file with this line is replaced. */
 const MARK = '# Made by gitplane, which replaces it at every start.';
 
+/** Config of a process that serves a push over HTTP. A push by path cannot choose these hooks. */
+export const SERVED_HOOKS = ['core.hooksPath', 'hooks/served'] as const;
+
+/** Shows lines of the daemon to the pusher, each behind `remote: `. */
+const SHOW = `
+show() {
+  while [ "$1" -gt 0 ]; do
+    IFS= read -r line <&3 || exit 1
+    printf '%s\\n' "$line" >&2
+    set -- "$(($1 - 1))"
+  done
+}`;
+
+const SERVED_PRE_RECEIVE = `${SHOW}
+{
+  printf '%s\\0' ${forwardedVariables.map((name) => `"$${name}"`).join(' ')}
+  printf '%s\\0' "\${GIT_PUSH_OPTION_COUNT:-0}"
+  i=0
+  while [ "$i" -lt "\${GIT_PUSH_OPTION_COUNT:-0}" ]; do
+    eval "printf '%s\\\\0' \\"\\$GIT_PUSH_OPTION_$i\\""
+    i=$((i + 1))
+  done
+  cat
+  printf '\\0'
+} >&3
+if ! read -r code count <&3; then
+  echo 'gitplane closed the connection before it answered: check its log, then push again' >&2
+  exit 1
+fi
+show "$count"
+exit "$code"`;
+
+/** The relay has a copy of stdin, since a process in the background gets /dev/null. */
+const SERVED_PROC_RECEIVE = `${SHOW}
+exec 4<&0
+cat <&4 >&3 &
+printf '000eversion=1\\n0000'
+read -r count <&3 || exit 1
+show "$count"
+cat <&3
+# Git may keep stdin open until the hook ends.
+kill "$!" 2>/dev/null
+exit 0`;
+
 /**
- * Writes the hooks, which run `command` (a program and its arguments, absolute paths) with the name of
- * the hook. Idempotent. Throws a GitError if the repository has other hooks.
+ * Writes the hooks; the one of a push by path runs `command` (a program and its arguments, absolute
+ * paths). Idempotent. Throws a GitError if the repository has other hooks.
  */
 export async function installHooks(
   gitDir: string,
   options: { readonly command: readonly string[] },
 ): Promise<void> {
-  for (const name of HOOKS) await installHook(join(gitDir, 'hooks'), name, options.command);
+  const hooks = join(gitDir, 'hooks');
+  await installHook(join(hooks, 'pre-receive'), `exec ${options.command.map(quote).join(' ')}`);
+  const served = join(gitDir, SERVED_HOOKS[1]);
+  await installHook(join(served, 'pre-receive'), SERVED_PRE_RECEIVE);
+  await installHook(join(served, 'proc-receive'), SERVED_PROC_RECEIVE);
+  await removeFormer(join(hooks, 'proc-receive'));
   // Relative to the repository. Set here so that the config of the pusher cannot bypass the hook.
   const setting = ['config', '--local', 'core.hooksPath'];
   const { stdout } = await tryGit({ gitDir }, setting);
   if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
 }
 
-const HOOKS: readonly HookName[] = ['pre-receive', 'proc-receive'];
+/** Removes the hook of earlier versions, whose program is gone. */
+async function removeFormer(hook: string): Promise<void> {
+  if ((await readHook(hook))?.includes(`\n${MARK}\n`)) await rm(hook, { force: true });
+}
 
-async function installHook(
-  hooks: string,
-  name: HookName,
-  command: readonly string[],
-): Promise<void> {
-  const hook = join(hooks, name);
-  const script = `#!/bin/sh\n${MARK}\nexec ${[...command, name].map(quote).join(' ')}\n`;
+async function installHook(hook: string, body: string): Promise<void> {
+  const script = `#!/bin/sh\n${MARK}\n${body}\n`;
   try {
-    await mkdir(hooks, { recursive: true });
+    await mkdir(dirname(hook), { recursive: true });
     const present = await readHook(hook);
     if (present !== undefined && !present.includes(`\n${MARK}\n`)) {
       throw new GitError(`${hook} is not a hook of gitplane`, {

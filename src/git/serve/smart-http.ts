@@ -3,28 +3,30 @@
  * The HTTP server handles authentication, content types and limits of requests.
  */
 import { once } from 'node:events';
-import { PassThrough, Readable, type Writable } from 'node:stream';
+import { type Duplex, PassThrough, Readable, type Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess, tryGit } from '../process/git-process.ts';
 import { CLONE, limitMet, type ProcessLimits, PUSH } from '../process/process-limits.ts';
+import { SERVED_HOOKS } from './hook.ts';
 import { hasFlush, PushAnswer, pktLine } from './pkt-line.ts';
 import { type OfferedTips, offerTips } from './push-advertisement.ts';
+import { answerHooks, type ServedHooks } from './served-hooks.ts';
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
 
 export interface ServeOptions {
   /** `Git-Protocol` header of the client. */
   readonly gitProtocol?: string | undefined;
-  /** Additional environment of the service and its hooks. */
-  readonly env?: Readonly<Record<string, string>>;
   /** Kills the service; an update of a ref is then complete or did not happen. */
   readonly signal?: AbortSignal;
   /** Of an advertisement for a push: the tips to offer in the place of the branch. */
   readonly offered?: OfferedTips | undefined;
   /** Of a push: refs, or folders of refs, that the proc-receive hook lands in the place of git. */
   readonly procReceive?: readonly string[];
+  /** Of a push: they judge and land it. Without them it is judged as a push by path. */
+  readonly hooks?: ServedHooks | undefined;
 }
 
 export interface ServeResult {
@@ -147,7 +149,7 @@ function unpackWithinMs(bytes: number): number {
 async function servePush(
   { context, args }: { readonly context: GitContext; readonly args: readonly string[] },
   { request, response }: { readonly request: Readable; readonly response: Writable },
-  { signal }: ServeOptions,
+  { signal, hooks }: ServeOptions,
 ): Promise<ServeResult> {
   const { head, isWhole, rest } = await peek(request, { max: PEEKED_BYTES, signal });
   // Each command costs git time, and a push may have no more than fit.
@@ -155,7 +157,9 @@ async function servePush(
     request.destroy();
     return refuseCommands(response, head);
   }
-  const git = new GitProcess(context, args, isWhole ? limitsOfPush(head.length) : PUSH);
+  const limits = isWhole ? limitsOfPush(head.length) : PUSH;
+  const answering = hooks && ((connection: Duplex) => void answerHooks(connection, hooks));
+  const git = new GitProcess(context, args, limits, answering);
   const canShow = head.includes(SHOWS_MESSAGES);
   const answer = new PushAnswer((tail) => (canShow ? limitMessage(git, tail) : undefined));
   const forwarded = pipeline(answer, response).catch(() => undefined);
@@ -232,13 +236,16 @@ function isVersion2(gitProtocol: string | undefined): boolean {
 }
 
 function contextOf(repository: { readonly gitDir: string }, options: ServeOptions): GitContext {
-  const { gitProtocol, procReceive = [] } = options;
+  const { gitProtocol, procReceive = [], hooks } = options;
   const safe = gitProtocol !== undefined && protocolHeader.test(gitProtocol);
   return {
     gitDir: repository.gitDir,
-    env: { ...options.env, ...(safe && { GIT_PROTOCOL: gitProtocol }) },
+    env: safe ? { GIT_PROTOCOL: gitProtocol } : {},
     // Of this process alone: git itself moves the branch in a push by path.
-    config: procReceive.map((ref) => ['receive.procReceiveRefs', ref] as const),
+    config: [
+      ...procReceive.map((ref) => ['receive.procReceiveRefs', ref] as const),
+      ...(hooks === undefined ? [] : [SERVED_HOOKS]),
+    ],
   };
 }
 

@@ -142,7 +142,7 @@ async function answerRpc(
   const options = {
     gitProtocol: gitProtocol(request),
     signal: gone.signal,
-    ...(push === undefined ? {} : { env: push.env, procReceive: deps.git.procReceive }),
+    ...(push === undefined ? {} : { hooks: push.hooks, procReceive: deps.git.procReceive }),
   };
   const response = holdBack(reply.raw, async () => {
     const outcome = await push?.end();

@@ -57,7 +57,7 @@ test('input and output of megabytes arrive unchanged', async () => {
   expect((await runGit({ gitDir }, ['cat-file', 'blob', id])).equals(bytes)).toBe(true);
 });
 
-test('a trace of megabytes arrives unchanged beside the output', async () => {
+test('megabytes of file descriptor 3 arrive unchanged beside the output', async () => {
   // The pipe fills, since this process reads nothing while it is busy.
   const alias = `!head -c 5000000 /dev/zero >&3 && echo traced`;
   const chunks: Buffer[] = [];
@@ -65,7 +65,7 @@ test('a trace of megabytes arrives unchanged beside the output', async () => {
     { gitDir: await bareRepository(), config: [['alias.traced', alias]] },
     ['traced'],
     QUERY,
-    (chunk) => chunks.push(chunk),
+    (connection) => connection.on('data', (chunk: Buffer) => chunks.push(chunk)),
   );
   git.stdin.end();
   await git.started;

@@ -16,7 +16,8 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { installHooks } from '../../../src/git/serve/hook.ts';
 import type { PushRequest, PushVerdict } from '../../../src/git/serve/hook-protocol.ts';
-import { type Judge, listenForPushes, pushSocketPath } from '../../../src/git/serve/hook-server.ts';
+import { listenForPushes, pushSocketPath } from '../../../src/git/serve/hook-server.ts';
+import type { Judge } from '../../../src/git/serve/push-judge.ts';
 import { withQuarantine } from '../../../src/git/serve/quarantine.ts';
 import {
   bareRepository,
@@ -102,9 +103,7 @@ describe('a push by path', () => {
     expect(git(gitDir, ['rev-parse', 'main'])).toBe(first);
 
     const second = commit(clone, { a: '2' });
-    await push(clone, ['-o', 'approve=prune', '-o', 'x y', 'origin', 'HEAD:main', 'HEAD:other'], {
-      GITPLANE_PUSH_ID: 'seven',
-    });
+    await push(clone, ['-o', 'approve=prune', '-o', 'x y', 'origin', 'HEAD:main', 'HEAD:other']);
     const requests = judge.mock.calls.map(([request]) => request);
     expect(requests[0]?.updates).toEqual([{ oldId: NO_ID, newId: first, ref: 'refs/heads/main' }]);
     expect(requests[0]?.pushOptions).toEqual([]);
@@ -113,7 +112,6 @@ describe('a push by path', () => {
       { oldId: NO_ID, newId: second, ref: 'refs/heads/other' },
     ]);
     expect(requests[1]?.pushOptions).toEqual(['approve=prune', 'x y']);
-    expect(requests[1]?.env.GITPLANE_PUSH_ID).toBe('seven');
     expect(Object.keys(requests[0]?.env ?? {}).sort()).toEqual([
       'GIT_ALTERNATE_OBJECT_DIRECTORIES',
       'GIT_OBJECT_DIRECTORY',
@@ -271,7 +269,7 @@ describe('installing', () => {
     await installHooks(gitDir, { command: ['/bin/node', "/it's here/client.js", '/run/a b.sock'] });
     const script = readFileSync(hook, 'utf8');
     expect(script.split('\n')[2]).toBe(
-      `exec '/bin/node' '/it'\\''s here/client.js' '/run/a b.sock' 'pre-receive'`,
+      `exec '/bin/node' '/it'\\''s here/client.js' '/run/a b.sock'`,
     );
     expect(statSync(hook).mode & 0o777).toBe(0o755);
     const written = statSync(hook).ino;
@@ -279,6 +277,21 @@ describe('installing', () => {
     expect(statSync(hook).ino).toBe(written);
     await installHooks(gitDir, { command: ['/bin/true'] });
     expect(readFileSync(hook, 'utf8')).toContain("exec '/bin/true'");
+  });
+
+  test('removes the proc-receive of earlier versions, and keeps a foreign one', async () => {
+    const gitDir = await bareRepository();
+    const hook = join(gitDir, 'hooks/proc-receive');
+    await installHooks(gitDir, { command: ['/bin/true'] });
+    const own = readFileSync(join(gitDir, 'hooks/pre-receive'), 'utf8');
+    for (const [script, isKept] of [
+      [own, false],
+      ['#!/bin/sh\nexit 0\n', true],
+    ] as const) {
+      writeFileSync(hook, script);
+      await installHooks(gitDir, { command: ['/bin/true'] });
+      expect(existsSync(hook)).toBe(isKept);
+    }
   });
 
   test('keeps a foreign hook and reports it', async () => {

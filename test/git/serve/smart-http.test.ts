@@ -1,17 +1,13 @@
 /** Smart HTTP by real git clients through the smallest server there can be. */
 
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   advertiseRefs,
   isGitService,
-  type ServeResult,
   serveRpc,
   serviceInput,
 } from '../../../src/git/serve/smart-http.ts';
@@ -21,63 +17,11 @@ import {
   expectSound,
   filesOf,
   git,
-  gitEnv,
   openForTest,
   publish,
   temporaryFolder,
 } from '../../support/git.ts';
-
-interface Served {
-  readonly url: string;
-  readonly results: { service: string; protocol: string | undefined; result: ServeResult }[];
-}
-
-async function serve(gitDir: string, signal?: AbortSignal): Promise<Served> {
-  const results: Served['results'] = [];
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '', 'http://localhost');
-    const isAdvertisement = url.pathname.endsWith('/info/refs');
-    const service = isAdvertisement
-      ? url.searchParams.get('service')
-      : url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
-    if (service === null || !isGitService(service)) {
-      response.writeHead(403).end();
-      return;
-    }
-    const protocol = request.headers['git-protocol'] as string | undefined;
-    const options = { gitProtocol: protocol, ...(signal && { signal }) };
-    const kind = isAdvertisement ? 'advertisement' : 'result';
-    response.writeHead(200, { 'content-type': `application/x-${service}-${kind}` });
-    const body = serviceInput(request, request.headers['content-encoding']);
-    const result = isAdvertisement
-      ? await advertiseRefs({ gitDir }, { service, response }, options)
-      : await serveRpc({ gitDir }, { service, request: body, response }, options);
-    results.push({ service, protocol, result });
-  }
-  const server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/repo.git`, results };
-}
-
-/** git beside the server of this same process: it must not block it. */
-function gitOver(
-  cwd: string,
-  args: readonly string[],
-): Promise<{ code: number | null; stderr: string }> {
-  return new Promise((done) => {
-    const child = spawn('git', args, { cwd, env: gitEnv, stdio: ['ignore', 'ignore', 'pipe'] });
-    let stderr = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString();
-    });
-    child.once('close', (code) => done({ code, stderr }));
-  });
-}
+import { gitOver, serveRepository } from '../../support/smart-http.ts';
 
 describe.each(['0', '1', '2'])('protocol version %s', (version) => {
   const config = ['-c', `protocol.version=${version}`];
@@ -85,7 +29,7 @@ describe.each(['0', '1', '2'])('protocol version %s', (version) => {
   test('clones, fetches and pushes', async () => {
     const repository = await openForTest();
     const [first] = await publish(repository, commitOf({ 'a/b': '1', c: '2' }));
-    const { url, results } = await serve(repository.gitDir);
+    const { url, results } = await serveRepository(repository.gitDir);
     const folder = temporaryFolder();
     const clone = join(folder, 'clone');
     expect(await gitOver(folder, [...config, 'clone', '-q', url, 'clone'])).toEqual({
@@ -116,7 +60,7 @@ describe.each(['0', '1', '2'])('protocol version %s', (version) => {
 
   test('clones and fills an empty repository', async () => {
     const gitDir = await bareRepository();
-    const { url } = await serve(gitDir);
+    const { url } = await serveRepository(gitDir);
     const folder = temporaryFolder();
     const clone = join(folder, 'clone');
     expect((await gitOver(folder, [...config, 'clone', '-q', url, 'clone'])).code).toBe(0);
@@ -131,7 +75,7 @@ describe.each(['0', '1', '2'])('protocol version %s', (version) => {
 test('a partial clone gets trees without blobs', async () => {
   const repository = await openForTest();
   await publish(repository, commitOf({ a: 'content' }));
-  const { url } = await serve(repository.gitDir);
+  const { url } = await serveRepository(repository.gitDir);
   const folder = temporaryFolder();
   const args = ['clone', '-q', '--filter=blob:none', '--no-checkout', url, 'clone'];
   expect(await gitOver(folder, args)).toEqual({ code: 0, stderr: '' });
@@ -189,7 +133,7 @@ describe('a compressed request without end is refused while it arrives', () => {
       message: 'gitplane: The list of refs of this push is larger than 1 MiB; push fewer refs',
     },
   ])('$what', async ({ service, first, more, message }) => {
-    const { url, results } = await serve(await bareRepository());
+    const { url, results } = await serveRepository(await bareRepository());
     const body = gzipSync(first + more.repeat(1_000_000));
     expect(body.length).toBeLessThan(500_000);
     const headers = { 'content-encoding': 'gzip', 'git-protocol': 'version=2' };

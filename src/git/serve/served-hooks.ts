@@ -1,0 +1,136 @@
+/**
+ * The daemon's end of the hooks of a push over HTTP. They are shell scripts (`hook.ts`) that relay between git
+ * and file descriptor 3, a connection to the daemon: the start of a Node process would cost more than the
+ * rest of a small push.
+ *
+ * pre-receive writes its environment and updates, each ended by a NUL, and reads `<exit code> <lines>` and
+ * the lines to show. proc-receive relays the pkt-lines of git (githooks, "proc-receive"), and reads
+ * `<lines>`, the lines to show, and the report.
+ */
+import type { Duplex } from 'node:stream';
+import type { GitLogger } from '../logger.ts';
+import {
+  forwardedVariables,
+  type PushRequest,
+  type PushVerdict,
+  parseUpdate,
+  parseUpdates,
+  type RefUpdate,
+} from './hook-protocol.ts';
+import { pktLine } from './pkt-line.ts';
+import { type Judge, shownVerdict } from './push-judge.ts';
+
+export interface ServedHooks {
+  /** Judges a push before its objects leave the quarantine. */
+  readonly preReceive: Judge;
+  /** Lands refs in the place of git. */
+  procReceive(updates: readonly RefUpdate[]): Promise<PushVerdict>;
+  readonly logger?: GitLogger | undefined;
+}
+
+const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
+const FLUSH = '0000';
+const LENGTH_DIGITS = 4;
+const NUL = 0;
+/** Fields in front of the push options: the variables, and the number of options. */
+const FIXED_FIELDS = forwardedVariables.length + 1;
+
+/** Answers both hooks of one push. Resolves when the connection has ended. */
+export async function answerHooks(connection: Duplex, hooks: ServedHooks): Promise<void> {
+  try {
+    const input = new HookInput(connection);
+    const push = await readPush(input);
+    const verdict = await shownVerdict(hooks.preReceive(push), hooks.logger);
+    connection.write(`${verdict.ok ? 0 : 1} ${shown(verdict)}`);
+    if (!verdict.ok) return;
+    // The section before has the version of the protocol.
+    await readSection(input);
+    const updates = (await readSection(input)).map(parseUpdate);
+    const landed = await shownVerdict(hooks.procReceive(updates), hooks.logger);
+    connection.write(`${shown(landed)}${report(updates, landed)}`);
+  } catch (error) {
+    // Git has ended, or has nothing to land here.
+    if (!(error instanceof HookEndedError)) throw error;
+  } finally {
+    connection.end();
+  }
+}
+
+class HookEndedError extends Error {
+  override readonly name = 'HookEndedError';
+}
+
+/** Bytes of the hooks as they arrive. */
+class HookInput {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest = Buffer.alloc(0);
+
+  constructor(connection: Duplex) {
+    this.#chunks = connection.iterator({ destroyOnReturn: false });
+  }
+
+  async take(length: number): Promise<Buffer> {
+    while (this.#rest.length < length) await this.#more();
+    return this.#cut(length, length);
+  }
+
+  /** Bytes in front of the next NUL. */
+  async field(): Promise<string> {
+    for (let from = 0; ; ) {
+      const end = this.#rest.indexOf(NUL, from);
+      if (end !== -1) return this.#cut(end, end + 1).toString('utf8');
+      from = this.#rest.length;
+      await this.#more();
+    }
+  }
+
+  async #more(): Promise<void> {
+    const next = await this.#chunks.next().catch(() => ENDED);
+    if (next.done === true || this.#rest.length > MAX_REQUEST_BYTES) throw new HookEndedError();
+    this.#rest = Buffer.concat([this.#rest, next.value]);
+  }
+
+  #cut(length: number, next: number): Buffer {
+    const taken = this.#rest.subarray(0, length);
+    this.#rest = this.#rest.subarray(next);
+    return taken;
+  }
+}
+
+const ENDED = { done: true, value: undefined } as const;
+
+async function readPush(input: HookInput): Promise<PushRequest> {
+  const fields: string[] = [];
+  while (fields.length < FIXED_FIELDS) fields.push(await input.field());
+  const env = Object.fromEntries(
+    forwardedVariables.flatMap((name, i) => (fields[i] ? [[name, fields[i]]] : [])),
+  );
+  const pushOptions: string[] = [];
+  const count = Number(fields.at(-1));
+  while (pushOptions.length < count) pushOptions.push(await input.field());
+  return { env, pushOptions, updates: parseUpdates(await input.field()) };
+}
+
+/** Lines before the next flush, without their line ends. */
+async function readSection(input: HookInput): Promise<string[]> {
+  const lines: string[] = [];
+  for (;;) {
+    const digits = (await input.take(LENGTH_DIGITS)).toString('latin1');
+    const length = Number.parseInt(digits, 16);
+    if (length === 0) return lines;
+    if (!(length >= LENGTH_DIGITS)) throw new HookEndedError();
+    const bytes = await input.take(length - LENGTH_DIGITS);
+    lines.push(bytes.toString('utf8').replace(/\n$/, ''));
+  }
+}
+
+/** The number of lines, and each line. */
+function shown({ lines }: PushVerdict): string {
+  return [lines.length, ...lines].map((line) => `${line}\n`).join('');
+}
+
+/** One report per ref. The client shows `reason` beside the ref. */
+function report(updates: readonly RefUpdate[], { ok, reason = 'refused' }: PushVerdict): string {
+  const lines = updates.map(({ ref }) => pktLine(ok ? `ok ${ref}\n` : `ng ${ref} ${reason}\n`));
+  return `${lines.join('')}${FLUSH}`;
+}
