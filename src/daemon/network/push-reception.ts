@@ -12,6 +12,7 @@ import {
   installHooks,
   listenForPushes,
   NewestTips,
+  type OfferedTips,
   type PushRequest,
   type PushVerdict,
   pushSocketPath,
@@ -110,14 +111,17 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
       const { repository, following } = platform;
       const readOnly = following?.pushRefusal;
       const tips = new NewestTips(repository.ancestry);
+      const offered = async (): Promise<OfferedTips> => ({
+        hidden: repository.ref,
+        tips: await tips.at(await repository.head()),
+      });
+      // Otherwise the first push waits until the newest commits are read.
+      if (readOnly === undefined) offered().catch(() => undefined);
       return {
         repository,
         readOnly,
         procReceive: [repository.ref, FOR.slice(0, -1)],
-        offered: async () => ({
-          hidden: repository.ref,
-          tips: await tips.at(await repository.head()),
-        }),
+        offered,
         beginPush: (pusher) => {
           const push: Push = { ...pusher, outcome: undefined, open: undefined };
           return {
