@@ -151,7 +151,7 @@ function runGpg(
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     const gpgArgs = ['--homedir', home, ...ARGUMENTS, ...args];
-    const [command, limited] = limitedCommand('gpg', gpgArgs, DEADLINE_SECONDS);
+    const [command, limited] = limitedCommand('gpg', gpgArgs, { cpuSeconds: DEADLINE_SECONDS });
     const child = spawn(command, limited, {
       cwd: home,
       env: { ...inheritedEnvironment(), LC_ALL: 'C', GNUPGHOME: home, HOME: join(home, 'none') },

@@ -159,7 +159,6 @@ export class Maintenance {
     const git = new GitProcess(this.#context, args, MAINTENANCE);
     this.#git = git;
     git.stdin.end();
-    void git.lowerPriority();
     const end = await git.ended;
     this.#git = undefined;
     return end.code === 0 ? undefined : git.error(end);

@@ -2,7 +2,6 @@
  * Starts git for all callers: with a fixed environment, within limits, in a process group of its own,
  * and with the messages of git in the errors.
  */
-import { constants, setPriority } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { errorCode, GitError } from '../git-error.ts';
 import { type GitContext, gitEnvironment } from './git-environment.ts';
@@ -112,16 +111,6 @@ export class GitProcess {
     );
   }
 
-  /** Sets the lowest CPU priority. */
-  async lowerPriority(): Promise<void> {
-    await this.started;
-    try {
-      if (this.pid !== undefined) setPriority(this.pid, constants.priority.PRIORITY_LOW);
-    } catch {
-      // The process has ended, or the system does not allow it.
-    }
-  }
-
   /** Sends SIGTERM to the process group, and SIGKILL shortly after to what remains. */
   stop(): void {
     this.kill('SIGTERM');
@@ -185,9 +174,9 @@ process.once('exit', () => {
 function start(
   context: GitContext,
   args: readonly string[],
-  how: { readonly cpuSeconds?: number; readonly extra: ((connection: Duplex) => void) | undefined },
+  how: ProcessLimits & { readonly extra: ((connection: Duplex) => void) | undefined },
 ): StartedProcess {
-  const [program, words] = limitedCommand('git', args, how.cpuSeconds);
+  const [program, words] = limitedCommand('git', args, how);
   const command = {
     command: program,
     args: words,

@@ -1,8 +1,8 @@
 /** Runs a program within limits of memory and CPU time, which also hold for its children. */
-import { gitMemoryMib } from './process-limits.ts';
+import { gitMemoryMib, type ProcessLimits } from './process-limits.ts';
 
 /**
- * The shell sets the limits and then becomes the program. This takes less than a millisecond and works
+ * The shell sets the limits and the priority, which children inherit, and then becomes the program. This takes less than a millisecond and works
  * without `prlimit`. `-d` limits private memory, so that mapped packs do not count. A system that does
  * not know a limit, or has a lower one, keeps its own. The hard limit of CPU time is one second later:
  * if both limits are equal, Linux sends SIGKILL, which does not name a limit.
@@ -10,22 +10,29 @@ import { gitMemoryMib } from './process-limits.ts';
 const SCRIPT = [
   'ulimit -d "$1" 2>/dev/null',
   'test "$2" = 0 || { ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))"; } 2>/dev/null',
-  'shift 2',
-  'exec "$@"',
+  // The shell leaves a word without quotes out if it is empty.
+  'nice=$3',
+  'test "$nice" = "" || command -v nice >/dev/null || nice=',
+  'shift 3',
+  'exec $nice "$@"',
 ].join('; ');
+
+/** About a tenth of a busy CPU: with less, packs would pile up on a busy machine. */
+const BACKGROUND = 'nice -n 10';
 
 /** Exit code of a shell that cannot find the program. */
 export const NOT_FOUND = 127;
 
 const HAS_SHELL = process.platform !== 'win32';
 
-/** Program and arguments for `spawn`; 0 seconds: CPU time is not limited. */
+/** Program and arguments for `spawn`. */
 export function limitedCommand(
   program: string,
   args: readonly string[],
-  cpuSeconds = 0,
+  { cpuSeconds = 0, isBackground = false }: Pick<ProcessLimits, 'cpuSeconds' | 'isBackground'>,
 ): readonly [string, string[]] {
   if (!HAS_SHELL) return [program, [...args]];
-  const limits = [String(gitMemoryMib() * 1024), String(cpuSeconds)];
+  const nice = isBackground ? BACKGROUND : '';
+  const limits = [String(gitMemoryMib() * 1024), String(cpuSeconds), nice];
   return ['sh', ['-c', SCRIPT, program, ...limits, program, ...args]];
 }

@@ -17,6 +17,8 @@ export interface ProcessLimits {
   readonly outputBytes: number;
   /** CPU time of the process, and of each of its children. */
   readonly cpuSeconds?: number;
+  /** True if other processes go first: the process and its children get what these leave of the CPUs. */
+  readonly isBackground?: boolean;
 }
 
 /** No limit, since the reader applies backpressure. */
@@ -28,7 +30,11 @@ export const QUERY: ProcessLimits = { deadlineMs: 5 * MINUTE_MS, outputBytes: 25
 /** Limits for a list that is streamed: the reader may be slow. */
 export const LISTING: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: STREAMED };
 
-export const MAINTENANCE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: 16 * MIB };
+export const MAINTENANCE: ProcessLimits = {
+  deadlineMs: 60 * MINUTE_MS,
+  outputBytes: 16 * MIB,
+  isBackground: true,
+};
 
 /** Allows a large clone over a slow connection. */
 export const CLONE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: STREAMED };

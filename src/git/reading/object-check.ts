@@ -93,7 +93,6 @@ async function runCheck(
   const git = new GitProcess(context, args, limits);
   git.stdout.resume();
   git.stdin.end();
-  void git.lowerPriority();
   const kill = (): void => git.kill();
   signal.addEventListener('abort', kill);
   const end = await git.ended;

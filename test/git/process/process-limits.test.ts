@@ -1,9 +1,15 @@
 /** Limits of git processes: a bomb ends its own request, and the error names the limit. */
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { BlobTooLargeError } from '../../../src/git/git-error.ts';
 import { GitProcess, runGit } from '../../../src/git/process/git-process.ts';
-import { GitLimitError, replies } from '../../../src/git/process/process-limits.ts';
+import {
+  GitLimitError,
+  MAINTENANCE,
+  QUERY,
+  replies,
+} from '../../../src/git/process/process-limits.ts';
 import { compareCommits, diffTreeProtocol } from '../../../src/git/reading/diff-tree.ts';
 import { Reader } from '../../../src/git/reading/reader.ts';
 import { RequestProcess } from '../../../src/git/reading/request-process.ts';
@@ -78,6 +84,19 @@ test.runIf(linux)(
     const end = await spin.ended;
 
     expect(spin.error(end).message).toContain('git spin used up its 1 s of processor time');
+  },
+);
+
+test.runIf(linux)(
+  'children of background work run at a low priority from their start',
+  async () => {
+    const gitDir = await bareRepository();
+    const config = [['alias.level', '!nice']] as const;
+    const own = Number(execFileSync('nice').toString());
+    const levels = [QUERY, MAINTENANCE].map((limits) =>
+      runGit({ gitDir, config }, ['level'], limits).then(Number),
+    );
+    expect(await Promise.all(levels)).toEqual([own, Math.min(own + 10, 19)]);
   },
 );
 
