@@ -68,7 +68,7 @@ export function signInRoute(
 }
 
 /** Refusals that strangers, or pages without a session, cause at will: logged at debug level. */
-const QUIET = ['no-connector', 'not-signed-in', 'too-many'];
+const QUIET = ['no-connector', 'not-signed-in', 'too-many', 'bad-body'];
 
 /** Limits for routes with a body: a slow one is cut off before any of it is parsed. */
 export async function limitSlowBody(request: FastifyRequest): Promise<void> {
