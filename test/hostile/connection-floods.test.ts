@@ -246,7 +246,7 @@ describe.runIf(process.platform === 'linux')('clients without a key send', () =>
     expect(residentMib() - memory).toBeLessThan(MAX_GROWTH_MIB);
   });
 
-  test('and no connection stays, and the log has no error and no stack', async () => {
+  test('connections that all end, and the log has no error and no stack', async () => {
     await expect.poll(openFiles, { timeout: SILENT_MS }).toBeLessThanOrEqual(files + OTHER_FILES);
     expect(daemon.output()).not.toMatch(/"level":(?:50|60)|^\s+at /m);
   });
