@@ -34,7 +34,8 @@ const SERVED_PRE_RECEIVE = `${SHOW}
     eval "printf '%s\\\\0' \\"\\$GIT_PUSH_OPTION_$i\\""
     i=$((i + 1))
   done
-  cat
+  # The daemon would judge a push without updates, and git would make all of them.
+  cat || exit 1
   printf '\\0'
 } >&3
 if ! read -r code count <&3; then

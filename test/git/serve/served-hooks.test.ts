@@ -1,12 +1,13 @@
 /** The hooks of pushes over HTTP: real pushes to a server whose hooks this process answers. */
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startLauncher } from '../../../src/git/process/launcher.ts';
 import { installHooks } from '../../../src/git/serve/hook.ts';
 import type { PushRequest, PushVerdict, RefUpdate } from '../../../src/git/serve/hook-protocol.ts';
 import type { ServedHooks } from '../../../src/git/serve/served-hooks.ts';
-import { bareRepository, cloneForTest, git, tryGit } from '../../support/git.ts';
+import { bareRepository, cloneForTest, git, temporaryFolder, tryGit } from '../../support/git.ts';
 import { gitOver, serveRepository } from '../../support/smart-http.ts';
 
 const NO_ID = '0'.repeat(40);
@@ -27,6 +28,12 @@ interface Answers {
   readonly procReceive?: (updates: readonly RefUpdate[]) => Promise<PushVerdict>;
   readonly refs?: readonly string[];
   readonly options?: readonly string[];
+  /** Called before the push. */
+  readonly before?: () => void;
+}
+
+function pathOf(program: string): string {
+  return execFileSync('which', [program], { encoding: 'utf8' }).trim();
 }
 
 /** Pushes a new commit to each ref. */
@@ -54,6 +61,7 @@ async function push(answers: Answers): Promise<Pushed> {
     },
   };
   const { url } = await serveRepository(gitDir, { hooks, procReceive: ['refs/heads/main'] });
+  answers.before?.();
   const args = ['push', '-q', ...options.flatMap((option) => ['-o', option]), url];
   const { stderr } = await gitOver(clone, [...args, ...refs.map((ref) => `HEAD:${ref}`)]);
   const lines = stderr.split('\n').filter((line) => line.startsWith('remote: '));
@@ -134,6 +142,21 @@ describe.each(['this process', 'the launcher'])('git started by %s', (starter) =
     expect(remote[0]).toContain('could not validate this push');
     expect(stderr).toContain('rejected');
     expect(stderr).not.toContain('secret-value');
+    expect(git(gitDir, ['for-each-ref'])).toBe('');
+  });
+
+  test('refuses a push whose updates do not reach the daemon', async () => {
+    const bin = temporaryFolder();
+    for (const name of ['git', 'sh']) symlinkSync(pathOf(name), join(bin, name));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { gitDir, requests, stderr } = await push({
+      refs: ['refs/heads/other'],
+      // Only the client has a `cat`.
+      before: () => void vi.stubEnv('PATH', bin),
+    });
+    expect(requests).toEqual([]);
+    expect(stderr).toContain('cat: not found');
+    expect(stderr).toContain('other (pre-receive hook declined)');
     expect(git(gitDir, ['for-each-ref'])).toBe('');
   });
 
