@@ -34,10 +34,10 @@ function missing(): string | undefined {
   return undefined;
 }
 
-export function mountDisk(folder: string, mebibytes: number): SmallDisk {
+export function mountDisk(folder: string, mebibytes: number, options = ''): SmallDisk {
   unmountStale();
   mkdirSync(folder, { recursive: true });
-  const size = `size=${mebibytes}m,mode=700`;
+  const size = `size=${mebibytes}m,mode=700${options}`;
   const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'gitplane', folder]);
   if (status !== 0) throw new Error(`No disk can be mounted: ${String(stderr).trim()}`);
   const ballast = join(folder, 'ballast');

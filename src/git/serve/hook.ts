@@ -3,7 +3,17 @@
  * `hooks/served/` has those of a push over HTTP, whose git the daemon starts itself: pre-receive judges the
  * push, and proc-receive lands the served branch. They relay to file descriptor 3, see `served-hooks.ts`.
  */
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
@@ -98,9 +108,22 @@ async function installHook(hook: string, body: string): Promise<void> {
       await rename(`${hook}.new`, hook);
     }
     if (((await stat(hook)).mode & 0o777) !== 0o755) await chmod(hook, 0o755);
+    await assertExecutable(hook);
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
     throw new StorageError(hook, { cause: error });
+  }
+}
+
+/** Git ignores a hook that it may not execute, and accepts the push. */
+async function assertExecutable(hook: string): Promise<void> {
+  try {
+    await access(hook, constants.X_OK);
+  } catch (cause) {
+    throw new GitError(`${hook} cannot be executed`, {
+      remedy: 'Mount its file system without noexec: pushes are validated by this hook',
+      cause,
+    });
   }
 }
 

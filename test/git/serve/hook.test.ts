@@ -1,6 +1,7 @@
 /** The pre-receive hook: real pushes by path, judged by a listener in this process. */
 import { spawn } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -27,6 +28,7 @@ import {
   openForTest,
   temporaryFolder,
 } from '../../support/git.ts';
+import { DISKS_MISSING, mountDisk } from '../../support/small-disk.ts';
 
 const NO_ID = '0'.repeat(40);
 const client = hookClient();
@@ -304,6 +306,21 @@ describe('installing', () => {
     );
     expect(readFileSync(hook, 'utf8')).toBe('#!/bin/sh\nexit 0\n');
   });
+
+  // Git ignores such a hook, and accepts every push.
+  test.skipIf(DISKS_MISSING !== undefined)(
+    'reports a hook that the file system does not execute',
+    async () => {
+      const folder = temporaryFolder();
+      const disk = mountDisk(folder, 8, ',noexec');
+      onTestFinished(() => disk.unmount());
+      const gitDir = join(folder, 'repo.git');
+      cpSync(await bareRepository(), gitDir, { recursive: true });
+      await expect(installHooks(gitDir, { command: ['/bin/true'] })).rejects.toThrow(
+        'pre-receive cannot be executed. Mount its file system without noexec',
+      );
+    },
+  );
 });
 
 describe('the socket', () => {
