@@ -67,6 +67,15 @@ cat <&3
 kill "$!" 2>/dev/null
 exit 0`;
 
+/** Hooks of the operator in `hooks/`, which git runs for a push by path itself. */
+const OPERATOR_HOOKS = ['reference-transaction', 'update', 'post-receive', 'post-update'];
+
+/** Without the connection: a process that such a hook leaves behind would keep the push open. */
+function operatorHook(name: string): string {
+  return `test -x hooks/${name} || exit 0
+exec hooks/${name} "$@" 3>&-`;
+}
+
 /**
  * Writes the hooks; the one of a push by path runs `command` (a program and its arguments, absolute
  * paths). Idempotent. Throws a GitError if the repository has other hooks.
@@ -80,6 +89,11 @@ export async function installHooks(
   const served = join(gitDir, SERVED_HOOKS[1]);
   await installHook(join(served, 'pre-receive'), SERVED_PRE_RECEIVE);
   await installHook(join(served, 'proc-receive'), SERVED_PROC_RECEIVE);
+  for (const name of OPERATOR_HOOKS) {
+    const isPresent = (await readHook(join(hooks, name))) !== undefined;
+    if (isPresent) await installHook(join(served, name), operatorHook(name));
+    else await removeFormer(join(served, name));
+  }
   await removeFormer(join(hooks, 'proc-receive'));
   // Relative to the repository. Set here so that the config of the pusher cannot bypass the hook.
   const setting = ['config', '--local', 'core.hooksPath'];
@@ -87,7 +101,7 @@ export async function installHooks(
   if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
 }
 
-/** Removes the hook of earlier versions, whose program is gone. */
+/** Removes a hook of gitplane that has no use any more. */
 async function removeFormer(hook: string): Promise<void> {
   if ((await readHook(hook))?.includes(`\n${MARK}\n`)) await rm(hook, { force: true });
 }

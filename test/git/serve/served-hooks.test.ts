@@ -1,6 +1,6 @@
 /** The hooks of pushes over HTTP: real pushes to a server whose hooks this process answers. */
 import { execFileSync } from 'node:child_process';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startLauncher } from '../../../src/git/process/launcher.ts';
@@ -29,7 +29,7 @@ interface Answers {
   readonly refs?: readonly string[];
   readonly options?: readonly string[];
   /** Called before the push. */
-  readonly before?: () => void;
+  readonly before?: (gitDir: string) => Promise<void> | void;
 }
 
 function pathOf(program: string): string {
@@ -61,7 +61,7 @@ async function push(answers: Answers): Promise<Pushed> {
     },
   };
   const { url } = await serveRepository(gitDir, { hooks, procReceive: ['refs/heads/main'] });
-  answers.before?.();
+  await answers.before?.(gitDir);
   const args = ['push', '-q', ...options.flatMap((option) => ['-o', option]), url];
   const { stderr } = await gitOver(clone, [...args, ...refs.map((ref) => `HEAD:${ref}`)]);
   const lines = stderr.split('\n').filter((line) => line.startsWith('remote: '));
@@ -158,6 +158,31 @@ describe.each(['this process', 'the launcher'])('git started by %s', (starter) =
     expect(stderr).toContain('cat: not found');
     expect(stderr).toContain('other (pre-receive hook declined)');
     expect(git(gitDir, ['for-each-ref'])).toBe('');
+  });
+
+  test('runs the hooks of the operator, without the connection to the daemon', async () => {
+    const ran = join(temporaryFolder(), 'ran');
+    const script = (name: string): string =>
+      `#!/bin/sh\n{ true >&3; } 2>/dev/null && exit 1\necho ${name} >> '${ran}'\n`;
+    const names = ['reference-transaction', 'update', 'post-receive', 'post-update'];
+    const { gitDir, stderr } = await push({
+      refs: ['refs/heads/other'],
+      before: async (repository) => {
+        for (const name of names) {
+          writeFileSync(join(repository, 'hooks', name), script(name), { mode: 0o755 });
+        }
+        await installHooks(repository, { command: ['/bin/false'] });
+      },
+    });
+    expect(stderr).toBe('');
+    expect(git(gitDir, ['for-each-ref', '--format=%(refname)'])).toBe('refs/heads/other');
+    expect([...new Set(readFileSync(ran, 'utf8').trim().split('\n'))].sort()).toEqual(names.sort());
+    for (const name of names) rmSync(join(gitDir, 'hooks', name));
+    await installHooks(gitDir, { command: ['/bin/false'] });
+    expect(readdirSync(join(gitDir, 'hooks/served')).sort()).toEqual([
+      'pre-receive',
+      'proc-receive',
+    ]);
   });
 
   test('takes a thousand refs', async () => {
