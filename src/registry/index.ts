@@ -11,7 +11,12 @@ export {
 export { isAccessRole, roleChanges } from './projection/derived-roles.ts';
 export type { DerivedSecretChange } from './projection/derived-secrets.ts';
 export { encryptedFields } from './projection/encrypted-fields.ts';
-export { shownBytes, shownObject, shownYielding } from './projection/object-with-managed-fields.ts';
+export {
+  type ListSink,
+  shownBytes,
+  shownObject,
+  writeShown,
+} from './projection/object-with-managed-fields.ts';
 export { ReadableStore } from './projection/readable-store.ts';
 export { ReadableView } from './projection/readable-view.ts';
 export {

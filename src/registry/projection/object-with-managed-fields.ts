@@ -66,48 +66,76 @@ export function shownBytes(kind: RecordedKind, ready: MaybeStored): Buffer {
   const known = recent.get(ready);
   if (known !== undefined) return known;
   const bytes = ready.json();
-  const isRecorded = bytes.includes(RECORD);
-  const showsReady = ready.isPast !== true && isJudged(kind);
-  if (isRecorded && !showsReady) return bytes;
-  const text = isRecorded ? undefined : kind.schema && gitRecordText(kind as Kind, ready.object);
-  const recorded = withText(bytes, text);
+  const added = additionsTo(bytes, kind, ready);
+  if (added?.length === 0) return bytes;
   const made =
-    (showsReady ? recorded && withReadyText(recorded) : recorded) ??
-    Buffer.from(JSON.stringify(shownObject(kind, ready)));
+    added === undefined
+      ? Buffer.from(JSON.stringify(shownObject(kind, ready)))
+      : Buffer.concat(
+          [...withAdditions(bytes, added)].map(([from, begin, end]) => from.subarray(begin, end)),
+        );
   recent.add(ready, made);
   return made;
 }
 
+/** A text to add to the JSON of an object. */
+interface Addition {
+  readonly at: number;
+  readonly text: Buffer;
+}
+
+const NOTHING: readonly Addition[] = [];
+
+/** In order. Undefined: the object must be parsed. */
+function additionsTo(
+  bytes: Buffer,
+  kind: RecordedKind,
+  ready: MaybeStored,
+): readonly Addition[] | undefined {
+  const isRecorded = bytes.includes(RECORD);
+  const record = isRecorded || !kind.schema ? undefined : gitRecordText(kind as Kind, ready.object);
+  const recorded = record === undefined ? NOTHING : recordIn(bytes, record);
+  if (recorded === undefined || ready.isPast === true || !isJudged(kind)) return recorded;
+  const condition = readyIn(bytes);
+  return condition && [...recorded, condition];
+}
+
+/** Ranges of buffers, in order. */
+function* withAdditions(
+  bytes: Buffer,
+  added: readonly Addition[],
+): Generator<readonly [Buffer, number, number]> {
+  let begin = 0;
+  for (const { at, text } of added) {
+    yield [bytes, begin, at];
+    yield [text, 0, text.length];
+    begin = at;
+  }
+  yield [bytes, begin, bytes.length];
+}
+
 const CONDITIONS = '"conditions":[';
 const STATUS = '"status":{';
-const READY_TEXT = Buffer.from(`${CONDITIONS}${JSON.stringify(READY_NOW)}]`);
-const COMMA = Buffer.from(',');
+const READY_ALONE = Buffer.from(`${CONDITIONS}${JSON.stringify(READY_NOW)}]`);
+const READY_FIRST = Buffer.from(`${READY_ALONE.toString()},`);
 const CLOSING = '}'.charCodeAt(0);
 
 /** Undefined: the object has conditions, or more than one field of that name, and must be parsed. */
-function withReadyText(object: Buffer): Buffer | undefined {
-  const at = object.lastIndexOf(STATUS);
-  if (at < 0 || object.indexOf(STATUS) !== at || object.includes(CONDITIONS)) return undefined;
-  const begin = at + STATUS.length;
-  const separator = object[begin] === CLOSING ? [] : [COMMA];
-  return Buffer.concat([
-    object.subarray(0, begin),
-    READY_TEXT,
-    ...separator,
-    object.subarray(begin),
-  ]);
+function readyIn(object: Buffer): Addition | undefined {
+  const found = object.lastIndexOf(STATUS);
+  if (found < 0 || object.indexOf(STATUS) !== found || object.includes(CONDITIONS))
+    return undefined;
+  const at = found + STATUS.length;
+  return { at, text: object[at] === CLOSING ? READY_ALONE : READY_FIRST };
 }
 
 const METADATA = '"metadata":{';
 
 /** Undefined: `apiVersion` and `kind` are not all that precedes the metadata. */
-function withText(object: Buffer, record: string | undefined): Buffer | undefined {
-  if (record === undefined) return object;
-  const at = object.indexOf(METADATA);
-  if (at < 0 || /[{[]/.test(object.toString('latin1', 1, at))) return undefined;
-  const begin = at + METADATA.length;
-  const text = Buffer.from(`${RECORD_NAME}${record},`);
-  return Buffer.concat([object.subarray(0, begin), text, object.subarray(begin)]);
+function recordIn(object: Buffer, record: string): readonly Addition[] | undefined {
+  const found = object.indexOf(METADATA);
+  if (found < 0 || /[{[]/.test(object.toString('latin1', 1, found))) return undefined;
+  return [{ at: found + METADATA.length, text: Buffer.from(`${RECORD_NAME}${record},`) }];
 }
 
 export function shownObject(kind: RecordedKind, ready: MaybeStored): KubeObject {
@@ -141,18 +169,29 @@ export function recordedObject(kind: RecordedKind, ready: MaybeStored): KubeObje
     : { ...object, metadata: { ...object.metadata, managedFields: record } };
 }
 
-/** The bytes of many objects. Yields to the event loop. */
-export async function shownYielding(
+/** Takes the items of a list, in order. */
+export interface ListSink {
+  /** Begins the next item. */
+  next(): void;
+  write(bytes: Buffer, begin?: number, end?: number): void;
+}
+
+/** Writes many objects without a buffer for each. Yields to the event loop. */
+export async function writeShown(
   kind: RecordedKind,
   items: readonly MaybeStored[],
-): Promise<Buffer[]> {
+  sink: ListSink,
+): Promise<void> {
   const pauses = new Yielding();
-  const parts: Buffer[] = [];
   for (const item of items) {
     if (pauses.due) await pauses.pause();
-    parts.push(shownBytes(kind, item));
+    sink.next();
+    const known = isInGit(item) ? recent.get(item) : item.json();
+    const bytes = known ?? item.json();
+    const added = known === undefined ? additionsTo(bytes, kind, item) : NOTHING;
+    if (added === undefined) sink.write(shownBytes(kind, item));
+    else for (const range of withAdditions(bytes, added)) sink.write(...range);
   }
-  return parts;
 }
 
 /** The same version, with its record of managed fields. */

@@ -3,6 +3,8 @@
  * an object in it changes. A selection of items is a new array, and so has no entry.
  */
 
+import type { ListSink } from '../../registry/index.ts';
+
 /** Item of a list. Immutable. */
 interface Item {
   json(): Buffer;
@@ -13,7 +15,7 @@ const MOST_KEPT = 32 * 1024 * 1024;
 /** Smaller ones are made as soon as found. */
 const LEAST_KEPT = 4 * 1024;
 
-/** Bytes of a part, unless one item is larger: short enough that memory of an earlier one is used again. */
+/** Bytes of the largest part, unless one item is larger: short enough that memory of an earlier one is used again. */
 const PART = 256 * 1024;
 
 /** The bytes go when others need the room, also where the list is still there. */
@@ -44,20 +46,17 @@ export class ListBytes {
   }
 
   /**
-   * `[…]}` in parts: the items as JSON, and the end of the list around them. Shared: never mutate. `bytes` follow from the
-   * items.
+   * `[…]}` in parts: the items as JSON, and the end of the list around them. Shared: never mutate. What `make` returns follows
+   * from the items.
    */
-  of(
-    items: readonly Item[],
-    bytes = (): readonly Buffer[] => items.map((item) => item.json()),
-  ): readonly Buffer[] {
+  of(items: readonly Item[], make = (): readonly Buffer[] => jsonParts(items)): readonly Buffer[] {
     const known = this.#lists.get(items);
     if (known?.parts !== undefined) {
       this.#order.delete(known);
       this.#order.add(known);
       return known.parts;
     }
-    const parts = joined(bytes());
+    const parts = make();
     if (known === undefined) this.#lists.set(items, { parts: undefined });
     else this.#keep(known, parts);
     return parts;
@@ -88,21 +87,48 @@ const [START, COMMA, END] = ['[', ',', ']}'].map((text) => Buffer.from(text)) as
   Buffer,
 ];
 
-/** One copy of each item. */
-function joined(items: readonly Buffer[]): Buffer[] {
-  const parts: Buffer[] = [];
-  let pieces = [START];
-  let size = 0;
-  items.forEach((item, index) => {
-    if (index > 0) pieces.push(COMMA);
-    if (size > 0 && size + item.length > PART) {
-      parts.push(Buffer.concat(pieces));
-      pieces = [];
-      size = 0;
-    }
-    pieces.push(item);
-    size += item.length;
-  });
-  parts.push(Buffer.concat([...pieces, END]));
-  return parts;
+/** Writes `[…]}` to parts: one copy of each item, and no buffer of its own. */
+export class ListWriter implements ListSink {
+  readonly #parts: Buffer[] = [];
+  #part = Buffer.allocUnsafe(LEAST_KEPT);
+  #used = 0;
+  #isFirst = true;
+
+  next(): void {
+    this.write(this.#isFirst ? START : COMMA);
+    this.#isFirst = false;
+  }
+
+  write(bytes: Buffer, begin = 0, end = bytes.length): void {
+    const length = end - begin;
+    if (this.#used + length > this.#part.length) this.#begin(length);
+    bytes.copy(this.#part, this.#used, begin, end);
+    this.#used += length;
+  }
+
+  /** The parts; nothing may be written afterwards. */
+  end(): readonly Buffer[] {
+    if (this.#isFirst) this.write(START);
+    this.write(END);
+    // Kept lists have no free room.
+    return [...this.#parts, Buffer.from(this.#part.subarray(0, this.#used))];
+  }
+
+  /** Parts grow, so that a short list takes little. */
+  #begin(length: number): void {
+    if (this.#used > 0) this.#parts.push(this.#part.subarray(0, this.#used));
+    const grown = Math.min(2 * this.#part.length, PART);
+    this.#part = Buffer.allocUnsafe(Math.max(grown, length));
+    this.#used = 0;
+  }
+}
+
+/** `[…]}` of items that are shown as they are. */
+export function jsonParts(items: readonly Item[]): readonly Buffer[] {
+  const writer = new ListWriter();
+  for (const item of items) {
+    writer.next();
+    writer.write(item.json());
+  }
+  return writer.end();
 }

@@ -4,8 +4,8 @@
  */
 import type { KubeObject } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
-import { shownBytes, shownObject, shownYielding } from '../../registry/index.ts';
-import { ListBytes } from './list-bytes.ts';
+import { shownBytes, shownObject, writeShown } from '../../registry/index.ts';
+import { jsonParts, ListBytes, ListWriter } from './list-bytes.ts';
 import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {
   buildTable,
@@ -113,7 +113,7 @@ export function encodeObject(kind: ShownKind, ready: ReadyObject, form: AnswerFo
 export interface ObjectList {
   readonly metadata: ListMeta;
   readonly items: readonly ReadyObject[];
-  /** Bytes of the items, where they were made before. */
+  /** Bytes of the list behind its head, where they were made before. */
   readonly parts?: readonly Buffer[] | undefined;
 }
 
@@ -122,9 +122,9 @@ export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm):
   const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
   if (form.transform === undefined && hasReadyForm(form)) {
     const shown = { head: JSON.stringify(head), items };
-    const { parts } = list;
-    const bytes = (): readonly Buffer[] => parts ?? items.map((item) => shownBytes(kind, item));
-    return { contentType: JSON_TYPE, ...listParts(shown.head, items, bytes), shown };
+    const make = (): readonly Buffer[] =>
+      list.parts ?? jsonParts(items.map((item) => ({ json: () => shownBytes(kind, item) })));
+    return { contentType: JSON_TYPE, ...listParts(shown.head, items, make), shown };
   }
   const objects = items.map((item) => shownObject(kind, item));
   switch (form.transform?.kind) {
@@ -160,16 +160,18 @@ export async function preparedParts(
 ): Promise<readonly Buffer[] | undefined> {
   const isBytes = form.transform === undefined && hasReadyForm(form);
   if (!isBytes || items.length < MANY || ready.has(items)) return undefined;
-  return await shownYielding(kind, items);
+  const writer = new ListWriter();
+  await writeShown(kind, items, writer);
+  return writer.end();
 }
 
 /** `head` without its last brace, then the items. */
 export function listParts(
   head: string,
   items: readonly Pick<ReadyObject, 'json'>[],
-  parts = (): readonly Buffer[] => items.map((item) => item.json()),
+  make = (): readonly Buffer[] => jsonParts(items),
 ): { readonly body: Buffer; readonly rest: readonly Buffer[] } {
-  return { body: Buffer.from(`${head.slice(0, -1)},"items":`), rest: ready.of(items, parts) };
+  return { body: Buffer.from(`${head.slice(0, -1)},"items":`), rest: ready.of(items, make) };
 }
 
 function hasReadyForm({ mediaType, pretty }: MediaChoice): boolean {

@@ -61,7 +61,7 @@ describe('items of a list', () => {
   test.each([
     { of: 'no items', sizes: [], parts: 1 },
     { of: 'one small item', sizes: [10], parts: 1 },
-    { of: 'many small items', sizes: Array.from({ length: 2000 }, () => 1000), parts: 8 },
+    { of: 'many small items', sizes: Array.from({ length: 2000 }, () => 1000), parts: 13 },
     {
       of: 'an item that is larger than a part between small ones',
       sizes: [9, 600_000, 9],
