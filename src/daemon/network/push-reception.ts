@@ -57,6 +57,8 @@ interface Push {
   open: OpenPush | undefined;
 }
 
+type Decision = (platform: Platform) => Promise<PushVerdict>;
+
 /** Folder of refs that stand for the branch of the same name, for clients that know it by its tip. */
 const FOR = 'refs/for/';
 /** Push option that asks to replace the history of the branch. */
@@ -73,13 +75,18 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
     for (const resolve of waiting) resolve();
     waiting = [];
   };
-  const withPlatform = async (
-    decide: (platform: Platform) => Promise<PushVerdict>,
-  ): Promise<PushVerdict> => {
+  const decide = async (decision: Decision): Promise<PushVerdict> => {
     const isUndecided = platform === undefined && refusal === undefined;
     if (isUndecided) await new Promise<void>((resolve) => waiting.push(resolve));
-    if (platform !== undefined) return await decide(platform);
+    if (platform !== undefined) return await decision(platform);
     return { ok: false, lines: [refusal ?? 'This repository is closed'] };
+  };
+  /** A client may be gone, and its push go on. */
+  const deciding = new Set<Promise<PushVerdict>>();
+  const withPlatform = (decision: Decision): Promise<PushVerdict> => {
+    const decided = decide(decision).finally(() => deciding.delete(decided));
+    deciding.add(decided);
+    return decided;
   };
   const listener = await listenForPushes(
     pushSocketPath(dataDir),
@@ -134,9 +141,9 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
         },
       };
     },
-    close: () => {
+    close: async () => {
       release();
-      return listener.close();
+      await Promise.all([listener.close(), Promise.allSettled(deciding)]);
     },
   };
 }

@@ -108,7 +108,10 @@ async function readPush(input: HookInput): Promise<PushRequest> {
   const pushOptions: string[] = [];
   const count = Number(fields.at(-1));
   while (pushOptions.length < count) pushOptions.push(await input.field());
-  return { env, pushOptions, updates: parseUpdates(await input.field()) };
+  const updates = parseUpdates(await input.field());
+  // Git has at least one, and would make those that the hook has not passed on.
+  if (updates.length === 0) throw new HookEndedError();
+  return { env, pushOptions, updates };
 }
 
 /** Lines before the next flush, without their line ends. */
