@@ -141,11 +141,12 @@ async function assertExecutable(hook: string): Promise<void> {
   }
 }
 
+/** Undefined: there is none. Git runs no folder. */
 async function readHook(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (['ENOENT', 'EISDIR'].includes(errorCode(error) ?? '')) return undefined;
     throw error;
   }
 }

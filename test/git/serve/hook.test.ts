@@ -296,6 +296,15 @@ describe('installing', () => {
     }
   });
 
+  test('ignores folders with the name of a hook, as git does', async () => {
+    const gitDir = await bareRepository();
+    for (const name of ['update', 'proc-receive']) {
+      mkdirSync(join(gitDir, 'hooks', name), { recursive: true });
+    }
+    await installHooks(gitDir, { command: ['/bin/true'] });
+    expect(existsSync(join(gitDir, 'hooks/served/update'))).toBe(false);
+  });
+
   test('keeps a foreign hook and reports it', async () => {
     const gitDir = await bareRepository();
     mkdirSync(join(gitDir, 'hooks'));

@@ -3,10 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { GitProcess } from '../../../src/git/process/git-process.ts';
 import { startLauncher } from '../../../src/git/process/launcher.ts';
+import { QUERY } from '../../../src/git/process/process-limits.ts';
 import { installHooks } from '../../../src/git/serve/hook.ts';
 import type { PushRequest, PushVerdict, RefUpdate } from '../../../src/git/serve/hook-protocol.ts';
-import type { ServedHooks } from '../../../src/git/serve/served-hooks.ts';
+import { answerHooks, type ServedHooks } from '../../../src/git/serve/served-hooks.ts';
 import { bareRepository, cloneForTest, git, temporaryFolder, tryGit } from '../../support/git.ts';
 import { gitOver, serveRepository } from '../../support/smart-http.ts';
 
@@ -155,9 +157,31 @@ describe.each(['this process', 'the launcher'])('git started by %s', (starter) =
       before: () => void vi.stubEnv('PATH', bin),
     });
     expect(requests).toEqual([]);
-    expect(stderr).toContain('cat: not found');
+    expect(stderr).toMatch(/cat: .*not found/);
     expect(stderr).toContain('other (pre-receive hook declined)');
     expect(git(gitDir, ['for-each-ref'])).toBe('');
+  });
+
+  test.each([
+    ['no update', String.raw`printf 'q\0o\0a\0000\0\0' >&3`],
+    ['half a request', String.raw`printf 'q\0o\0' >&3`],
+    ['nothing', 'true'],
+  ])('gets no verdict if the hook passes on %s', async (_what, script) => {
+    const judged = vi.fn(async () => ACCEPTED);
+    const hooks: ServedHooks = { preReceive: judged, procReceive: judged };
+    const config = [['alias.relay', `!${script}; exec 3>&-; true`]] as const;
+    const hook = new GitProcess(
+      { gitDir: await bareRepository(), config },
+      ['relay'],
+      QUERY,
+      (to) => {
+        void answerHooks(to, hooks);
+      },
+    );
+    hook.stdin.end();
+    hook.stdout.resume();
+    expect(await hook.ended).toEqual({ code: 0, signal: null });
+    expect(judged).not.toHaveBeenCalled();
   });
 
   test('runs the hooks of the operator, without the connection to the daemon', async () => {
