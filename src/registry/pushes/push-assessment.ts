@@ -81,7 +81,7 @@ export class PushAssessment {
 
   /** `planned`: the changes that readers will see. */
   async objectionsTo(
-    { changes, controlFiles, passing }: Outcome,
+    { changes, controlFiles, passing, restored }: Outcome,
     source: Pick<Repository, 'readBlobs'>,
     user: User,
   ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
@@ -107,6 +107,7 @@ export class PushAssessment {
       objections: [
         ...this.#objections.ofControlFiles(controlFiles, user),
         ...new Set(this.#objections.ofCopies(copies, user)),
+        ...this.#objections.ofRestored(restored, user),
         ...objections,
       ],
     };

@@ -93,6 +93,8 @@ export interface Outcome {
   readonly controlFiles: readonly string[];
   /** Intermediate states of objects, which reads of the past show. */
   readonly passing: readonly ObjectChange[];
+  /** Objects that a merge of the push brings back from before their end: with their uid, and so with their past. */
+  readonly restored: readonly ObjectChange[];
   readonly prepared: PreparedMove;
 }
 
@@ -225,7 +227,7 @@ async function dryRunCommit(
     const problems = await trial.problemsOf(files.keys());
     const warnings = [...links, ...warningsOf(files.values())];
     const prepared = { ...read, catalog, trial };
-    const none = { leaks: [], controlFiles: [], passing: [] };
+    const none = { leaks: [], controlFiles: [], passing: [], restored: [] };
     return { ...none, changes, problems, warnings, growth, prepared };
   };
   return Object.assign(outcomeOf, { isReplay: false });
@@ -282,6 +284,7 @@ async function dryRunFrom(
     growth: after.size - before.size,
     controlFiles: [],
     passing: await passing.found(),
+    restored: await restoredBy(changes, ids),
     prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
   return Object.assign(async () => outcome, { isReplay: extended === undefined });
@@ -338,10 +341,22 @@ export async function dryRunAhead(
     growth: after.size - base.size,
     controlFiles: [],
     passing: await passing.found(),
+    restored: await restoredBy(changes, ids),
     prepared: { from, to, base, ahead },
   };
   if (touched.size === 0) return outcome;
   return await withControlFiles(context, outcome, [...touched].sort());
+}
+
+/** `ids`: commits of the push. A life that none of them began is an earlier one. */
+function restoredBy(
+  changes: readonly ObjectChange[],
+  ids: ReadonlySet<string>,
+): Promise<ObjectChange[]> {
+  return flatMapYielding(changes, (change) => {
+    const [was, is] = [change.before, change.after].map((object) => object?.identity.introducedBy);
+    return is === undefined || is === was || ids.has(is) ? [] : [change];
+  });
 }
 
 function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {

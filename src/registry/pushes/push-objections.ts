@@ -58,11 +58,9 @@ export class PushObjections {
   }
 
   /** True if the user may read every object of the kind, and so may copy the values of any. */
-  mayCopy({ key }: Pick<ObjectChange, 'key'>, user: User): boolean {
-    const kind = kindOf(this.#options, { key });
-    if (kind === undefined) return true;
-    const every = { group: kind.group, resource: kind.plural, namespace: '', name: '' };
-    return this.#options.authorizer.authorize(user, { verb: 'get', ...every }).allowed;
+  mayCopy(change: Pick<ObjectChange, 'key'>, user: User): boolean {
+    const kind = kindOf(this.#options, change);
+    return kind === undefined || this.#mayReadAll(kind, '', user);
   }
 
   /** One line per object with the encrypted values of another one that the user may not read. */
@@ -73,6 +71,20 @@ export class PushObjections {
       const place = shownPath(change.after?.place.path ?? '');
       return [
         `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}; encrypt them anew with "gitplane rotate ${place}"`,
+      ];
+    });
+  }
+
+  /** One line per object whose past the user may not read: the right on a name shows only its present life. */
+  ofRestored(restored: readonly ObjectChange[], user: User): string[] {
+    return restored.flatMap((change) => {
+      const kind = kindOf(this.#options, change);
+      const { namespace } = change.key;
+      if (kind === undefined || this.#mayReadAll(kind, namespace, user)) return [];
+      const place = shownPath(change.after?.place.path ?? '');
+      const where = namespace === '' ? '' : ` in the namespace ${JSON.stringify(namespace)}`;
+      return [
+        `${place}: ${describeKey(change.key)}: Forbidden: a merge brings it back from before its deletion, with its past, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}${where}; leave it out of the merge, and create it in a later commit`,
       ];
     });
   }
@@ -97,6 +109,12 @@ export class PushObjections {
     const problems =
       object && old ? objectProblems(kind, kinds.schemaOf(kind), { object, old }) : [];
     return [...problems.map(formatFieldError), ...guardObjections(guards, planned)];
+  }
+
+  /** `namespace`: empty for all of them. */
+  #mayReadAll({ group, plural: resource }: Kind, namespace: string, user: User): boolean {
+    const every = { verb: 'get', group, resource, namespace, name: '' };
+    return this.#options.authorizer.authorize(user, every).allowed;
   }
 
   #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {

@@ -1,5 +1,6 @@
 /** Attacks by a push whose base is behind: what a merge must not bring back, exceed or wait for. */
 import { describe, expect, test } from 'vitest';
+import type { Attributes, Authorizer, User } from '../../../src/apimachinery/request.ts';
 import type { HistoryCommit } from '../../../src/git/repository.ts';
 import { mergeValues } from '../../../src/manifests/merge/values.ts';
 import { foreignCommit, git, openForTest } from '../../support/git.ts';
@@ -122,6 +123,80 @@ describe('a repository with as many paths as a push may bring', () => {
 
     expect(verdict.lines[0]).toMatch(/the merge is too large: .* has more than 40 paths/);
     expect(await platform.repository.head()).toBe(one);
+  });
+});
+
+describe('an object that a merge of the pusher brings back from before its end', () => {
+  /** Eve may do everything with the name "a", and read no other name. */
+  const eve: User = { name: 'eve', groups: [] };
+  const authorizer: Authorizer = {
+    authorize: (user, of: Attributes) => ({
+      allowed: user.name !== 'eve' || of.verb !== 'get' || ('name' in of && of.name === 'a'),
+      reason: '',
+    }),
+  };
+  const former = { 'a.yaml': team('a', { displayName: 'former' }) };
+  const mine = { 'a.yaml': team('a', { displayName: 'mine' }) };
+
+  /** Pushes a merge of the present state with a commit from before the end of the first life. */
+  const bringBack = async (tip: readonly Files[], before: readonly Files[], user: User) => {
+    const platform = await openTestPlatform({ authorizer });
+    const old = await platform.commit({ ...former, 'b.yaml': team('b') });
+    const uid = platform.find('teams', 'a')?.object.metadata.uid;
+    let base = old;
+    for (const files of tip) base = await platform.commit(files);
+    const parents = [pushed(platform, base, ...before), old];
+    const push = foreignCommit(platform.repository.gitDir, { parents, files: mine });
+    return { platform, push, uid, base, pushOf: () => platform.pushOpenly(push, { user }) };
+  };
+
+  const WITH_NEWER = [[{ 'a.yaml': null }, mine], [{ 'a.yaml': null }]] as const;
+  const ways: [string, readonly Files[], readonly Files[]][] = [
+    ['without a life of now', [{ 'a.yaml': null }], []],
+    ['in the place of a newer life', ...WITH_NEWER],
+  ];
+
+  test.each(ways)('takes the right to read every name, %s', async (_, tip, before) => {
+    const { platform, base, pushOf } = await bringBack(tip, before, eve);
+
+    expect((await pushOf()).verdict.lines[0]).toMatch(
+      /^a\.yaml: Team "a": Forbidden: a merge brings it back from before its deletion/,
+    );
+    expect(await platform.repository.head()).toBe(base);
+  });
+
+  test('takes it where the branch went on meanwhile', async () => {
+    const { platform, pushOf } = await bringBack([{ 'a.yaml': null }], [], eve);
+    const head = await platform.commit({ 'c.yaml': team('c') });
+
+    expect((await pushOf()).verdict.lines[0]).toMatch(/Forbidden: a merge brings it back/);
+    expect(await platform.repository.head()).toBe(head);
+  });
+
+  test('stays away where the branch went on, and still has the newer life', async () => {
+    const { platform, pushOf } = await bringBack(...WITH_NEWER, eve);
+    const { uid } = platform.find('teams', 'a')?.object.metadata ?? {};
+    await platform.commit({ 'c.yaml': team('c') });
+
+    expect((await pushOf()).verdict.ok).toBe(true);
+    expect(platform.find('teams', 'a')?.object.metadata.uid).toBe(uid);
+  });
+
+  test.each(ways)('is the former one for a user who has it, %s', async (_, tip, before) => {
+    const { platform, pushOf, uid } = await bringBack(tip, before, ann);
+
+    expect((await pushOf()).verdict.lines.at(-1)).toMatch(/^accepted/);
+    expect(platform.find('teams', 'a')?.object.metadata.uid).toBe(uid);
+  });
+
+  test('takes it by path, and in a plan', async () => {
+    const { platform, push, base } = await bringBack([{ 'a.yaml': null }], [], eve);
+
+    expect((await platform.push(push, eve)).lines[0]).toMatch(/Forbidden: a merge brings it back/);
+    const source = platform.repository;
+    const { objections } = await platform.judge.dryRun({ to: push, source, user: eve });
+    expect(objections).toEqual([expect.stringMatching(/Forbidden: a merge brings it back/)]);
+    expect(await platform.repository.head()).toBe(base);
   });
 });
 
