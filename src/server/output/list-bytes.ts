@@ -14,13 +14,17 @@ interface Item {
 const MOST_KEPT = 32 * 1024 * 1024;
 /** Smaller ones are made as soon as found. */
 const LEAST_KEPT = 4 * 1024;
+/** Smaller ones are made before another client asks. */
+const LEAST_SHARED = 256 * 1024;
 
 /** Bytes of the largest part, unless one item is larger: short enough that memory of an earlier one is used again. */
 const PART = 256 * 1024;
 
-/** The bytes go when others need the room, also where the list is still there. */
 interface Kept {
+  /** The bytes go when others need the room, also where the list is still there. */
   parts: readonly Buffer[] | undefined;
+  /** Bytes of a long list for as long as an answer with them is on its way: sharing them takes no memory. */
+  shared: WeakRef<readonly Buffer[]> | undefined;
 }
 
 export class ListBytes {
@@ -29,6 +33,8 @@ export class ListBytes {
   readonly #lists = new WeakMap<readonly Item[], Kept>();
   /** Those with bytes, the one that was asked for longest ago first. */
   readonly #order = new Set<Kept>();
+  /** Long lists that are being made. */
+  readonly #making = new WeakMap<readonly Item[], Promise<readonly Buffer[]>>();
   #size = 0;
 
   constructor(most = MOST_KEPT) {
@@ -38,11 +44,6 @@ export class ListBytes {
   /** Bytes that are kept. */
   get size(): number {
     return this.#size;
-  }
-
-  /** True if the bytes of a list are at hand. */
-  has(items: readonly Item[]): boolean {
-    return this.#lists.get(items)?.parts !== undefined;
   }
 
   /**
@@ -56,10 +57,30 @@ export class ListBytes {
       this.#order.add(known);
       return known.parts;
     }
-    const parts = make();
-    if (known === undefined) this.#lists.set(items, { parts: undefined });
-    else this.#keep(known, parts);
+    const parts = known?.shared?.deref() ?? make();
+    const shared = totalLength(parts) < LEAST_SHARED ? undefined : new WeakRef(parts);
+    const kept = known ?? { parts: undefined, shared };
+    if (known === undefined) this.#lists.set(items, kept);
+    else this.#keep(kept, parts);
+    kept.shared = shared;
     return parts;
+  }
+
+  /** The same for a long list, which `make` makes in turns with other work, once for all who ask meanwhile. */
+  async prepared(
+    items: readonly Item[],
+    make: () => Promise<readonly Buffer[]>,
+  ): Promise<readonly Buffer[]> {
+    const known = this.#lists.get(items);
+    const found = known?.parts ?? known?.shared?.deref() ?? this.#making.get(items);
+    if (found !== undefined) return await found;
+    const making = make();
+    this.#making.set(items, making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(items);
+    }
   }
 
   #keep(kept: Kept, parts: readonly Buffer[]): void {

@@ -149,20 +149,19 @@ const ready = new ListBytes();
 
 const MANY = 256;
 
-/**
- * Bytes of the items of a long list, made while others have their turn; undefined where they are at hand or few, or no bytes
- * are asked for.
- */
+/** Bytes of the items of a long list, made while others have their turn; undefined where they are few, or no bytes are asked for. */
 export async function preparedParts(
   kind: ShownKind,
   items: readonly ReadyObject[],
   form: AnswerForm,
 ): Promise<readonly Buffer[] | undefined> {
   const isBytes = form.transform === undefined && hasReadyForm(form);
-  if (!isBytes || items.length < MANY || ready.has(items)) return undefined;
-  const writer = new ListWriter();
-  await writeShown(kind, items, writer);
-  return writer.end();
+  if (!isBytes || items.length < MANY) return undefined;
+  return await ready.prepared(items, async () => {
+    const writer = new ListWriter();
+    await writeShown(kind, items, writer);
+    return writer.end();
+  });
 }
 
 /** `head` without its last brace, then the items. */

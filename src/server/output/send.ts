@@ -38,11 +38,14 @@ export function writeAnswer(
   writeParts(response, rest);
 }
 
-/** The next part follows when the client has taken the last one: of all that waits Node makes a copy for TLS. */
-function writeParts(response: ServerResponse, parts: readonly Buffer[]): void {
-  for (const [at, part] of parts.slice(0, -1).entries()) {
-    if (response.write(part)) continue;
-    response.once('drain', () => writeParts(response, parts.slice(at + 1)));
+/**
+ * The next part follows when the client has taken the last one: of all that waits Node makes a copy for TLS. Holds all parts
+ * to the end, so that others who ask meanwhile get the same ones.
+ */
+function writeParts(response: ServerResponse, parts: readonly Buffer[], from = 0): void {
+  for (let at = from; at < parts.length - 1; at++) {
+    if (response.write(parts[at])) continue;
+    response.once('drain', () => writeParts(response, parts, at + 1));
     return;
   }
   response.end(parts.at(-1));

@@ -1,5 +1,7 @@
 /** Items of lists that are kept as bytes: the same bytes, for as long as there is room. */
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { collectGarbage } from '../../../src/concurrency/index.ts';
 import { ListBytes, totalLength } from '../../../src/server/output/list-bytes.ts';
 
 const item = (text: string) => ({ json: () => Buffer.from(JSON.stringify(text)) });
@@ -73,5 +75,50 @@ describe('items of a list', () => {
     expect(found).toHaveLength(parts);
     const texts = items.map(({ json }) => json().toString());
     expect(textOf(found)).toBe(`[${texts.join()}]}`);
+  });
+
+  test('are made once for all who ask before they are made', async () => {
+    const ready = new ListBytes();
+    const items = list('a', 10_000);
+    const parts = [Buffer.from('[]}')];
+    let makings = 0;
+    const make = async () => {
+      makings++;
+      await setImmediate();
+      return parts;
+    };
+    const asked = [ready.prepared(items, make), ready.prepared(items, make)];
+    expect(await Promise.all(asked)).toEqual([parts, parts]);
+    expect(makings).toBe(1);
+  });
+
+  test('are made again after a failure', async () => {
+    const ready = new ListBytes();
+    const items = list('a', 10_000);
+    const failing = () => Promise.reject(new Error('no memory'));
+    await expect(ready.prepared(items, failing)).rejects.toThrow('no memory');
+    const parts = [Buffer.from('[]}')];
+    expect(await ready.prepared(items, () => Promise.resolve(parts))).toBe(parts);
+  });
+
+  test('bytes larger than the room are shared while an answer holds them', async () => {
+    const ready = new ListBytes(50_000);
+    const items = list('a', 600_000);
+    const held = ready.of(items);
+    const make = () => Promise.reject(new Error('made twice'));
+    expect(await ready.prepared(items, make)).toBe(held);
+    expect(ready.of(items)).toBe(held);
+    expect(ready.size).toBe(0);
+  });
+
+  test('bytes larger than the room are freed when no answer holds them', async () => {
+    const ready = new ListBytes(50_000);
+    const items = list('a', 600_000);
+    ready.of(items);
+    // A weak reference is strong until the end of the turn of the event loop that made or read it.
+    await setImmediate();
+    await collectGarbage();
+    const made = [Buffer.from('[]}')];
+    expect(await ready.prepared(items, () => Promise.resolve(made))).toBe(made);
   });
 });
