@@ -447,7 +447,7 @@ describe('a remote that fails', () => {
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
     const timeouts = { queryMs: 60_000, pushMs: 60_000 };
-    const { repository, following } = await follow({ url, timeouts, outcomeTimeoutMs: 1_000 });
+    const { repository, following } = await follow({ url, timeouts, outcomeTimeoutMs: 5_000 });
     let queries = 0;
     proxy.onRequest = (bytes) => {
       if (bytes.includes('GET ') && bytes.includes('git-upload-pack')) queries += 1;
