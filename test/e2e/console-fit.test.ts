@@ -82,7 +82,7 @@ describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
 
   beforeAll(async () => {
     platform = await Platform.start(0);
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform?.stop();
   });
@@ -165,12 +165,12 @@ describe.skipIf(!HAS_BROWSER)('pages of the console', () => {
   });
 
   describe('pages after changes', () => {
-    beforeAll(async () => await platform.change(), 120_000);
+    beforeAll(async () => await platform.change());
     test.each(inWindows(PICTURES))('%s fits a window of %d pixels', fits);
   });
 
   describe('pages while a commit is held', () => {
-    beforeAll(async () => await platform.hold(), 120_000);
+    beforeAll(async () => await platform.hold());
     test.each(inWindows(HELD))('%s fits a window of %d pixels', fits);
   });
 });

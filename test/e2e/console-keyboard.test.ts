@@ -96,7 +96,7 @@ describe.skipIf(!HAS_BROWSER)('keyboard use of the console', () => {
     await git('add', '.');
     await git('commit', '-qm', 'A team for the search');
     await git('push', '-q', 'origin', 'HEAD:refs/heads/search');
-  }, 120_000);
+  });
   afterAll(async () => {
     await daemon?.stop();
   });

@@ -18,7 +18,7 @@ describe.skipIf(!HAS_BROWSER || ETCD_MISSING !== undefined)(title, () => {
   beforeAll(async () => {
     // Long enough for a page on a busy machine to notice that the leader is away.
     set = await startReplicas({ replicas: 2, members: 1, args: ['--leader-lease', '10'] });
-  }, 180_000);
+  });
   afterAll(async () => {
     await set?.stop();
   });
@@ -69,10 +69,10 @@ describe.skipIf(!HAS_BROWSER || ETCD_MISSING !== undefined)(title, () => {
     expect(await list.page.getByRole('link', { name: 'storefront' }).count()).toBe(1);
     await set.elected();
     await page.getByText('Not connected').waitFor({ state: 'detached' });
-    await expect.poll(() => team(replica, 'later'), { timeout: 30_000 }).toBe(201);
+    await expect.poll(() => team(replica, 'later')).toBe(201);
     await list.page.getByRole('link', { name: 'later' }).waitFor();
     await leader.start();
-  }, 120_000);
+  });
 
   test('stays readable while etcd is away, and goes on by itself', async () => {
     const replica = await follower();
@@ -89,5 +89,5 @@ describe.skipIf(!HAS_BROWSER || ETCD_MISSING !== undefined)(title, () => {
     await page.getByText('Not connected').waitFor({ state: 'detached' });
     await expect.poll(() => team(replica, 'afterwards'), { timeout: 60_000 }).toBe(201);
     await list.page.getByRole('link', { name: 'afterwards' }).waitFor();
-  }, 180_000);
+  });
 });

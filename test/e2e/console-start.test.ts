@@ -44,7 +44,7 @@ describe.skipIf(!HAS_BROWSER)('the start page', () => {
     const bare = join(daemon.dataDir, 'repo.git');
     await git(bare, 'fetch', '-q', clone, 'main');
     await git(bare, 'update-ref', 'refs/heads/main', await git(clone, 'rev-parse', 'HEAD'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await daemon?.stop();
   });
@@ -64,7 +64,7 @@ describe.skipIf(!HAS_BROWSER)('the start page', () => {
     // Its page is among the recent ones when the object was loaded.
     const stored = async (): Promise<string> =>
       JSON.stringify((await page.context().storageState()).origins);
-    await expect.poll(stored, { timeout: 20_000 }).toContain('deploy-bot');
+    await expect.poll(stored).toContain('deploy-bot');
     await page.goto(`${daemon.url}/console`);
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.keyboard.press('/');

@@ -65,7 +65,7 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     const bare = join(daemon.dataDir, 'repo.git');
     await git(bare, 'fetch', '-q', clone, 'main');
     await git(bare, 'update-ref', 'refs/heads/main', await git(clone, 'rev-parse', 'HEAD'));
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await daemon?.stop();

@@ -25,7 +25,7 @@ describe.skipIf(!HAS_BROWSER)('history and time in the console', () => {
     before = (await daemon.call('GET', '/commits?limit=1')).json().items[0].revision;
     await write('PATCH', 'teams/storefront', { spec: { displayName: HOSTILE } });
     await write('POST', 'teams', { metadata: { name: 'made' }, spec: { displayName: 'Made' } });
-  }, 60_000);
+  });
   afterAll(async () => {
     await daemon?.stop();
   });

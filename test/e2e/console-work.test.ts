@@ -83,7 +83,7 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
       HOSTILE,
     );
     await push('feature');
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await daemon.stop();

@@ -19,10 +19,19 @@ const ARGUMENTS = [
 /** Slow machines have slow browsers. */
 const PATIENCE_MS = 60_000;
 
+/**
+ * Other tests change the network interfaces of this machine, and the browser drops connections. A busy
+ * server answers 429, and the console asks again.
+ */
+const OF_MACHINE = /ERR_NETWORK_CHANGED|status of 429/;
+
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the browser complained about: errors of scripts, refused loads, violations of the policy. */
+  /**
+   * Complaints of the browser: errors of scripts, refused loads, violations of the policy. Without those
+   * about a busy machine.
+   */
   readonly complaints: string[];
 }
 
@@ -51,15 +60,23 @@ export function useBrowser(): BrowserUse {
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on('console', (message) => {
-        // Other tests change the network interfaces of this machine, and the browser drops connections.
-        const isOfMachine = message.text().includes('ERR_NETWORK_CHANGED');
         const isComplaint = ['error', 'warning'].includes(message.type());
-        if (isComplaint && !isOfMachine) complaints.push(message.text());
+        if (isComplaint && !OF_MACHINE.test(message.text())) complaints.push(message.text());
       });
       page.on('pageerror', (error) => complaints.push(String(error)));
       return { page, context, complaints };
     },
   };
+}
+
+/** Complaints about other things than requests that a test expects to be refused, by their status codes. */
+export function unexpected(
+  complaints: readonly string[],
+  ...refusals: readonly number[]
+): string[] {
+  const isExpected = (text: string): boolean =>
+    refusals.some((code) => text.includes(`status of ${code}`));
+  return complaints.filter((text) => !isExpected(text));
 }
 
 /** A page of the console, for the holder of an access key. */

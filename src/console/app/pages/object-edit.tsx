@@ -101,11 +101,12 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   const isBroken = object !== undefined && isDegraded(object);
   // The text in git is mended as it stands; without it, the last good version takes its place.
   const isOutdated = isBroken && source === undefined;
-  const result = useCheck(target, { text, object, source, values, force });
+  const { isBusy } = state;
+  const result = useCheck(target, { text, object, source, values, force, isBusy });
   const { place, saveNow, replaceText } = useYaml(basis, result, setText);
   const submit = async (): Promise<void> => {
     const draft = readDraft(text, { current: object, values });
-    if (draft.object === undefined || state.isBusy) return;
+    if (draft.object === undefined || isBusy) return;
     setState({ isBusy: true });
     try {
       const { headers = {} } = writing({ reason });
@@ -181,7 +182,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       <div class="column">
         <Commit
           isNew={target.ref === undefined}
-          isDisabled={state.isBusy || (isUnchanged && !force)}
+          isDisabled={isBusy || (isUnchanged && !force)}
           force={isOutdated ? { value: force, set: setForce } : undefined}
           error={state.error}
           losesComments={result !== undefined && !result.savesText && source !== undefined}
@@ -285,11 +286,14 @@ function useCheck(
     readonly source: ObjectSource | undefined;
     readonly values: ReadonlyMap<string, string>;
     readonly force: boolean;
+    /** True while the change is saved: a check would find a conflict with it. */
+    readonly isBusy: boolean;
   },
 ): Check | undefined {
-  const { text, object, source, values, force } = of;
+  const { text, object, source, values, force, isBusy } = of;
   const [result, setResult] = useState<Check>();
   useEffect(() => {
+    if (isBusy) return;
     const gone = new AbortController();
     const timer = setTimeout(() => {
       const draft = readDraft(text, { current: object, values });
@@ -313,6 +317,6 @@ function useCheck(
       gone.abort();
       clearTimeout(timer);
     };
-  }, [text, object, source, values, force]);
+  }, [text, object, source, values, force, isBusy]);
   return result;
 }
