@@ -13,7 +13,8 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { TLSSocket, TlsOptions } from 'node:tls';
-import { Http1Request, SmallParts } from './small-parts.ts';
+import { StatusError } from '../apimachinery/index.ts';
+import { Http1Request, SmallParts, tooManyParts } from './small-parts.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -84,6 +85,27 @@ export function cutOff(request: IncomingMessage): void {
   const stream = streamOf(request);
   if (stream === undefined) request.destroy();
   else stream.close(constants.NGHTTP2_CANCEL);
+}
+
+/**
+ * Ends the answer to a request whose body was refused and is not read any more. The client has some time
+ * to read the answer before the connection with its unread bytes is reset.
+ */
+export function endUnread(request: IncomingMessage, end: () => void): void {
+  const stream = streamOf(request);
+  if (stream === undefined) {
+    setTimeout(end, CLOSE_WITHIN_MS).unref();
+    return;
+  }
+  end();
+  closeUnread(stream);
+}
+
+/** The client may have its answer. */
+function closeUnread(stream: ServerHttp2Stream): void {
+  stream.close(stream.headersSent ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
+  // Bytes that nobody reads would keep it open.
+  stream.once('finish', () => stream.destroy());
 }
 
 function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
@@ -163,7 +185,22 @@ class Request extends Http2ServerRequest {
   }
 
   override push(part: Buffer | null): boolean {
-    return this.#parts.take(part, (merged) => super.push(merged));
+    return this.#parts.take(part, this.stream.session ?? this.stream, (merged) =>
+      super.push(merged),
+    );
+  }
+
+  override _read(size: number): void {
+    if (this.#parts.areTooMany) this.destroy(tooManyParts());
+    else super._read(size);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const isRead = this.listenerCount('error') > 0;
+    if (error instanceof StatusError && !isRead) {
+      closeUnread(this.stream);
+      done();
+    } else done(error);
   }
 }
 

@@ -72,22 +72,40 @@ const head = (method: string, path: string, lines: readonly string[]): string =>
 
 const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
 
-async function refuses(server: Server, of: { path: string; isAnnounced: boolean }): Promise<void> {
-  const { path, isAnnounced } = of;
+async function refuses(server: Server, path: string, way: (typeof WAYS)[number]): Promise<void> {
+  const { form, first, rest, code } = way;
   const own = [`authorization: Bearer ${server.token}`, 'content-type: application/json'];
   const { send, answer, end } = await connection(server);
-  const form = isAnnounced ? `content-length: ${4 * MIB}` : 'transfer-encoding: chunked';
-  await send(head('POST', path, [...own, form]));
-  // A body without a length is refused once the limit has come, and its rest follows.
-  if (!isAnnounced) await send(chunk(3 * MIB + 1));
-  expect(await answer()).toBe('413');
-  await send(isAnnounced ? 'x'.repeat(4 * MIB) : `${chunk(MIB)}0\r\n\r\n`);
+  await send(head('POST', path, [...own, form]) + first);
+  expect(await answer()).toBe(code);
+  await send(rest);
   expect(await end()).toEqual([]);
 }
 
+const CHUNKED = 'transfer-encoding: chunked';
+/** `first`: sent before the answer. */
 const WAYS = [
-  { title: 'with its length', isAnnounced: true },
-  { title: 'in chunks', isAnnounced: false },
+  {
+    title: 'with 413, with its length',
+    code: '413',
+    form: `content-length: ${4 * MIB}`,
+    first: '',
+    rest: 'x'.repeat(4 * MIB),
+  },
+  {
+    title: 'with 413, in chunks',
+    code: '413',
+    form: CHUNKED,
+    first: chunk(3 * MIB + 1),
+    rest: `${chunk(MIB)}0\r\n\r\n`,
+  },
+  {
+    title: 'with 400, in too many chunks of one byte',
+    code: '400',
+    form: CHUNKED,
+    first: chunk(1).repeat(20_000),
+    rest: '',
+  },
 ];
 
 const ROUTES = {
@@ -117,8 +135,8 @@ describe.each(Object.entries(ROUTES))('a body that is too large, sent to %s', (_
   });
   afterAll(() => server?.daemon.stop());
 
-  test.each(WAYS)('is refused with 413 and without a reset, $title', async ({ isAnnounced }) => {
-    await refuses(server, { path: pathOf(server), isAnnounced });
+  test.each(WAYS)('is refused without a reset: $title', async (way) => {
+    await refuses(server, pathOf(server), way);
   });
 
   test('is cut off when it goes on for longer', async () => {
@@ -142,11 +160,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await set?.stop();
   });
 
-  test.each(WAYS)('refuses a body that is too large, $title', async ({ isAnnounced }) => {
+  test.each(WAYS)('refuses a body that is too large: $title', async (way) => {
     const leader = await set.elected();
     const follower = set.replicas.find(({ index }) => index !== leader.index);
     if (follower === undefined) throw new Error('no replica follows');
     const server = { daemon: follower.daemon, token: set.token };
-    await refuses(server, { path: `${API}/teams`, isAnnounced });
+    await refuses(server, `${API}/teams`, way);
   });
 });

@@ -6,6 +6,7 @@ export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 export const FRAME = {
   data: 0,
   headers: 1,
+  reset: 3,
   settings: 4,
   goaway: 7,
 } as const;

@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
-import { cutOff } from '../http2.ts';
+import { cutOff, endUnread } from '../http2.ts';
 
 /** Time limit for the request headers, against slow clients. */
 const HEADERS_WITHIN_MS = 30_000;
@@ -70,6 +70,10 @@ export function limitBody(request: IncomingMessage): void {
  * the answer.
  */
 export function discardBody(request: IncomingMessage, done: () => void): void {
+  if (request.errored !== null) {
+    endUnread(request, done);
+    return;
+  }
   let left = MOST_DISCARDED_BYTES;
   request.on('data', (part: Buffer) => {
     left -= part.length;

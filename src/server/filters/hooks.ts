@@ -5,6 +5,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { StatusError } from '../../apimachinery/index.ts';
 import { TokenBucket } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { textAnswer } from '../output/answer.ts';
@@ -74,10 +75,11 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
     },
     // The rest of the body may still come: see `discardBody`.
     errorHandler: (error, { id }, reply) => {
+      const isKnown = error instanceof StatusError;
       const answer =
         error.statusCode === 413
           ? textAnswer(`The body is larger than ${MOST_BYTES} bytes\n`, 413)
-          : textAnswer('The request cannot be read\n', 400);
+          : textAnswer(isKnown ? `${error.message}\n` : 'The request cannot be read\n', 400);
       writeAnswer(reply.hijack().raw, answer, { id, last: true });
     },
     handler: async (request, reply) => {

@@ -85,6 +85,7 @@ type Shown = (version: number) => Promise<boolean>;
 /** Throws StatusError while nothing has been answered yet. */
 export async function forward(options: ForwardOptions, of: Forwarded): Promise<void> {
   const { leaders, timeoutMs = TIMEOUT_MS, answerMs = ANSWER_MS } = options;
+  const { request } = of;
   const outgoing = await prepare(of);
   const gone = new AbortController();
   of.response.once('close', () => gone.abort());
@@ -106,7 +107,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     const final = await finalAnswer(shown, { answer, reason, isAgain });
     if (final !== undefined) return await pass(of, final, { shown, leaders, leader });
     if (gone.signal.aborted) return;
-    if (!isAgain) throw nobodyLeads(leaders, leader);
+    if (!isAgain) throw request.errored ?? nobodyLeads(leaders, leader);
     const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
     failed = { leader, times };
   }
