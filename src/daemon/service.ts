@@ -67,9 +67,11 @@ const PARTS = StartOrder.with<ServiceContext>()
   .make('root', ({ options }) => `/${options.proxyPrefix}/management`)
   .make('prefix', ({ options }) => `/${options.proxyPrefix}`)
   .make('metrics', ({ platform }) => platform.observation.metrics)
-  .make('pushesOpen', async ({ pushes, platform, steps }) => {
+  .open('pushesOpen', async ({ pushes, platform, steps }) => {
     steps.begin('starting the services');
     await pushes.open(platform);
+    // Before the platform: a client may be gone, and its push go on.
+    return { close: () => pushes.refuse() };
   })
   .open('auditLog', openAuditLog)
   .make('encryption', async ({ platform }) => {

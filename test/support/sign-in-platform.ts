@@ -60,7 +60,7 @@ export async function openSignInPlatform(
     },
   });
   const log: string[] = [];
-  const logger = createLogger('info', { write: (line) => log.push(line) });
+  const logger = createLogger('debug', { write: (line) => log.push(line) });
   const { store, registry } = platform;
   const service = openSignIn({
     ...{ kinds, store, registry, served: registry, access, config, clock, logger },

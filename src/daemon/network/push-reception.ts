@@ -41,8 +41,8 @@ export interface PushReception {
   install(gitDir: string): Promise<void>;
   /** Begins to judge pushes; those that came before wait for it. */
   open(platform: Platform): Promise<void>;
-  /** Refuses pushes until the reception is opened again. */
-  refuse(reason: string): void;
+  /** Refuses pushes until the reception is opened again. Resolves when those before are judged. */
+  refuse(reason?: string): Promise<void>;
   service(follower: RepositoryFollower): GitService;
   close(): Promise<void>;
 }
@@ -64,6 +64,8 @@ const FOR = 'refs/for/';
 /** Push option that asks to replace the history of the branch. */
 const REWRITE_OPTION = 'rewrite';
 
+const STOPPING = 'gitplane is stopping, and nothing was changed: push again when it runs';
+
 const NO_ID = /^0+$/;
 
 /** Only one process can own the socket, so this also keeps a second daemon off the data directory. */
@@ -71,18 +73,24 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
   let platform: Platform | undefined;
   let refusal: string | undefined;
   let waiting: (() => void)[] = [];
+  /** A client may be gone, and its push go on. */
+  const deciding = new Set<Promise<PushVerdict>>();
   const release = (): void => {
     for (const resolve of waiting) resolve();
     waiting = [];
+  };
+  const refuse = async (reason = STOPPING): Promise<void> => {
+    platform = undefined;
+    refusal = reason;
+    release();
+    await Promise.allSettled(deciding);
   };
   const decide = async (decision: Decision): Promise<PushVerdict> => {
     const isUndecided = platform === undefined && refusal === undefined;
     if (isUndecided) await new Promise<void>((resolve) => waiting.push(resolve));
     if (platform !== undefined) return await decision(platform);
-    return { ok: false, lines: [refusal ?? 'This repository is closed'] };
+    return { ok: false, lines: [refusal ?? STOPPING] };
   };
-  /** A client may be gone, and its push go on. */
-  const deciding = new Set<Promise<PushVerdict>>();
   const withPlatform = (decision: Decision): Promise<PushVerdict> => {
     const decided = decide(decision).finally(() => deciding.delete(decided));
     deciding.add(decided);
@@ -96,7 +104,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
   const hooksOf = (known: Push): ServedHooks => ({
     preReceive: (request) => withPlatform((now) => judge(now, request, { known, logger })),
     procReceive: (updates) => withPlatform((now) => land(now, updates, { known, logger })),
-    logger,
+    logger: logger.child({ user: known.user.name }),
   });
   const install = (gitDir: string): Promise<void> =>
     installHooks(gitDir, { command: [...hookProgram(), listener.socketPath] });
@@ -108,11 +116,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
       refusal = undefined;
       release();
     },
-    refuse: (reason) => {
-      platform = undefined;
-      refusal = reason;
-      release();
-    },
+    refuse,
     service: (follower) => {
       if (platform === undefined) throw new Error('The platform is not open yet');
       const { repository, following } = platform;
@@ -142,8 +146,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
       };
     },
     close: async () => {
-      release();
-      await Promise.all([listener.close(), Promise.allSettled(deciding)]);
+      await Promise.all([listener.close(), refuse()]);
     },
   };
 }

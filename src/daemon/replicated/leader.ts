@@ -103,7 +103,7 @@ async function open(
   steps.begin('the shared files');
   await files.pull();
   const led = mirror && (await takeOver({ ...parts, mirror }, term, undo));
-  undo.push(async () => pushes.refuse(NOT_HERE));
+  undo.push(() => pushes.refuse(NOT_HERE));
   const used = await etcd.range({
     key: keys.clustersState,
     prefix: true,

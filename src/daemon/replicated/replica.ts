@@ -105,7 +105,7 @@ async function startAll(
   const base = listeners.url;
   const pushes = await openPushReception(data.root, logger);
   undo.push(() => pushes.close());
-  pushes.refuse('This replica does not lead: push over HTTP, to any replica');
+  await pushes.refuse('This replica does not lead: push over HTTP, to any replica');
   const repository = await openHosted(ground);
   if (repository !== undefined) await pushes.install(repository.gitDir);
   const membership = await joinPlatform(ground, { repository, url: options.publicUrl ?? base });

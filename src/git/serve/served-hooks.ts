@@ -39,7 +39,12 @@ const FIXED_FIELDS = forwardedVariables.length + 1;
 export async function answerHooks(connection: Duplex, hooks: ServedHooks): Promise<void> {
   try {
     const input = new HookInput(connection);
-    const push = await readPush(input);
+    const push = await readPush(input).catch((error: unknown) => {
+      // Git has ended before, or runs no hook, if nothing came.
+      if (input.hasBegun)
+        hooks.logger?.warn({}, 'A hook did not pass on its push, which is refused');
+      throw error;
+    });
     const verdict = await shownVerdict(hooks.preReceive(push), hooks.logger);
     connection.write(`${verdict.ok ? 0 : 1} ${shown(verdict)}`);
     if (!verdict.ok) return;
@@ -64,6 +69,8 @@ class HookEndedError extends Error {
 class HookInput {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest = Buffer.alloc(0);
+  /** True once a byte has come. */
+  hasBegun = false;
 
   constructor(connection: Duplex) {
     this.#chunks = connection.iterator({ destroyOnReturn: false });
@@ -87,6 +94,7 @@ class HookInput {
   async #more(): Promise<void> {
     const next = await this.#chunks.next().catch(() => ENDED);
     if (next.done === true || this.#rest.length > MAX_REQUEST_BYTES) throw new HookEndedError();
+    this.hasBegun = true;
     this.#rest = Buffer.concat([this.#rest, next.value]);
   }
 

@@ -9,6 +9,7 @@ import { QUERY } from '../../../src/git/process/process-limits.ts';
 import { installHooks } from '../../../src/git/serve/hook.ts';
 import type { PushRequest, PushVerdict, RefUpdate } from '../../../src/git/serve/hook-protocol.ts';
 import { answerHooks, type ServedHooks } from '../../../src/git/serve/served-hooks.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
 import { bareRepository, cloneForTest, git, temporaryFolder, tryGit } from '../../support/git.ts';
 import { gitOver, serveRepository } from '../../support/smart-http.ts';
 
@@ -163,26 +164,38 @@ describe.each(['this process', 'the launcher'])('git started by %s', (starter) =
   });
 
   test.each([
-    ['no update', String.raw`printf 'q\0o\0a\0000\0\0' >&3`],
-    ['half a request', String.raw`printf 'q\0o\0' >&3`],
-    ['nothing', 'true'],
-  ])('gets no verdict if the hook passes on %s', async (_what, script) => {
-    const judged = vi.fn(async () => ACCEPTED);
-    const hooks: ServedHooks = { preReceive: judged, procReceive: judged };
-    const config = [['alias.relay', `!${script}; exec 3>&-; true`]] as const;
-    const hook = new GitProcess(
-      { gitDir: await bareRepository(), config },
-      ['relay'],
-      QUERY,
-      (to) => {
-        void answerHooks(to, hooks);
-      },
-    );
-    hook.stdin.end();
-    hook.stdout.resume();
-    expect(await hook.ended).toEqual({ code: 0, signal: null });
-    expect(judged).not.toHaveBeenCalled();
-  });
+    ['no update', String.raw`printf 'q\0o\0a\0000\0\0' >&3`, 'warn'],
+    ['half a request', String.raw`printf 'q\0o\0' >&3`, 'warn'],
+    // As for a push that ends before its hook.
+    ['nothing', 'true', undefined],
+  ])(
+    'gets no verdict if the hook passes on %s; the log says so if something came',
+    async (_what, script, level) => {
+      const judged = vi.fn(async () => ACCEPTED);
+      const lines: string[] = [];
+      const logger = createLogger('debug', { write: (line) => lines.push(line) });
+      const hooks: ServedHooks = { preReceive: judged, procReceive: judged, logger };
+      const config = [['alias.relay', `!${script}; exec 3>&-; true`]] as const;
+      let answered: Promise<void> | undefined;
+      const hook = new GitProcess(
+        { gitDir: await bareRepository(), config },
+        ['relay'],
+        QUERY,
+        (to) => {
+          answered = answerHooks(to, hooks);
+        },
+      );
+      hook.stdin.end();
+      hook.stdout.resume();
+      expect(await hook.ended).toEqual({ code: 0, signal: null });
+      await answered;
+      expect(judged).not.toHaveBeenCalled();
+      const message = 'A hook did not pass on its push, which is refused';
+      const expected =
+        level === undefined ? [] : [expect.objectContaining({ level, msg: message })];
+      expect(lines.map((line) => JSON.parse(line))).toEqual(expected);
+    },
+  );
 
   test('runs the hooks of the operator, without the connection to the daemon', async () => {
     const ran = join(temporaryFolder(), 'ran');

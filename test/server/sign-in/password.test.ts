@@ -293,3 +293,12 @@ test('every answer below /auth has the headers that keep it private, and those o
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
   }
 });
+
+test('a body that cannot be read is logged at debug level alone: strangers send them at will', async () => {
+  const platform = await withAnn();
+  const answer = await platform.browser().post(LOGIN, '[]');
+  expect(answer.statusCode).toBe(400);
+  const lines = platform.log.map((line) => JSON.parse(line));
+  const refusals = lines.filter(({ reason }) => reason === 'bad-body');
+  expect(refusals).toEqual([expect.objectContaining({ level: 'debug' })]);
+});
