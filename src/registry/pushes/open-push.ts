@@ -10,6 +10,7 @@ import type { DesiredState } from '../desired-state.ts';
 import type { BranchSnapshot } from './branch-snapshot.ts';
 import type { Conflict } from './merge/conflict.ts';
 import { describeConflicts } from './merge/describe-conflicts.ts';
+import { changedFormerLives } from './merge/former-lives.ts';
 import { type MergeParts, makeMerge, type StoredMerge, storeMerge } from './merge/merge-commit.ts';
 import { type Replayed, replayPushed } from './merge/replay-pushed.ts';
 import type { Outcome, PreparedLayer } from './push-dry-run.ts';
@@ -188,14 +189,14 @@ export class OpenPush {
     if (outcome === undefined || outcome.controlFiles.length > 0) return undefined;
     const { prepared } = outcome;
     if (!('ahead' in prepared)) return undefined;
+    const conflicting = await this.#conflictsOf(outcome, { base, head });
+    if (conflicting !== undefined) return conflicting;
     const verdict = await this.#trial.verdict(outcome, {
       source: repository,
       before: catalog.size,
     });
     if (!verdict.ok) return refused(verdict);
-    const footprint = prepared.ahead.catalog.footprint();
-    if (merge !== undefined) footprint.add(merge.merge.footprint);
-    for (const { key } of outcome.changes) footprint.addKey(key);
+    const footprint = footprintOf({ ...outcome, prepared }, merge);
     const target = merge?.commit.id ?? to;
     return { snapshot, base, target, merge, outcome: { ...outcome, prepared }, footprint, verdict };
   }
@@ -229,6 +230,18 @@ export class OpenPush {
     const isSame = judged.verdict.prunes === undefined && !snapshot.mayDecideOn(outcome, footprint);
     const verdict = isSame ? judged.verdict : undefined;
     return await this.#move(state, { head, target, outcome, verdict });
+  }
+
+  /** Of a judged merge. `base`: undefined if the push descends from the tip. */
+  async #conflictsOf(
+    outcome: Outcome | undefined,
+    { base, head }: { readonly base: string | undefined; readonly head: string },
+  ): Promise<Conflicting | undefined> {
+    if (base === undefined || outcome === undefined) return undefined;
+    const { repository } = this.#options;
+    const of = { repository, files: this.#trial.files, base, tip: head };
+    const conflicts = await changedFormerLives(of, outcome.changes);
+    return conflicts.length === 0 ? undefined : { conflicts, base, head };
   }
 
   get #mergeParts(): MergeParts {
@@ -292,6 +305,8 @@ export class OpenPush {
     const commits = [...(replayed === undefined ? of.commits : []), commit];
     const outcome = await this.#try(state, { source: repository, commits, replayed });
     if (outcome === undefined && replayed === undefined) return 'replay';
+    const conflicting = await this.#conflictsOf(outcome, { base, head });
+    if (conflicting !== undefined) return conflicting;
     return await this.#move(state, { head, target: commit.id, outcome });
   }
 
@@ -350,6 +365,16 @@ interface Conflicting {
   readonly conflicts: readonly Conflict[];
   readonly base: string;
   readonly head: string;
+}
+
+function footprintOf(
+  { prepared, changes }: JudgedBeside['outcome'],
+  merge: StoredMerge | undefined,
+): Footprint {
+  const footprint = prepared.ahead.catalog.footprint();
+  if (merge !== undefined) footprint.add(merge.merge.footprint);
+  for (const { key } of changes) footprint.addKey(key);
+  return footprint;
 }
 
 function containedAt(head: string | undefined): Landed {

@@ -126,6 +126,50 @@ describe('a repository with as many paths as a push may bring', () => {
   });
 });
 
+describe('an object that a push makes anew has nothing of the former one, where the branch', () => {
+  const former = team('a', { displayName: 'base' });
+  const changed = team('a', { displayName: 'base', description: 'tip' });
+  test.each<[string, string, Files, Files]>([
+    ['changed it', changed, { 'a.yaml': team('a', { displayName: 'push' }) }, {}],
+    ['changed it, and the push has the same bytes', changed, { 'a.yaml': former }, {}],
+    [
+      'changed it, and the push moved it',
+      changed,
+      { 'c.yaml': team('a', { displayName: 'push' }) },
+      {},
+    ],
+    ['moved and changed it', changed, { 'a.yaml': former }, { 'a.yaml': null, 'd.yaml': changed }],
+  ])('%s', async (_, text, again, moved) => {
+    const platform = await openTestPlatform();
+    const base = await platform.commit({ 'a.yaml': former, 'b.yaml': team('b') });
+    const tip = await platform.commit({ 'a.yaml': text, ...moved });
+    const { uid } = platform.find('teams', 'a')?.object.metadata ?? {};
+
+    const { verdict } = await platform.pushOpenly(
+      pushed(platform, base, { 'a.yaml': null }, again),
+    );
+
+    expect(verdict.lines[0]).toMatch(/^[ad]\.yaml: Team "a": the branch has changed it, and this/);
+    expect(await platform.repository.head()).toBe(tip);
+    expect(platform.find('teams', 'a')?.object.metadata.uid).toBe(uid);
+  });
+
+  test('changed its neighbour in the file alone', async () => {
+    const platform = await openTestPlatform();
+    const file = (of: Record<string, unknown>): string => `${former}---\n${team('b', of)}`;
+    const base = await platform.commit({ 'x.yaml': file({}) });
+    await platform.commit({ 'x.yaml': file({ displayName: 'tip' }) });
+    const { uid } = platform.find('teams', 'a')?.object.metadata ?? {};
+
+    const steps = [{ 'x.yaml': team('b') }, { 'x.yaml': file({}) }];
+    const { verdict } = await platform.pushOpenly(pushed(platform, base, ...steps));
+
+    expect(verdict.lines.at(-1)).toMatch(/^accepted: 0 created, 1 made anew, 0 changed/);
+    expect(platform.find('teams', 'a')?.object.metadata.uid).not.toBe(uid);
+    expect(platform.find('teams', 'b')?.object).toMatchObject({ spec: { displayName: 'tip' } });
+  });
+});
+
 describe('an object that a merge of the pusher brings back from before its end', () => {
   /** Eve may do everything with the name "a", and read no other name. */
   const eve: User = { name: 'eve', groups: [] };

@@ -1,6 +1,7 @@
 /** Manifests that a push changed. */
 import { jsonEqual, keyString, sameKey } from '../../../apimachinery/index.ts';
-import type { DocumentEntry, FileEntry } from '../../../catalog/index.ts';
+import type { DocumentEntry, FileEntry, SeenPath } from '../../../catalog/index.ts';
+import type { PathChange } from '../../../git/index.ts';
 
 /** A manifest before and after. */
 export interface Touched {
@@ -19,10 +20,18 @@ export function originsOf(touched: readonly Touched[]): ReadonlyMap<string, stri
 }
 
 /** True if a push left an object as it was, although it changed the file. */
-export function isUntouched(before: DocumentEntry, pushed: FileEntry | undefined): boolean {
+export function isUntouched(
+  before: Pick<DocumentEntry, 'key' | 'manifest'>,
+  pushed: FileEntry | undefined,
+): boolean {
   const after = pushed?.documents.find(
     ({ key }) => key !== undefined && before.key !== undefined && sameKey(key, before.key),
   );
   const [was, is] = [before.manifest, after?.manifest];
   return was !== undefined && is !== undefined && jsonEqual(was, is);
+}
+
+/** The file of a path before its change. */
+export function beforeOf({ path, oldId: id }: PathChange): SeenPath {
+  return { path, id, mode: '100644' };
 }

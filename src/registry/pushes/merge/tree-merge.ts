@@ -19,7 +19,7 @@ import type { Conflict } from './conflict.ts';
 import { type FileMerger, MergeLimitError } from './file-merger.ts';
 import type { FileTexts } from './object-merge.ts';
 import type { PushedFiles } from './pushed-files.ts';
-import { isUntouched, originsOf, type Touched } from './touched-manifest.ts';
+import { beforeOf, isUntouched, originsOf, type Touched } from './touched-manifest.ts';
 
 export interface MergedCommits {
   readonly base: string;
@@ -362,10 +362,6 @@ function isFile(change: PathChange | undefined): boolean {
 
 function afterOf({ path, newId: id, mode }: PathChange): SeenPath {
   return { path, id, mode };
-}
-
-function beforeOf({ path, oldId: id }: PathChange): SeenPath {
-  return { path, id, mode: '100644' };
 }
 
 function isSameChange(our: PathChange, their: PathChange | undefined): boolean {
