@@ -158,7 +158,12 @@ async function servePush(
     return refuseCommands(response, head);
   }
   const limits = isWhole ? limitsOfPush(head.length) : PUSH;
-  const answering = hooks && ((connection: Duplex) => void answerHooks(connection, hooks));
+  let answered: Promise<void> | undefined;
+  const answering =
+    hooks &&
+    ((connection: Duplex) => {
+      answered = answerHooks(connection, hooks);
+    });
   const git = new GitProcess(context, args, limits, answering);
   const canShow = head.includes(SHOWS_MESSAGES);
   const answer = new PushAnswer((tail) => (canShow ? limitMessage(git, tail) : undefined));
@@ -166,6 +171,8 @@ async function servePush(
   const input = Readable.from(wholeInput(head, rest, git), { objectMode: false });
   const result = await run(git, { request: input, response: answer, signal, isExplained: true });
   await forwarded;
+  // A push lands although its client is gone.
+  await answered;
   return result;
 }
 

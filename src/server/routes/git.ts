@@ -35,7 +35,9 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
     if (service === undefined || !isGitService(service)) {
       return plain(reply, 403, 'Only the smart HTTP protocol is served; use git 1.6.6 or newer\n');
     }
-    if (admitGit(deps, { request, reply, service }) === undefined) return reply;
+    const admitted = admitGit(deps, { request, reply, service });
+    if (admitted === undefined) return reply;
+    endAuditWithAnswer(admitted.trail, reply);
     const offered = service === 'git-receive-pack' ? await deps.git.offered() : undefined;
     begin(reply, `application/x-${service}-advertisement`);
     const options = { gitProtocol: gitProtocol(request), offered };
@@ -61,6 +63,7 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
 
 interface AdmittedToGit {
   readonly user: User;
+  /** To be ended by the caller. */
   readonly trail: AuditTrail | undefined;
 }
 
@@ -90,9 +93,7 @@ function admitGit(
     const verb = request.method.toLowerCase();
     const path = request.url.split('?')[0] ?? '';
     const info = { isResource: false, path, belowRoot: false, query, verb } as const;
-    const begun = beginAudit(deps, { request, info, user });
-    if (begun !== undefined) endAuditWithAnswer(begun, reply);
-    return begun;
+    return beginAudit(deps, { request, info, user });
   };
   try {
     user = authenticateRequest(deps, request, 'basic');
@@ -104,7 +105,7 @@ function admitGit(
     return { user, trail: recorded() };
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    recorded();
+    endAuditWithAnswer(recorded(), reply);
     const { status } = toStatusError(error);
     // git asks for credentials only after this header.
     if (status.code === 401) void reply.header('www-authenticate', 'Basic realm="gitplane"');
@@ -120,13 +121,16 @@ function refuseOtherRepository(
   reply: FastifyReply,
 ): void {
   const service = 'git-upload-pack';
-  if (admitGit(deps, { request, reply, service }) === undefined) return;
+  const admitted = admitGit(deps, { request, reply, service });
+  if (admitted === undefined) return;
+  endAuditWithAnswer(admitted.trail, reply);
   const here = `${deps.signIn.baseUrl}${GIT_PATH}`;
   void plain(reply, 404, `There is no such repository here: the platform is at ${here}\n`);
 }
 
 /** Ends the record of an answer that another part writes to the socket, if that part has not ended it before. */
-function endAuditWithAnswer(trail: AuditTrail, reply: FastifyReply): void {
+function endAuditWithAnswer(trail: AuditTrail | undefined, reply: FastifyReply): void {
+  if (trail === undefined) return;
   reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }
 
@@ -144,15 +148,16 @@ async function answerRpc(
     signal: gone.signal,
     ...(push === undefined ? {} : { hooks: push.hooks, procReceive: deps.git.procReceive }),
   };
-  const response = holdBack(reply.raw, async () => {
-    const outcome = await push?.end();
-    if (outcome !== undefined) trail?.ended(pushed(outcome));
-  });
+  const response = holdBack(reply.raw, async () => void (await push?.end()));
+  if (push === undefined) endAuditWithAnswer(trail, reply);
   // A request without a content type has no body here.
   const body = (request.body ?? Readable.from([])) as Readable;
   const input = serviceInput(body, request.headers['content-encoding']);
   const streams = { service, request: input, response };
   const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
+  // Its client may be gone before it has landed.
+  const outcome = await push?.end();
+  if (push !== undefined) trail?.ended(outcome ? pushed(outcome) : { code: reply.raw.statusCode });
   if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
 }
 

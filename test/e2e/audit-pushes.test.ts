@@ -1,0 +1,51 @@
+/** The audit log of pushes whose clients are gone before the answer. */
+import { accessSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { stringify } from 'yaml';
+import { startCutProxy } from '../support/cut-proxy.ts';
+import { API, startDaemon } from '../support/daemon.ts';
+import { commitFiles, gitIn, manifest } from './clones.ts';
+
+test('a push that landed is recorded with its commits, although its client is gone', async () => {
+  const first = await startDaemon();
+  const config = `${API}/config/platform`;
+  const current = (await first.call('GET', config)).json();
+  const policy = { rules: [{ level: 'Metadata' }] };
+  const raw = stringify({ audit: { enabled: true, path: 'all.log', policy } });
+  await first.call('PUT', config, { body: { ...current, spec: { raw } } });
+  await first.stop();
+  const repository = join(first.dataDir, 'repo.git');
+  // Git answers the client after this hook.
+  const hook = '#!/bin/sh\ntouch landed\nuntil test -e gone; do sleep 0.1; done\n';
+  writeFileSync(join(repository, 'hooks/post-receive'), hook, { mode: 0o755 });
+  const daemon = await startDaemon({ dataDir: first.dataDir, seed: undefined });
+  const clone = await daemon.clone();
+  const previous = await gitIn(daemon, clone, 'rev-parse', 'HEAD');
+  await commitFiles(daemon, clone, { 'teams/new.yaml': manifest('Team', 'new') });
+  const revision = await gitIn(daemon, clone, 'rev-parse', 'HEAD');
+
+  const proxy = await startCutProxy(daemon.port);
+  const url = `https://admin:${daemon.token}@127.0.0.1:${proxy.port}/git/platform.git`;
+  const pushing = daemon.git(['push', url, 'HEAD:main'], clone);
+  await vi.waitFor(() => accessSync(join(repository, 'landed')), 60_000);
+  proxy.cut();
+  expect((await pushing).code).not.toBe(0);
+  writeFileSync(join(repository, 'gone'), '');
+
+  const events = () =>
+    readFileSync(join(daemon.dataDir, 'all.log'), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('/git-receive-pack') && line.includes('ResponseComplete'))
+      .map((line) => JSON.parse(line).annotations);
+  await expect.poll(events).toEqual([
+    expect.objectContaining({
+      'gitplane.dev/push-result': 'accepted',
+      'gitplane.dev/previous-revision': previous,
+      'gitplane.dev/revision': revision,
+    }),
+  ]);
+  expect((await daemon.call('GET', `${API}/teams/new`)).code).toBe(200);
+  await proxy.close();
+  await daemon.stop();
+});
