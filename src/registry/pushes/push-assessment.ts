@@ -11,6 +11,7 @@ import {
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
+import { isKeyOwner } from '../../kinds/index.ts';
 import { formatProblem } from '../../manifests/index.ts';
 import type { Branch } from '../branch.ts';
 import { isVisible } from '../writes/change-verbs.ts';
@@ -89,7 +90,11 @@ export class PushAssessment {
     const { sealer, reader } = this.#options.branch;
     const visible = new Set(planned);
     const others = changes.filter((change) => !visible.has(change));
-    const judged = [...planned, ...(await encryptionChanges({ source, reader }, others))];
+    const judged = [
+      ...planned,
+      ...(await encryptionChanges({ source, reader }, others)),
+      ...this.#keysOf(restored),
+    ];
     const secret = await flatMapYielding([...planned, ...passing], (change) => {
       const isWanted = this.#objections.holdsSecrets(change);
       return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
@@ -111,6 +116,18 @@ export class PushAssessment {
         ...objections,
       ],
     };
+  }
+
+  /** Keys that act as a restored user or team again: as if the pusher had made them. */
+  #keysOf(restored: readonly ObjectChange[]): ObjectChange[] {
+    const owners = restored.flatMap(({ key, after }) =>
+      isKeyOwner(key) && after !== undefined ? [after.identity.uid] : [],
+    );
+    if (owners.length === 0) return [];
+    const uids = new Set(owners);
+    return [...this.#options.branch.state.catalog.objects()]
+      .filter(({ ownerUid }) => ownerUid !== undefined && uids.has(ownerUid))
+      .map((after) => ({ key: after.key, before: undefined, after }));
   }
 
   *#secretObjects(): Generator<CatalogObject> {

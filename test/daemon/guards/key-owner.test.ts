@@ -1,7 +1,9 @@
 /** A key for a user or a team that is not there: taken, since its owner may come later, and told. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
+import { foreignCommit } from '../../support/git.ts';
 import {
+  fileOf,
   filesOf,
   type GuardedPlatform,
   grant,
@@ -75,3 +77,35 @@ test('a push that takes a user away and brings a key of it is warned', async () 
   const pushed = await at.push(root, files);
   expect([pushed.code, pushed.text]).toEqual([200, expect.stringContaining(NO_USER)]);
 });
+
+test.each([
+  ['user', object('User', 'gone', { spec: {} })],
+  ['team', object('Team', 'gone', { spec: {} })],
+])(
+  'a merge that brings a %s back takes the rights to make the keys of that life',
+  async (by, owner) => {
+    await at.give(
+      object('User', 'clerk', { spec: {} }),
+      ...grant('clerk', '* users,teams', 'User:clerk'),
+    );
+    await at.give(owner);
+    const clerk = at.who(await at.giveKey('clerk', { user: 'clerk' }));
+    const token = await at.giveKey('of-gone', { [by]: 'gone' });
+    const { repository } = at.platform;
+    const before = (await repository.head()) ?? '';
+    await at.platform.commit({ [fileOf(owner)]: null });
+    expect(() => at.who(token)).toThrow();
+    const parents = [(await repository.head()) ?? '', before];
+    const merge = foreignCommit(repository.gitDir, { parents, files: filesOf([owner]) });
+
+    const { ok, lines } = await at.platform.push(merge, clerk);
+
+    expect([ok, lines[0]]).toEqual([
+      false,
+      'OwnedAccessKey-of-gone.yaml: OwnedAccessKey "of-gone": Forbidden: User "clerk" cannot create ownedaccesskeys',
+    ]);
+    expect(() => at.who(token)).toThrow();
+    expect((await at.platform.push(merge, at.who(root))).ok).toBe(true);
+    expect(at.who(token)).toBeDefined();
+  },
+);
