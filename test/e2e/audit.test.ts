@@ -106,6 +106,16 @@ describe('an event', () => {
       responseStatus: { code: 400 },
       annotations: { 'gitplane.dev/request-object-omitted': 'decode-failed' },
     });
+    // As many as are never applied: masking them would hold up others.
+    const operation = { op: 'add', path: '/spec/description', value: 'x' };
+    const large = await daemon.call('PATCH', `${API}/teams/storefront`, {
+      body: Array(10_001).fill(operation),
+      type: 'application/json-patch+json',
+    });
+    expect(await eventOf('all.log', large.headers['audit-id'])).toMatchObject({
+      responseStatus: { code: 413 },
+      annotations: { 'gitplane.dev/request-object-omitted': 'too-large' },
+    });
     const watch = await watching(daemon, `${API}/teams?watch=true`);
     await expect.poll(() => events('all.log').some(isWatch('ResponseStarted'))).toBe(true);
     watch.close();

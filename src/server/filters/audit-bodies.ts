@@ -12,6 +12,7 @@ import {
 import type { Kind, SecretPaths } from '../../kinds/index.ts';
 import { encryptedFields } from '../../registry/index.ts';
 import { decodeBody, mediaTypeOf } from '../input/body.ts';
+import { MAX_PATCH_OPERATIONS } from '../input/json-patch.ts';
 import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
 import { type Answer, bodyOf, lengthOf } from '../output/answer.ts';
@@ -113,9 +114,11 @@ function decoded(
     return { omitted: 'unsupported-encoding' };
   }
   try {
-    return type.includes('protobuf')
-      ? { value: decodeTypedBody(body, type, message).value }
-      : { value: decodeBody(body, type.includes('yaml') ? 'yaml' : 'json').value };
+    const { value } = type.includes('protobuf')
+      ? decodeTypedBody(body, type, message)
+      : decodeBody(body, type.includes('yaml') ? 'yaml' : 'json');
+    const isRefused = Array.isArray(value) && value.length > MAX_PATCH_OPERATIONS;
+    return isRefused ? { omitted: 'too-large' } : { value };
   } catch {
     return { omitted: 'decode-failed' };
   }

@@ -16,7 +16,8 @@ import {
 } from '../../apimachinery/index.ts';
 import { MAX_DEPTH } from './body.ts';
 
-const MAX_PATCH_OPERATIONS = 10_000;
+/** As in kube-apiserver. */
+export const MAX_PATCH_OPERATIONS = 10_000;
 /** Limit of all `copy` operations of a patch together, in bytes of JSON. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 /** Levels that operations may stack on each other: code that recurses over a value this deep is safe. */
