@@ -35,10 +35,16 @@ export class PushObjections {
     const place = shownPath((change.after ?? change.before)?.place.path ?? '');
     const kind = kindOf(this.#options, change);
     if (kind === undefined) return [];
-    const stored = this.#options.store.get(change.key);
-    if (stored?.object.metadata.deletionTimestamp !== undefined && change.before === undefined) {
+    const { deletionTimestamp, finalizers = [] } =
+      this.#options.store.get(change.key)?.object.metadata ?? {};
+    if (deletionTimestamp !== undefined && change.before === undefined) {
       return [
         `${place}: ${describeKey(change.key)} is still being deleted; push again when it is gone`,
+      ];
+    }
+    if (isAnew(change) && finalizers.length > 0) {
+      return [
+        `${place}: ${describeKey(change.key)} has finalizers, and this push removes it and creates it again; push the removal alone, and create it when it is gone`,
       ];
     }
     const planned = this.#planned(kind, change, user);

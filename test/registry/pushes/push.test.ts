@@ -230,3 +230,18 @@ describe('a push of hundreds of manifests', () => {
     expect(platform.find('teams', 't499')?.object.metadata.generation).toBe(2);
   });
 });
+
+test('an object that finalizers hold is not made anew by one push', async () => {
+  const platform = await openTestPlatform();
+  const held = team('a').replace('name: a', 'name: a\n  finalizers: [example.com/x]');
+  const head = await platform.commit({ 'a.yaml': held, 'b.yaml': team('b') });
+  const { gitDir } = platform.repository;
+  const removal = foreignCommit(gitDir, { parents: [head], files: { 'a.yaml': null } });
+  const again = foreignCommit(gitDir, { parents: [removal], files: { 'a.yaml': team('a') } });
+
+  for (const verdict of [await platform.push(again), (await platform.pushOpenly(again)).verdict]) {
+    expect(verdict.lines[0]).toMatch(/^a\.yaml: Team "a" has finalizers, and this push removes it/);
+  }
+  expect((await platform.push(removal)).ok).toBe(true);
+  expect((await platform.push(again)).lines[0]).toMatch(/is still being deleted/);
+});
