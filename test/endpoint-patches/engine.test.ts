@@ -91,6 +91,13 @@ test.each<[string, JsonValue, JsonValue | undefined]>([
   ['value.length', '\ud83d\ude00', 2],
   ['[1.5, -0, 1e21, 9007199254740993]', 1, [1.5, 0, 1e21, 9007199254740992]],
   ['value.toLocaleUpperCase("tr")', 'i', 'I'],
+  // Results of other classes are what their JSON is.
+  ['[new Map([[1, 2]]), /a/, new String("s"), Object(1)]', 1, [{}, {}, 's', 1]],
+  ['({ a: () => 1, b: Symbol(), get c() { return 3 } })', 1, { c: 3 }],
+  ['new (class { toJSON() { return "chosen" } })()', 1, 'chosen'],
+  ['Object.create({ toJSON: () => "inherited" })', 1, 'inherited'],
+  ['((shared) => [shared, shared])({ a: value })', 1, [{ a: 1 }, { a: 1 }]],
+  ['new Uint8Array([7])', 1, { 0: 7 }],
 ])('%s of %j is %j', async (expression, value, expected) => {
   const { object, report } = await evaluate(expression, value);
 
@@ -131,6 +138,34 @@ describe('errors', () => {
     const object = { list: [{ a: { b: 1 } }, {}] };
     const { report: second } = await engine.apply(each, { object, direction: 'forward' });
     expect(second.failure).toMatchObject({ path: 'list.1' });
+  });
+
+  test.each(['[1n]', '[Promise.resolve()].at(0)', '({ then() {} })', '() => value'])(
+    'the result %s is no JSON',
+    async (expression) => {
+      const { report } = await evaluate(expression, 1);
+
+      expect(report.failure).toMatchObject({
+        path: 'v',
+        message: expect.stringMatching(/JSON|promise|BigInt/i),
+      });
+    },
+  );
+
+  test('a value that is nested too deeply for the engine fails, and the next one is evaluated', async () => {
+    const deep = JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`) as JsonValue;
+
+    const { report } = await evaluate('value', deep);
+    expect(report.failure?.reason).toMatch(/memory|stack/);
+    expect((await evaluate('value', [1])).object).toEqual({ v: [1] });
+  });
+
+  test('a result that holds one object at many places takes no memory outside of the sandbox', async () => {
+    const bomb = '(() => { let a = [1]; for (let i = 0; i < 50; i++) a = [a, a]; return a; })()';
+
+    const { report } = await evaluate(bomb, 1);
+
+    expect(report.failure?.reason).toMatch(/memory|time|output/);
   });
 
   test('a number that is none is found among what is null, which is a result', async () => {
@@ -181,6 +216,7 @@ describe('the same limit is reached in every run', () => {
     const { report } = await engine.apply(program(patches), { object, direction: 'forward' });
 
     expect(report.failure).toMatchObject({ reason: 'output', patch: 0 });
+    expect(report.failure?.message).toBe('the results take more than 1048576 bytes');
   });
 });
 

@@ -11,7 +11,9 @@ import {
 } from '../../src/field-management/manage.ts';
 import type { Manager, Owned } from '../../src/field-management/managers.ts';
 import type { ShapeNode } from '../../src/field-management/shape.ts';
-import { structuredMerge } from '../support/structured-merge/peer.ts';
+import { buildGoProgram } from '../bench/go-program.ts';
+
+const structuredMerge = buildGoProgram('structured-merge');
 
 const SCHEMA = `
 types:

@@ -2,8 +2,8 @@
  * The part that runs inside of the sandbox: what expressions find there, and the function that
  * evaluates one of them on a list of values. JavaScript for QuickJS, kept as text.
  *
- * Expressions may change every built-in object, so the function holds on to what it needs and makes
- * no use of lists or maps of its own; the memory is put back after each evaluation besides.
+ * Expressions may change every built-in object, so the function holds on to what it needs and adds
+ * nothing to lists or maps; the memory is put back after each evaluation besides.
  */
 
 /** Host functions that `PRELUDE` takes, in this order. Each takes and returns a text as JSON. */
@@ -12,11 +12,10 @@ export const HOST_FUNCTIONS = ['atob', 'btoa', 'virtualToHostDNS'] as const;
 export type HostFunctionName = (typeof HOST_FUNCTIONS)[number];
 
 /**
- * Gives `(atob, btoa, virtualToHostDNS) => [evaluate, position, check]`. `evaluate(fn, values, paths,
- * context)` answers the results as JSON with commas between them, `null` for undefined, or `!` and
- * `{message, stack, index}`; `position()` tells which value it was at. A number that is none is
- * `null` in JSON: where the answer has that anywhere, `check()` looks, and answers nothing or as
- * `evaluate` does.
+ * Gives `(atob, btoa, virtualToHostDNS) => [evaluate, position, stringify]`. `evaluate(fn, values,
+ * paths, context)` puts the results in the place of the values, `position()` tells which value it was
+ * at, and `stringify(values)` answers the results as JSON with commas between them, `null` for
+ * undefined. A failure is answered as `!` and `{message, stack, index}`.
  */
 export const PRELUDE = `(() => {
   'use strict';
@@ -66,13 +65,16 @@ export const PRELUDE = `(() => {
     const names = keys(value);
     for (let i = 0; i < names.length; i++) strict(value[names[i]], depth + 1);
   };
-  const jsonOf = (result) => {
-    if (result === undefined) return 'null';
+  const refusePromise = (result) => {
     if (typeof result === 'object' && result !== null && typeof result.then === 'function') {
       throw new TypeError('the result is a promise: an expression must return its value at once');
     }
+  };
+  const jsonOf = (result) => {
+    if (result === undefined) return 'null';
     const text = stringify(result);
     if (text === undefined) throw new TypeError('the result is a ' + typeof result + ', which is no JSON');
+    strict(result, 0);
     return text;
   };
   const describe = (thrown, index) => {
@@ -94,44 +96,32 @@ export const PRELUDE = `(() => {
     globalThis.btoa = shared(btoa);
     globalThis.virtualToHostDNS = shared(virtualToHostDNS);
     let at = 0;
-    let first;
-    let last;
-    const keep = (result) => {
-      const item = { result, next: undefined };
-      if (last === undefined) first = item;
-      else last.next = item;
-      last = item;
-    };
-    const evaluate = (fn, valuesText, pathsText, cluster, host, virtual) => {
-      const values = parse(valuesText);
-      const paths = pathsText === undefined ? undefined : parse(pathsText);
-      let out = '';
+    const guarded = (steps) => {
       at = 0;
       try {
-        for (; at < values.length; at++) {
-          const context = paths && contextOf(paths[at], cluster, host, virtual);
-          const result = fn(values[at], true, context);
-          keep(result);
-          const text = jsonOf(result);
-          out = at === 0 ? text : out + ',' + text;
-        }
+        return steps();
       } catch (thrown) {
         return describe(thrown, at);
+      }
+    };
+    const evaluate = (fn, values, pathsText, cluster, host, virtual) => guarded(() => {
+      const paths = pathsText === undefined ? undefined : parse(pathsText);
+      for (; at < values.length; at++) {
+        const context = paths && contextOf(paths[at], cluster, host, virtual);
+        const result = fn(values[at], true, context);
+        refusePromise(result);
+        values[at] = result;
+      }
+      return undefined;
+    });
+    const stringifyAll = (values) => guarded(() => {
+      let out = '';
+      for (; at < values.length; at++) {
+        const text = jsonOf(values[at]);
+        out = at === 0 ? text : out + ',' + text;
       }
       return out;
-    };
-    const check = () => {
-      at = 0;
-      try {
-        for (let item = first; item !== undefined; item = item.next) {
-          strict(item.result, 0);
-          at++;
-        }
-      } catch (thrown) {
-        return describe(thrown, at);
-      }
-      return '';
-    };
-    return [evaluate, () => at, check];
+    });
+    return [evaluate, () => at, stringifyAll];
   };
 })()`;

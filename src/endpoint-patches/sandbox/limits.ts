@@ -14,8 +14,8 @@ export interface Limits {
   /** Bytes that values of the expressions of one tenant may take while one of them runs. */
   readonly memoryBytes: number;
   readonly stackBytes: number;
-  /** Characters of JSON that all expressions on one object may give. */
-  readonly outputCharacters: number;
+  /** Bytes that the results of all expressions on one object may take, as the engine writes them. */
+  readonly outputBytes: number;
 }
 
 /** About 0.1 s of plain JavaScript, and a hundred times what an object of 100 addresses takes. */
@@ -24,5 +24,5 @@ export const DEFAULT_LIMITS: Limits = {
   timeMs: 500,
   memoryBytes: 32 * 1024 * 1024,
   stackBytes: 256 * 1024,
-  outputCharacters: 1024 * 1024,
+  outputBytes: 1024 * 1024,
 };

@@ -12,6 +12,7 @@ import type { Direction } from '../report.ts';
 import type { TenantCluster } from '../tenant.ts';
 import { translateServiceDns } from '../translate.ts';
 import { instantiate } from './engine-module.ts';
+import { decodeValue, encodeValue } from './engine-values.ts';
 import { HOST_FUNCTIONS, type HostFunctionName, PRELUDE } from './guest.ts';
 import { failureOf, type GuestError } from './guest-errors.ts';
 import type { Limits } from './limits.ts';
@@ -33,6 +34,8 @@ const STEPS = 10_000;
 interface Compiled {
   readonly fn: QuickJSHandle;
   readonly usesContext: boolean;
+  /** Objects may choose their JSON, so the engine has to write it. */
+  readonly usesToJson: boolean;
   readonly body: string;
 }
 
@@ -42,7 +45,7 @@ export class Realm implements Evaluator {
   readonly #compiled = new Map<string, Compiled | EvaluationError>();
   readonly #evaluate: QuickJSHandle;
   readonly #position: QuickJSHandle;
-  readonly #check: QuickJSHandle;
+  readonly #stringify: QuickJSHandle;
   readonly #cluster: string;
   readonly #image: MemoryImage;
   #ends: Ends = NO_ENDS;
@@ -80,7 +83,7 @@ export class Realm implements Evaluator {
     );
     this.#evaluate = context.getProp(entry, 0);
     this.#position = context.getProp(entry, 1);
-    this.#check = context.getProp(entry, 2);
+    this.#stringify = context.getProp(entry, 2);
     for (const { index, expressions } of program.patches) {
       for (const direction of ['forward', 'reverse'] as const) {
         const body = expressions[direction];
@@ -120,42 +123,72 @@ export class Realm implements Evaluator {
     if (compiled instanceof EvaluationError) throw compiled;
     if (this.#dirty) this.#image.restore();
     this.#dirty = true;
-    const answer = this.#answer(evaluation, compiled);
-    this.#output += answer.length;
-    if (this.#output > this.#limits.outputCharacters) {
-      const limit = this.#limits.outputCharacters;
-      const message = `the results are longer than ${limit} characters of JSON`;
-      throw new EvaluationError(message, { reason: 'output' });
-    }
-    return this.#results(answer, evaluation, compiled);
+    const { patch, paths, values } = evaluation;
+    const where = { patch, paths, body: compiled.body };
+    const results = this.#guarded(where, () => this.#results(evaluation, { where, compiled }));
+    const late = this.#outOfFuel({ message: '', stack: '', file: fileOf(patch), body: where.body });
+    if (late !== undefined) throw late;
+    if (results.length !== values.length) throw new Error('The sandbox gave too few results');
+    return results;
   }
 
   #compile(patch: number, body: string): Compiled | EvaluationError {
     const context = this.#context;
     const result = context.evalCode(`${HEAD}${body}${TAIL}`, fileOf(patch));
     if (result.error === undefined) {
-      return { fn: result.value, usesContext: mentionsContext(body), body };
+      const usesContext = mentions('context', body);
+      return { fn: result.value, usesContext, usesToJson: mentions('toJSON', body), body };
     }
     const thrown = { ...this.#thrown(result.error), file: fileOf(patch), body };
     result.error.dispose();
     return failureOf(thrown, 'syntax');
   }
 
-  /** Calls the guest and returns its answer; see `PRELUDE` for the format. */
-  #answer(evaluation: Evaluation, { fn, usesContext, body }: Compiled): string {
-    const { patch, values, paths } = evaluation;
-    const texts = usesContext
-      ? [JSON.stringify(values), JSON.stringify(paths), this.#cluster, ...this.#endsAsText()]
-      : [JSON.stringify(values)];
-    const size = texts.reduce((sum, text) => sum + text.length, 0);
-    // A text that finds no room is not refused by the engine; an eighth leaves room for its values.
-    if (size > this.#limits.memoryBytes / 8) {
-      throw new EvaluationError('the object is too large for the sandbox', { reason: 'memory' });
+  /** Evaluates inside of the guest, and reads the results from its memory. */
+  #results({ values, paths }: Evaluation, { where, compiled }: Call): readonly JsonValue[] {
+    const { fn, usesContext, usesToJson } = compiled;
+    const bytes = encodeValue(values);
+    const texts = usesContext ? [JSON.stringify(paths), this.#cluster, ...this.#endsAsText()] : [];
+    const size = texts.reduce((sum, text) => sum + text.length, bytes.byteLength);
+    // The engine does not refuse a document without room for it; an eighth leaves room for values.
+    if (size > this.#limits.memoryBytes / 8) throw tooLarge();
+    const context = this.#context;
+    const list = context.decodeBinaryJSON(context.newArrayBuffer(bytes));
+    if (context.getLength(list) !== values.length) throw tooLarge();
+    this.#call(where, this.#evaluate, [fn, list, ...texts.map((text) => context.newString(text))]);
+    const results = usesToJson ? undefined : this.#decoded(list);
+    if (results !== undefined) return results;
+    const json = this.#call(where, this.#stringify, [list]);
+    this.#spend(Buffer.byteLength(json));
+    return JSON.parse(`[${json}]`) as JsonValue[];
+  }
+
+  /** Undefined if the engine has to write the results as JSON: they hold more than plain values. */
+  #decoded(list: QuickJSHandle): readonly JsonValue[] | undefined {
+    const document = this.#context.encodeBinaryJSON(list);
+    const bytes = this.#bytesOf(document);
+    if (bytes === undefined) return undefined;
+    this.#spend(bytes.length);
+    const results = decodeValue(bytes) as JsonValue[] | undefined;
+    if (results === undefined) this.#spend(-bytes.length);
+    return results;
+  }
+
+  /** Undefined if the engine could not write the document. To ask for its type would cost more. */
+  #bytesOf(document: QuickJSHandle): Uint8Array | undefined {
+    try {
+      return this.#context.getArrayBuffer(document).value;
+    } catch {
+      return undefined;
     }
-    const where = { patch, paths, body };
-    const answer = this.#call(where, this.#evaluate, [fn, texts]);
-    if (answer.startsWith(FAILED) || !answer.includes('null')) return answer;
-    return this.#call(where, this.#check, []) || answer;
+  }
+
+  #spend(bytes: number): void {
+    this.#output += bytes;
+    const limit = this.#limits.outputBytes;
+    if (this.#output <= limit) return;
+    const message = `the results take more than ${limit} bytes`;
+    throw new EvaluationError(message, { reason: 'output' });
   }
 
   #endsAsText(): readonly string[] {
@@ -163,25 +196,28 @@ export class Realm implements Evaluator {
     return this.#endTexts;
   }
 
-  #call(
-    where: Where,
-    guest: QuickJSHandle,
-    [fn, texts = []]: readonly [fn?: QuickJSHandle, texts?: readonly string[]],
-  ): string {
+  /** Calls a function of the guest; see `PRELUDE` for its answers. */
+  #call(where: Where, guest: QuickJSHandle, args: readonly QuickJSHandle[]): string {
     const context = this.#context;
+    const result = context.callFunction(guest, context.undefined, ...args);
+    if (result.error !== undefined) throw this.#stopped(result.error, where);
+    if (context.sameValue(result.value, context.undefined)) return '';
+    const answer = context.getString(result.value);
+    if (answer.startsWith(FAILED)) throw this.#failed(answer.slice(FAILED.length), where);
+    return answer;
+  }
+
+  /** Marks the realm as broken if `steps` fail in another way than by what an expression did. */
+  #guarded<T>({ body }: Where, steps: () => T): T {
     try {
-      const args = texts.map((text) => context.newString(text));
-      const given = fn === undefined ? args : [fn, ...args];
-      const result = context.callFunction(guest, context.undefined, ...given);
-      if (result.error === undefined) return context.getString(result.value);
-      throw this.#stopped(result.error, where);
+      return steps();
     } catch (error) {
       if (error instanceof EvaluationError) throw error;
       this.#broken = true;
       // The thread's own stack ended before that of the engine.
       if (error instanceof RangeError) {
         const message = `RangeError: ${error.message}`;
-        throw failureOf({ message, stack: '', file: '', body: where.body }, 'stack');
+        throw failureOf({ message, stack: '', file: '', body }, 'stack');
       }
       const message = 'the sandbox broke, and was replaced';
       throw new EvaluationError(message, { reason: 'crash', cause: error });
@@ -212,39 +248,37 @@ export class Realm implements Evaluator {
     return { message: `${text('name')}: ${text('message')}`.slice(0, 300), stack: text('stack') };
   }
 
-  #results(
-    answer: string,
-    { patch, paths, values }: Evaluation,
-    { body }: Compiled,
-  ): readonly JsonValue[] {
-    const file = fileOf(patch);
-    if (!answer.startsWith(FAILED)) {
-      const late = this.#outOfFuel({ message: '', stack: '', file, body });
-      if (late !== undefined) throw late;
-      const results = JSON.parse(`[${answer}]`) as JsonValue[];
-      if (results.length !== values.length) throw new Error('The sandbox gave too few results');
-      return results;
-    }
-    const failed = JSON.parse(answer.slice(FAILED.length)) as GuestFailure;
-    const { index, stack } = failed;
+  /** An error that the guest has caught. */
+  #failed(json: string, { patch, paths, body }: Where): EvaluationError {
+    const { message: words, index, stack } = JSON.parse(json) as GuestFailure;
     // The engine throws null when it has no memory left for an error.
-    const exhausted = failed.message === 'threw null' && this.#image.grown;
-    const message = exhausted ? 'InternalError: out of memory' : failed.message;
-    const error = { message, stack, file, body, path: paths[index] };
-    throw this.#outOfFuel(error) ?? failureOf(error, 'exception');
+    const exhausted = words === 'threw null' && this.#image.grown;
+    const message = exhausted ? 'InternalError: out of memory' : words;
+    const error = { message, stack, file: fileOf(patch), body, path: paths[index] };
+    return this.#outOfFuel(error) ?? failureOf(error, 'exception');
   }
 }
 
 /**
- * True if an expression may read `context`. Only its name, an escape in a name and a direct eval
- * can reach it. For other expressions the sandbox creates no `context`.
+ * True if an expression may use `name`: it has the name, an escape in a name or a direct eval. Where
+ * none mentions `context`, the sandbox creates none.
  */
-function mentionsContext(body: string): boolean {
-  return /context|\\u|eval/.test(body);
+function mentions(name: string, body: string): boolean {
+  return body.includes(name) || /\\u|eval/.test(body);
+}
+
+function tooLarge(): EvaluationError {
+  const message = 'the object is too large or too deep for the sandbox';
+  return new EvaluationError(message, { reason: 'memory' });
 }
 
 /** First character of an answer that reports an error: no JSON text begins with it. */
 const FAILED = '!';
+
+interface Call {
+  readonly where: Where;
+  readonly compiled: Compiled;
+}
 
 interface Where {
   readonly patch: number;

@@ -1,11 +1,12 @@
 /**
  * Endpoint patches: one expression on 1, 10 and 100 addresses in the sandbox, from JSON values to
- * JSON values, beside node:vm, which is none; objects through the threads, as the daemon does it.
- * Then what an object costs that no path matches, what a tenant takes, and how soon the daemon is
+ * JSON values, beside node:vm, which is none, and beside goja, the engine in Go that vCluster uses;
+ * objects through the threads, as the daemon does it. Then what an object costs that no path matches, what a tenant takes, and how soon the daemon is
  * back at work after a hostile expression.
  */
+import { execFileSync } from 'node:child_process';
 import vm from 'node:vm';
-import type { JsonObject, JsonValue } from '../../../src/apimachinery/object.ts';
+import { type JsonObject, type JsonValue, jsonEqual } from '../../../src/apimachinery/object.ts';
 import { PatchEngine } from '../../../src/endpoint-patches/engine.ts';
 import type { Evaluator } from '../../../src/endpoint-patches/evaluator.ts';
 import { HEAD, TAIL } from '../../../src/endpoint-patches/expressions/syntax.ts';
@@ -15,12 +16,14 @@ import { DEFAULT_LIMITS } from '../../../src/endpoint-patches/sandbox/limits.ts'
 import { Realm } from '../../../src/endpoint-patches/sandbox/realm.ts';
 import type { TenantCluster } from '../../../src/endpoint-patches/tenant.ts';
 import type { Fixture } from '../fixture.ts';
+import { buildGoProgram } from '../go-program.ts';
 import { type Line, withGoal } from '../report.ts';
 import { type Summary, summarize } from '../statistics.ts';
 
 const ADDRESSES = [1, 10, 100];
 const GOAL_ADDRESSES = 10;
 const GOAL = { atLeast: 0.25 };
+const GOJA_GOAL = { atLeast: 2 };
 const WARM_UP_MS = 1500;
 const MEASURED_MS = 500;
 /** As many objects as a loop has on the way. */
@@ -50,8 +53,14 @@ export async function measurePatches({ repetitions }: Fixture): Promise<Line[]> 
   const engine = new PatchEngine();
   try {
     const lines: Line[] = [];
+    const goja = buildGoProgram('goja');
+    if (goja === undefined) {
+      process.stderr.write(
+        'bench: the lines beside goja are SKIPPED: Go or its module is missing\n',
+      );
+    }
     for (const addresses of ADDRESSES) {
-      lines.push(await measureExpression(addresses, repetitions));
+      lines.push(...(await measureExpression({ addresses, repetitions, goja })));
     }
     lines.push(await measureObjects(engine, repetitions));
     lines.push(measureUnmatched(repetitions));
@@ -65,44 +74,102 @@ export async function measurePatches({ repetitions }: Fixture): Promise<Line[]> 
   }
 }
 
-/** Both in this thread: the price of the sandbox itself, marshalling included. */
-async function measureExpression(addresses: number, repetitions: number): Promise<Line> {
+/** In this thread, per second of processor time: the price of the sandbox itself. */
+async function measureExpression(of: {
+  addresses: number;
+  repetitions: number;
+  /** Path of the program, if it is built. */
+  goja: string | undefined;
+}): Promise<Line[]> {
+  const { addresses, repetitions, goja } = of;
   const program = programOf([{ path: 'subsets', expression: EXPRESSION }]);
   const realm = await Realm.open(program, DEFAULT_LIMITS);
   const plain = vmEvaluator(EXPRESSION);
   const subsets = endpoints(addresses)['subsets'] as JsonValue;
-  const values = [subsets];
-  const evaluation = { patch: 0, direction: 'forward' as const, values, paths: ['subsets'] };
-  const sandboxed = (): void => {
+  const evaluation = {
+    patch: 0,
+    direction: 'forward' as const,
+    values: [subsets],
+    paths: ['subsets'],
+  };
+  const sandboxed = (): readonly JsonValue[] => {
     realm.begin();
-    realm.evaluate(evaluation);
+    return realm.evaluate(evaluation);
   };
   const bare = (): void => void plain.evaluate(evaluation);
-  const rates = { sandbox: [] as number[], vm: [] as number[] };
+  const rates = {
+    sandbox: [] as number[],
+    vm: [] as number[],
+    json: [] as number[],
+    values: [] as number[],
+  };
+  const [expected] = sandboxed();
   rateOf(sandboxed, WARM_UP_MS);
   rateOf(bare, WARM_UP_MS);
-  // In turn, so that noise falls on both.
+  // In turn, so that noise falls on all.
   for (let i = 0; i < repetitions; i++) {
-    rates.sandbox.push(rateOf(sandboxed, MEASURED_MS));
-    rates.vm.push(rateOf(bare, MEASURED_MS));
+    rates.sandbox.push(rateOf(sandboxed, MEASURED_MS, processorMs));
+    rates.vm.push(rateOf(bare, MEASURED_MS, processorMs));
+    if (goja === undefined) continue;
+    const { json, values, results } = askGoja(goja, subsets);
+    if (!results.every((result) => jsonEqual(result, expected ?? null))) {
+      throw new Error('goja evaluates the expression to another value');
+    }
+    rates.json.push(json);
+    rates.values.push(values);
   }
-  const line: Line = {
-    name: `an expression on ${addresses} addresses`,
-    unit: '/s',
-    measured: summarize(rates.sandbox),
-    reference: { name: 'node:vm, the same JSON', measured: summarize(rates.vm) },
-  };
-  return addresses === GOAL_ADDRESSES ? withGoal(line, GOAL) : line;
+  const unit = '/s' as const;
+  const measured = summarize(rates.sandbox);
+  const line = (name: string, reference: string, samples: number[]): Line => ({
+    name: `an expression on ${addresses} addresses${name}`,
+    unit,
+    measured,
+    reference: { name: reference, measured: summarize(samples) },
+  });
+  const isGoal = addresses === GOAL_ADDRESSES;
+  const first = line('', 'node:vm, the same JSON', rates.vm);
+  const lines = [isGoal ? withGoal(first, GOAL) : first];
+  if (goja === undefined) return lines;
+  const beside = [
+    line(', goja', 'goja, JSON both ways', rates.json),
+    line(', goja', 'goja, Go values both ways', rates.values),
+  ];
+  return [...lines, ...beside.map((one) => (isGoal ? withGoal(one, GOJA_GOAL) : one))];
 }
 
-function rateOf(work: () => void, ms: number): number {
+interface GojaAnswer {
+  readonly json: number;
+  readonly values: number;
+  readonly results: readonly JsonValue[];
+}
+
+function askGoja(program: string, value: JsonValue): GojaAnswer {
+  const asked = {
+    function: `${HEAD}${EXPRESSION}${TAIL}`,
+    value,
+    warmUpMs: MEASURED_MS,
+    measuredMs: MEASURED_MS,
+  };
+  const answer = execFileSync(program, { input: JSON.stringify(asked), encoding: 'utf8' });
+  return JSON.parse(answer) as GojaAnswer;
+}
+
+/** `clock`: what a second is measured by. The work goes on for `ms` of the wall clock. */
+function rateOf(work: () => void, ms: number, clock = (): number => performance.now()): number {
   const start = performance.now();
+  const before = clock();
   let count = 0;
   while (performance.now() - start < ms) {
     work();
     count++;
   }
-  return (count * 1000) / (performance.now() - start);
+  return (count * 1000) / (clock() - before);
+}
+
+/** Of all threads of the process, so that neighbours on the machine change it little. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 /** Whole objects, many on the way, through the threads of the daemon. */
@@ -172,7 +239,7 @@ function measureUnmatched(repetitions: number): Line {
   const request = { object: endpoints(1), direction: 'forward' as const };
   const none: Evaluator = { fuel: 0, evaluate: ({ values }) => values };
   const samples = Array.from({ length: repetitions + 1 }, () => {
-    const rate = rateOf(() => void runPatches(program, request, none), MEASURED_MS);
+    const rate = rateOf(() => void runPatches(program, request, none), MEASURED_MS, processorMs);
     return 1e6 / (rate * UNMATCHED_PATCHES);
   });
   const measured = summarize(samples.slice(1));
