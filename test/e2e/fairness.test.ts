@@ -90,7 +90,7 @@ async function works(name: string): Promise<void> {
 }
 
 test('a small request waits for few lists of a flood', async () => {
-  const flooding = 100;
+  const flooding = 40;
   const agent = new Agent({ ca, keepAlive: true, maxSockets: flooding });
   const headers = { authorization: `Bearer ${bob}`, accept: 'application/yaml' };
   let answered = 0;

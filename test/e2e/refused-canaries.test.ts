@@ -478,7 +478,13 @@ describe.skipIf(ETCD_MISSING !== undefined)(TITLE, () => {
   let follower: Replica;
 
   beforeAll(async () => {
-    set = await startReplicas({ replicas: 2, members: 1, quota: 16 * MIB });
+    // A full etcd takes no new leader, should a busy machine miss its lease.
+    set = await startReplicas({
+      replicas: 2,
+      members: 1,
+      quota: 16 * MIB,
+      args: ['--leader-lease', '10'],
+    });
     await prepare((await set.elected()).daemon);
   });
   afterAll(() => set?.stop());
