@@ -37,6 +37,7 @@ export {
   hasKeyOwner,
   isKeyOwner,
   KEY_KIND,
+  keyManifestFor,
   keyOwnership,
   OWNER_FOUND,
   ownerKindOf,

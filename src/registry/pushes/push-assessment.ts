@@ -114,6 +114,7 @@ export class PushAssessment {
         ...new Set(this.#objections.ofCopies(copies, user)),
         ...this.#objections.ofRestored(restored, user),
         ...objections,
+        ...this.#objections.ofRevived(restored, user),
       ],
     };
   }

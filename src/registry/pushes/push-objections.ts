@@ -13,7 +13,7 @@ import {
   withoutValues,
 } from '../../apimachinery/index.ts';
 import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../../catalog/index.ts';
-import { isEncryptedKind, type Kind } from '../../kinds/index.ts';
+import { isEncryptedKind, type Kind, keyManifestFor } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
@@ -95,6 +95,27 @@ export class PushObjections {
     });
   }
 
+  /**
+   * Lines for users and teams whose sessions and logins work again, which are not in git: as if the
+   * pusher had made a key of each.
+   */
+  ofRevived(restored: readonly ObjectChange[], user: User): string[] {
+    const { kinds, guards } = this.#options;
+    return restored.flatMap(({ key, after }) => {
+      const object = keyManifestFor(key);
+      const kind = object && kinds.kinds.find((one) => one.isKey);
+      if (kind === undefined) return [];
+      const denied = this.#lacking(kind, { verb: 'create', namespace: '', name: '' }, user);
+      const planned = { user, kind, object, old: undefined, brings: undefined };
+      const objections = denied.length > 0 ? denied : guardObjections(guards, planned);
+      const place = shownPath(after?.place.path ?? '');
+      return objections.map(
+        (text) =>
+          `${place}: ${describeKey(key)}: a merge brings it back with its sessions, which takes the rights to make a key of it: ${text}`,
+      );
+    });
+  }
+
   /** One line per control file that the user may not change. */
   ofControlFiles(paths: readonly string[], user: User): string[] {
     const { kinds, authorizer } = this.#options;
@@ -136,15 +157,25 @@ export class PushObjections {
 
   #denied(kind: Kind, change: ObjectChange, user: User): string[] {
     const { namespace, name } = change.key;
-    const resource = { group: kind.group, resource: kind.plural, namespace, name };
-    return verbsOf(change).flatMap((verb) => {
+    return verbsOf(change).flatMap((verb) =>
       // As for a create through the API: rights to single names apply only to existing objects.
-      const of = verb === 'create' ? { ...resource, name: '' } : resource;
-      const { allowed, reason } = this.#options.authorizer.authorize(user, { verb, ...of });
-      const why = reason === '' ? '' : `: ${reason}`;
-      const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`;
-      return allowed ? [] : [denial + why];
+      this.#lacking(kind, { verb, namespace, name: verb === 'create' ? '' : name }, user),
+    );
+  }
+
+  #lacking(
+    { group, plural: resource }: Kind,
+    of: { readonly verb: string; readonly namespace: string; readonly name: string },
+    user: User,
+  ): string[] {
+    const { allowed, reason } = this.#options.authorizer.authorize(user, {
+      group,
+      resource,
+      ...of,
     });
+    const why = reason === '' ? '' : `: ${reason}`;
+    const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${of.verb} ${resource}`;
+    return allowed ? [] : [denial + why];
   }
 }
 

@@ -10,6 +10,7 @@ import {
   object,
   openGuardedPlatform,
 } from '../../support/guarded-platform.ts';
+import { kindOf, writeOptions } from '../../support/platform.ts';
 
 let at: GuardedPlatform;
 let root: string;
@@ -109,3 +110,48 @@ test.each([
     expect(at.who(token)).toBeDefined();
   },
 );
+
+/** A key that a sign-in makes: the state alone has it. Returns its text. */
+async function sessionOf(user: string): Promise<string> {
+  const body = { metadata: { name: 'session' }, spec: { type: 'Login', user } };
+  const kind = kindOf('ownedaccesskeys');
+  const options = { ...writeOptions, user: { name: 'gitplane', groups: ['system:masters'] } };
+  const of = { kind, namespace: '', body, duplicates: [], options, inState: true } as const;
+  const { object } = await at.platform.registry.create(of);
+  return String(object.spec?.['key']);
+}
+
+test.each([
+  ['the right to create keys', [], 'Forbidden: User "clerk" cannot create ownedaccesskeys'],
+  [
+    'the right to act as the user',
+    grant('clerk-keys', '* ownedaccesskeys', 'User:clerk'),
+    'it takes the verb impersonate',
+  ],
+])('a merge that brings a user back with its sessions takes %s', async (_, granted, lacking) => {
+  const owner = object('User', 'gone', { spec: {} });
+  await at.give(
+    object('User', 'clerk', { spec: {} }),
+    ...grant('clerk', 'get,create users', 'User:clerk'),
+    ...granted,
+    owner,
+  );
+  const clerk = at.who(await at.giveKey('clerk', { user: 'clerk' }));
+  const session = await sessionOf('gone');
+  expect(at.who(session).name).toBe('gone');
+  const { repository } = at.platform;
+  const before = (await repository.head()) ?? '';
+  await at.platform.commit({ [fileOf(owner)]: null });
+  const parents = [(await repository.head()) ?? '', before];
+  const merge = foreignCommit(repository.gitDir, { parents, files: filesOf([owner]) });
+
+  for (const { ok, lines } of [
+    await at.platform.push(merge, clerk),
+    (await at.platform.pushOpenly(merge, { user: clerk })).verdict,
+  ]) {
+    expect([ok, lines[0]]).toEqual([false, expect.stringContaining(lacking)]);
+  }
+  expect(() => at.who(session)).toThrow();
+  expect((await at.platform.push(merge, at.who(root))).ok).toBe(true);
+  expect(at.who(session).name).toBe('gone');
+});
