@@ -19,6 +19,8 @@ let platform: TestPlatform;
 /** Everything but `get` on every secret. */
 const writer: User = { name: 'writer', groups: [] };
 const reader: User = { name: 'reader', groups: [] };
+/** Reads every secret of the namespace "web". */
+const member: User = { name: 'member', groups: [] };
 
 beforeAll(async () => {
   const made = await makeIdentity();
@@ -30,8 +32,11 @@ beforeEach(async () => {
   platform = await openTestPlatform({
     keyring,
     authorizer: {
-      authorize: ({ name }, { verb }) => ({
-        allowed: name === 'reader' || verb !== 'get',
+      authorize: ({ name }, of) => ({
+        allowed:
+          name === 'reader' ||
+          of.verb !== 'get' ||
+          (name === 'member' && 'namespace' in of && of.namespace === 'web'),
         reason: '',
       }),
     },
@@ -200,6 +205,77 @@ describe('values that were encrypted for another object', () => {
 
     const copy = { 'b.yaml': file.replace('name: a', 'name: b') };
     expect(await push(writer, copy)).toContain(refused('b.yaml', 'b'));
+  });
+
+  describe('are refused from a version that a person encrypted and only history has, of', () => {
+    const own = async (...texts: string[]): Promise<string> => {
+      const key = await new Keyring([]).make([recipient]);
+      return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
+    };
+    const copyOf = (file: string, name = 'b') => file.replace('name: a', `name: ${name}`);
+
+    test.each<[string, (file: string) => Promise<Record<string, string | null>[]>]>([
+      ['an object that is gone', async () => [{ 'a.yaml': null }]],
+      ['an object that has others now', async () => [{ 'a.yaml': await own(secret('a', 'bmV3')) }]],
+      [
+        'a file outside of the platform',
+        async (file) => [
+          { 'a.yaml': null },
+          { 'charts/x.json': file, '.gitplaneignore': 'charts/' },
+        ],
+      ],
+    ])('%s', async (_, later) => {
+      const file = await own(secret('a', 'c2VjcmV0'));
+      await platform.commit({ 'a.yaml': file });
+      for (const files of await later(file)) await platform.commit(files);
+
+      expect(await push(writer, { 'b.yaml': copyOf(file) })).toContain(refused('b.yaml', 'b'));
+      // What came to the branch since is searched, too.
+      const next = await own(secret('a', 'bmV4dA=='));
+      await platform.commit({ 'c.yaml': copyOf(next, 'c') });
+      await platform.commit({ 'c.yaml': null });
+      expect(await push(writer, { 'b.yaml': copyOf(next) })).toContain(refused('b.yaml', 'b'));
+      expect(await push(writer, { 'd.yaml': await own(secret('d', 'c2VjcmV0')) })).toBe('');
+      expect(await push(reader, { 'b.yaml': copyOf(file) })).toBe('');
+    });
+
+    test('a former object of the name', async () => {
+      const file = await own(secret('a', 'c2VjcmV0'));
+      await platform.commit({ 'a.yaml': file });
+      await platform.commit({ 'a.yaml': null });
+      expect(await push(writer, { 'a.yaml': file })).toContain(refused('a.yaml', 'a'));
+      await platform.commit({ 'a.yaml': await own(secret('a', 'bmV3')) });
+      expect(await push(writer, { 'a.yaml': file })).toContain(refused('a.yaml', 'a'));
+    });
+
+    test('a neighbour in the same file', async () => {
+      const file = await own(secret('a', 'c2VjcmV0'), secret('b', 'b3du'));
+      await platform.commit({ 'all.yaml': file });
+      await platform.commit({
+        'all.yaml': await own(secret('a', 'bmV3'), secret('b', 'bmV4dA==')),
+      });
+      expect(await push(writer, { 'all.yaml': renamed(file) })).toContain(refused('all.yaml', 'b'));
+      expect(await push(member, { 'all.yaml': file })).toBe('');
+    });
+  });
+
+  test('are not meant where the pusher may read each former object that had them', async () => {
+    const own = async (text: string): Promise<string> => {
+      const key = await new Keyring([]).make([recipient]);
+      return sealText(text, { key, rule: RULE, now: 0 });
+    };
+    const file = await own(secret('a', 'c2VjcmV0'));
+    const other = (await own(secret('a', 'b3BzLW9ubHk='))).replace('space: web', 'space: ops');
+    await platform.commit({ 'a.yaml': file, 'ops.yaml': other });
+    await platform.commit({ 'a.yaml': null, 'ops.yaml': null });
+    const anew = other.replace('space: ops', 'space: web');
+
+    expect(await push(writer, { 'a.yaml': file })).toContain(refused('a.yaml', 'a'));
+    expect(await push(member, { 'a.yaml': file })).toBe('');
+    // A file of the pusher with the value of another object does not make it the pusher's.
+    await platform.commit({ '.gitplaneignore': 'drafts/' });
+    expect(await push(member, { 'drafts/a.yaml': anew })).toBe('');
+    expect(await push(member, { 'a.yaml': anew })).toContain(refused('a.yaml', 'a'));
   });
 
   test.each<[string, (file: string) => string]>([

@@ -20,6 +20,7 @@ import type { Repository } from '../../git/index.ts';
 import { ciphertextsIn } from '../../sealing/index.ts';
 import { isAnew } from '../writes/change-verbs.ts';
 import type { Sealer } from '../writes/sealer.ts';
+import { type FormerValues, MOST_VERSIONS } from './former-values.ts';
 
 /** Encryption of the documents of a file, by their index. */
 type FileEncryption = ReadonlyMap<number, DocumentEncryption>;
@@ -61,16 +62,21 @@ interface Copying extends Reading {
   readonly sealer: Sealer;
   /** Objects of the branch that may hold encrypted values. */
   readonly current: () => Iterable<CatalogObject>;
+  readonly former: Pick<FormerValues, 'versionsWith' | 'holders'>;
+  /** Head of the branch; undefined: it has no commit. */
+  readonly head: string | undefined;
+  /** True if the pusher may read the object, and every former one of its name. */
+  readonly mayRead: (key: ObjectKey) => boolean;
 }
 
 /**
  * Changes that bring values which may have been encrypted for another object: values with a data
  * key that this platform generated, but not for this object or not for its present state, or values
- * that another object of the branch has. The daemon can decrypt a copied file, so a reader of the copy
- * would read the original. A holder of a key of the original can encrypt the copy again.
+ * that another object of the branch has, or that any object had which the pusher may not read. The daemon can
+ * decrypt a copied file, so a reader of the copy would read the original. A holder of a key of the original can encrypt the copy again.
  */
 export async function copiedValues(
-  { sealer, current, ...reading }: Copying,
+  { sealer, current, former, head, mayRead, ...reading }: Copying,
   changes: readonly ObjectChange[],
 ): Promise<ObjectChange[]> {
   /** Values with a data key that a person generated. */
@@ -97,7 +103,9 @@ export async function copiedValues(
     if (news.length > 0) foreign.set(change, new Set(news));
     return false;
   });
-  return [...copied, ...(await heldByOthers(reading, foreign, current))];
+  const held = await heldByOthers(reading, foreign, current);
+  for (const change of held) foreign.delete(change);
+  return [...copied, ...held, ...(await formerlyHeld({ former, head, mayRead }, foreign))];
 }
 
 /** Changes with a value that another object of the branch has. */
@@ -124,6 +132,38 @@ async function heldByOthers(
     const isOther = (key: ObjectKey): boolean => isAnew(change) || !sameKey(key, change.key);
     return [...values].some((value) => holders.get(value)?.some(isOther)) ? [change] : [];
   });
+}
+
+/**
+ * Changes with a value of a version that the pusher may not read. All versions count, since a pusher may have
+ * put the value into one of them.
+ */
+async function formerlyHeld(
+  { former, head, mayRead }: Pick<Copying, 'former' | 'head' | 'mayRead'>,
+  foreign: ReadonlyMap<ObjectChange, ReadonlySet<string>>,
+): Promise<ObjectChange[]> {
+  if (foreign.size === 0) return [];
+  const wanted = new Set([...foreign.values()].flatMap((values) => [...values]));
+  const versions = await former.versionsWith(wanted, head);
+  const mayReadAll = async (value: string): Promise<boolean> => {
+    const having = versions.get(value) ?? [];
+    if (having.length > MOST_VERSIONS) return false;
+    for (const version of having) {
+      const holders = await former.holders(version, value);
+      const isRead = holders.every((key) => key !== undefined && mayRead(key));
+      if (!isRead || holders.length === 0) return false;
+    }
+    return true;
+  };
+  const found: ObjectChange[] = [];
+  for (const [change, values] of foreign) {
+    for (const value of values) {
+      if (await mayReadAll(value)) continue;
+      found.push(change);
+      break;
+    }
+  }
+  return found;
 }
 
 /** The files that have one of the values. Searching their text is much faster than parsing it. */

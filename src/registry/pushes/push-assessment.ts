@@ -18,6 +18,7 @@ import { isVisible } from '../writes/change-verbs.ts';
 import { missingAfterPush } from '../writes/missing-dependencies.ts';
 import type { WriteParts } from '../writes/write-context.ts';
 import { copiedValues, encryptionChanges } from './encryption-changes.ts';
+import { FormerValues } from './former-values.ts';
 import { prunesOf } from './prune-approvals.ts';
 import { describePrune } from './prune-budget.ts';
 import type { Outcome } from './push-dry-run.ts';
@@ -40,6 +41,7 @@ export interface Tried {
 
 export interface AssessmentOptions extends WriteParts {
   readonly branch: Branch;
+  readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles'>;
   readonly authorizer: Authorizer;
 }
 
@@ -47,9 +49,12 @@ export interface AssessmentOptions extends WriteParts {
 export class PushAssessment {
   readonly #options: AssessmentOptions;
   readonly #objections: PushObjections;
+  readonly #former: FormerValues;
 
   constructor(options: AssessmentOptions) {
     this.#options = options;
+    const { repository, branch } = options;
+    this.#former = new FormerValues({ repository, reader: branch.reader });
     this.#objections = new PushObjections(options);
   }
 
@@ -87,7 +92,7 @@ export class PushAssessment {
     user: User,
   ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
     const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
-    const { sealer, reader } = this.#options.branch;
+    const { sealer, reader, state } = this.#options.branch;
     const visible = new Set(planned);
     const others = changes.filter((change) => !visible.has(change));
     const judged = [
@@ -103,7 +108,15 @@ export class PushAssessment {
       sealer === undefined
         ? []
         : await copiedValues(
-            { source, reader, sealer, current: () => this.#secretObjects() },
+            {
+              source,
+              reader,
+              sealer,
+              current: () => this.#secretObjects(),
+              former: this.#former,
+              head: state.revision,
+              mayRead: (key) => this.#objections.mayReadNames({ key }, user),
+            },
             secret,
           );
     const objections = await flatMapYielding(judged, (change) => this.#objections.of(change, user));

@@ -69,6 +69,12 @@ export class PushObjections {
     return kind === undefined || this.#mayReadAll(kind, '', user);
   }
 
+  /** True if the user may read the object, and every former one of its name. */
+  mayReadNames(change: Pick<ObjectChange, 'key'>, user: User): boolean {
+    const kind = kindOf(this.#options, change);
+    return kind !== undefined && this.#mayReadAll(kind, change.key.namespace, user);
+  }
+
   /** One line per object with the encrypted values of another one that the user may not read. */
   ofCopies(copies: readonly ObjectChange[], user: User): string[] {
     return copies.flatMap((change) => {
