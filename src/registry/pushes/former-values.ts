@@ -53,7 +53,13 @@ export class FormerValues {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#forget(), IDLE_MS).unref();
     return await this.#mutex.run(async () => {
-      if (this.#head !== head) await this.#extend(head);
+      if (this.#head !== head) {
+        await this.#extend(head).catch((error: unknown) => {
+          // Git may have pruned the former head, after an operator moved the branch.
+          this.#forget();
+          throw error;
+        });
+      }
       return new Map([...values].map((value) => [value, this.#versions.get(digest(value)) ?? []]));
     });
   }
