@@ -230,7 +230,7 @@ describe('values that were encrypted for another object', () => {
       for (const files of await later(file)) await platform.commit(files);
 
       expect(await push(writer, { 'b.yaml': copyOf(file) })).toContain(refused('b.yaml', 'b'));
-      // What came to the branch since is searched, too.
+      // Values that came to the branch since are searched, too.
       const next = await own(secret('a', 'bmV4dA=='));
       await platform.commit({ 'c.yaml': copyOf(next, 'c') });
       await platform.commit({ 'c.yaml': null });

@@ -72,8 +72,9 @@ interface Copying extends Reading {
 /**
  * Changes that bring values which may have been encrypted for another object: values with a data
  * key that this platform generated, but not for this object or not for its present state, or values
- * that another object of the branch has, or that any object had which the pusher may not read. The daemon can
- * decrypt a copied file, so a reader of the copy would read the original. A holder of a key of the original can encrypt the copy again.
+ * that another object of the branch has, or that an object had which the pusher may not read. The daemon can
+ * decrypt a copied file, so a reader of the copy would read the original. A holder of a key of the original
+ * can encrypt the copy again.
  */
 export async function copiedValues(
   { sealer, current, former, head, mayRead, ...reading }: Copying,

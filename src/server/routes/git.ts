@@ -154,11 +154,15 @@ async function answerRpc(
   const body = (request.body ?? Readable.from([])) as Readable;
   const input = serviceInput(body, request.headers['content-encoding']);
   const streams = { service, request: input, response };
-  const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
-  // Its client may be gone before it has landed.
-  const outcome = await push?.end();
-  if (push !== undefined) trail?.ended(outcome ? pushed(outcome) : { code: reply.raw.statusCode });
-  if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+  try {
+    const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
+    if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+  } finally {
+    // Its client may be gone before it has landed.
+    const outcome = await push?.end();
+    if (push !== undefined)
+      trail?.ended(outcome ? pushed(outcome) : { code: reply.raw.statusCode });
+  }
 }
 
 /** A client may take its time to send a push: rights count until it lands. */
