@@ -15,6 +15,7 @@ export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';
 export {
   encryptedIn,
+  isProvenanceOf,
   persistedManifest,
   persistedProvenance,
   provenanceFacts,

@@ -158,6 +158,15 @@ function manifestIn(served: KubeObject): KubeObject {
   return { ...manifest, metadata };
 }
 
+/** True if the manifest of the persisted object is the one of `source`. */
+export function isProvenanceOf(
+  { blob, index }: ManifestSource & { readonly index: number },
+  stored: Pick<PersistedObject, 'provenance'>,
+): boolean {
+  const facts = stored.provenance()?.facts as ObjectFacts | undefined;
+  return facts?.[3] === blob && facts[1] === index;
+}
+
 /** The manifest of an object with provenance. */
 export function persistedManifest(stored: PersistedObject): KubeObject {
   const text = stored.provenance()?.text;

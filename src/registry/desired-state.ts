@@ -25,7 +25,12 @@ import {
 import type { Repository } from '../git/index.ts';
 import type { Change } from '../state/index.ts';
 import type { BranchOptions } from './branch-options.ts';
-import { type FillingContext, fillStore, provenanceFor } from './projection/catalog-snapshot.ts';
+import {
+  entrustManifests,
+  type FillingContext,
+  fillStore,
+  provenanceFor,
+} from './projection/catalog-snapshot.ts';
 import { type DerivedSecretChange, DerivedSecrets } from './projection/derived-secrets.ts';
 import { type Deletion, projectChange, projectChanges } from './projection/served-object.ts';
 import { PruneApprovals, prunesOf, Removals } from './pushes/prune-approvals.ts';
@@ -176,6 +181,7 @@ export class DesiredState {
     this.#speculative.markUncertain();
     const isFresh = plan?.version === store.resourceVersion;
     (isFresh ? plan : this.plan(group)).apply();
+    entrustManifests(store, changes);
     this.#speculative.settle();
     if (revision === undefined) return;
     this.#shown = revision;
@@ -304,6 +310,7 @@ export class DesiredState {
       one,
     ]);
     await store.applyYielding(projected, documents, provenance);
+    entrustManifests(store, changes);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
+import { ReadDocument } from '../../src/catalog/file.ts';
 import { commitOf, git, publish } from '../support/git.ts';
 import { openTestPlatform, team } from '../support/platform.ts';
 
@@ -97,6 +98,27 @@ describe('a step that fails half-way', () => {
     const warm = await platform.restart();
     expect(warm.names('teams')).toEqual(['a', 'b']);
   });
+});
+
+test('manifests are in the store alone after a write and after a push', async () => {
+  const platform = await openTestPlatform();
+  await platform.commit({ 'a.yaml': team('a', { displayName: 'before' }) });
+  await platform.create('teams', { metadata: { name: 'b' } });
+  await platform.patch('teams', 'a', (object) => {
+    object.spec.displayName = 'after';
+  });
+  await publish(platform.repository, commitOf({ 'c.yaml': team('c') + '---\n' + team('d') }));
+  await platform.branch.sync();
+
+  const objects = [...platform.branch.state.catalog.objects()];
+  expect(objects).toHaveLength(4);
+  for (const { key, source, manifest } of objects) {
+    expect(source).toBeInstanceOf(ReadDocument);
+    expect((source as ReadDocument).text()).toBeUndefined();
+    expect(manifest.metadata).toEqual({ name: key.name });
+  }
+  const { manifest } = objects.find(({ key }) => key.name === 'a') ?? {};
+  expect(manifest?.spec).toMatchObject({ displayName: 'after' });
 });
 
 test('state changes of an object survive a write to it that is in flight', async () => {

@@ -6,6 +6,7 @@ import { type KubeObject, keyString, type ObjectKey } from '../../apimachinery/i
 import {
   type Catalog,
   type CatalogObject,
+  isProvenanceOf,
   type ObjectChange,
   persistedManifest,
   persistedProvenance,
@@ -117,6 +118,16 @@ function serve(
   const of = { manifest, identity, problems, clear: source.clear, ownerUid };
   const { object, hidden } = serveObject(kind, of, { previous: undefined, time });
   return { kind, object, hidden };
+}
+
+/** Drops the manifests of written objects from memory where the store has them too. */
+export function entrustManifests(store: Store, changes: readonly ObjectChange[]): void {
+  for (const { key, after } of changes) {
+    const stored = store.get(key);
+    const source = after?.source;
+    if (!(source instanceof ReadDocument) || stored === undefined) continue;
+    if (isProvenanceOf(source, stored)) source.entrust(new StoredManifest(stored));
+  }
 }
 
 /** A manifest that only the store has. */
