@@ -52,6 +52,11 @@ const TREE_BYTES_PER_WRITE = 1024;
  * be rebuilt from git; one transaction per change would compete with the commits, which cannot.
  */
 const GATHER_MS = 50;
+/**
+ * Pages that transactions touched count as memory of this process until the map is closed, and the
+ * file has about as many as the store has bytes.
+ */
+const UNMAP_AFTER_MS = 3000;
 /** Between attempts of a transaction that failed: doubled each time. `flush` tries at once. */
 const BACKOFF = { firstMs: 500, lastMs: 10_000 };
 
@@ -94,7 +99,8 @@ function openDatabase(directory: string): Database {
 
 class LmdbEngine implements StateEngine {
   readonly place: string;
-  #database: Database;
+  /** Undefined: the next access opens it. */
+  #database: Database | undefined;
   readonly #options: LmdbEngineOptions & Required<Pick<LmdbEngineOptions, 'freeBytes'>>;
   /** Goes into one transaction, so only the last value of a key counts. */
   #queue: EngineQueue = new Map();
@@ -109,6 +115,7 @@ class LmdbEngine implements StateEngine {
   /** Reason of the last failure. Its writes are in the queue again. */
   #failure: StateError | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #unmapping: NodeJS.Timeout | undefined;
   readonly #delay = new RetryDelay(BACKOFF);
   #closing: Promise<void> | undefined;
 
@@ -121,7 +128,7 @@ class LmdbEngine implements StateEngine {
   *load(prefix: string): Iterable<EngineEntry> {
     const start = Buffer.from(prefix);
     try {
-      for (const { key, value } of this.#database.getRange(start.length > 0 ? { start } : {})) {
+      for (const { key, value } of this.#open().getRange(start.length > 0 ? { start } : {})) {
         const text = key.toString();
         if (!text.startsWith(prefix)) return;
         yield [text, value];
@@ -131,10 +138,9 @@ class LmdbEngine implements StateEngine {
     }
   }
 
-  /** Pages that were read count as memory of this process until the map is closed. */
+  /** Pages that were read count as memory of this process. */
   async loaded(): Promise<void> {
-    await this.#database.close();
-    this.#database = openDatabase(this.place);
+    await this.#unmap();
   }
 
   write(batch: readonly EngineWrite[]): void {
@@ -160,9 +166,28 @@ class LmdbEngine implements StateEngine {
     if (this.#failure !== undefined) this.#schedule();
     await this.#settled();
     clearTimeout(this.#retry);
-    await this.#database.close();
+    await this.#unmap();
     if (this.#failure !== undefined) throw this.#failure;
     markClosed(this.place);
+  }
+
+  #open(): Database {
+    this.#database ??= openDatabase(this.place);
+    return this.#database;
+  }
+
+  async #unmap(): Promise<void> {
+    clearTimeout(this.#unmapping);
+    this.#unmapping = undefined;
+    const database = this.#database;
+    this.#database = undefined;
+    await database?.close();
+  }
+
+  #unmapSoon(): void {
+    this.#unmapping ??= setTimeout(() => {
+      this.#tail = this.#tail.then(() => this.#unmap()).catch(() => undefined);
+    }, UNMAP_AFTER_MS).unref();
   }
 
   #schedule(): void {
@@ -200,7 +225,9 @@ class LmdbEngine implements StateEngine {
       const made = await runYielding(evaluateEach(writes));
       writes = made;
       this.#checkRoom(made);
-      await this.#database.batch(() => this.#put(made));
+      const database = this.#open();
+      await database.batch(() => put(database, made));
+      this.#unmapSoon();
       this.#succeeded();
     } catch (error) {
       this.#requeue(writes);
@@ -248,14 +275,14 @@ class LmdbEngine implements StateEngine {
     const problem = `${free} bytes are free and ${needed} may be needed`;
     throw Object.assign(new Error(problem), { code: 'ENOSPC' });
   }
+}
 
-  #put(writes: ReadonlyMap<string, Buffer | undefined>): void {
-    // The promise of the batch covers those of its parts, which reject as well.
-    for (const [key, value] of writes) {
-      const id = Buffer.from(key);
-      const done = value === undefined ? this.#database.remove(id) : this.#database.put(id, value);
-      done.catch(() => undefined);
-    }
+function put(database: Database, writes: ReadonlyMap<string, Buffer | undefined>): void {
+  // The promise of the batch covers those of its parts, which reject as well.
+  for (const [key, value] of writes) {
+    const id = Buffer.from(key);
+    const done = value === undefined ? database.remove(id) : database.put(id, value);
+    done.catch(() => undefined);
   }
 }
 

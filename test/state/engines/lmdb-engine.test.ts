@@ -107,6 +107,25 @@ describe('memory', () => {
       expect((await load(directory)).get('later')).toBe('1');
     },
   );
+
+  temporary.runIf(process.platform === 'linux')(
+    'pages that transactions touched are returned, and the engine reads and writes on',
+    async ({ root }) => {
+      const directory = fs.realpathSync(root);
+      const engine = await open(directory);
+      const value = Buffer.alloc(1024, 'v');
+      engine.write(Array.from({ length: 2000 }, (_, i) => ({ key: `k${i}`, value })));
+      await engine.flush();
+
+      await expect.poll(() => mapped(directory), { timeout: 20_000 }).toBe(0);
+
+      engine.write([{ key: 'later', value }]);
+      await engine.flush();
+      expect([...(engine.load('') as Iterable<EngineEntry>)]).toHaveLength(2001);
+      await engine.close();
+      expect((await load(directory)).size).toBe(2001);
+    },
+  );
 });
 
 describe('damage', () => {
