@@ -37,7 +37,6 @@ export {
   hasKeyOwner,
   isKeyOwner,
   KEY_KIND,
-  keyManifestFor,
   keyOwnership,
   OWNER_FOUND,
   ownerKindOf,

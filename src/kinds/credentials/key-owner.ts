@@ -43,10 +43,3 @@ export function keyOwnership(key: ObjectKey, object: KubeObject): KeyOwnership |
   }
   return undefined;
 }
-
-/** The manifest of any key of an owner; undefined: keys cannot act as the object. */
-export function keyManifestFor({ group, kind, name }: ObjectKey): KubeObject | undefined {
-  const field = (['user', 'team'] as const).find((one) => OWNERS[one] === kind);
-  if (field === undefined) return undefined;
-  return { apiVersion: `${group}/v1`, kind: KEY_KIND, metadata: {}, spec: { [field]: name } };
-}

@@ -11,7 +11,6 @@ import {
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
-import { isKeyOwner } from '../../kinds/index.ts';
 import { formatProblem } from '../../manifests/index.ts';
 import type { Branch } from '../branch.ts';
 import { isVisible } from '../writes/change-verbs.ts';
@@ -95,11 +94,7 @@ export class PushAssessment {
     const { sealer, reader, state } = this.#options.branch;
     const visible = new Set(planned);
     const others = changes.filter((change) => !visible.has(change));
-    const judged = [
-      ...planned,
-      ...(await encryptionChanges({ source, reader }, others)),
-      ...this.#keysOf(restored),
-    ];
+    const judged = [...planned, ...(await encryptionChanges({ source, reader }, others))];
     const secret = await flatMapYielding([...planned, ...passing], (change) => {
       const isWanted = this.#objections.holdsSecrets(change);
       return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
@@ -127,21 +122,8 @@ export class PushAssessment {
         ...new Set(this.#objections.ofCopies(copies, user)),
         ...this.#objections.ofRestored(restored, user),
         ...objections,
-        ...this.#objections.ofRevived(restored, user),
       ],
     };
-  }
-
-  /** Keys that act as a restored user or team again: as if the pusher had made them. */
-  #keysOf(restored: readonly ObjectChange[]): ObjectChange[] {
-    const owners = restored.flatMap(({ key, after }) =>
-      isKeyOwner(key) && after !== undefined ? [after.identity.uid] : [],
-    );
-    if (owners.length === 0) return [];
-    const uids = new Set(owners);
-    return [...this.#options.branch.state.catalog.objects()]
-      .filter(({ ownerUid }) => ownerUid !== undefined && uids.has(ownerUid))
-      .map((after) => ({ key: after.key, before: undefined, after }));
   }
 
   *#secretObjects(): Generator<CatalogObject> {

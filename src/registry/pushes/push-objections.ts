@@ -8,12 +8,13 @@ import {
   CONTROL_FILES,
   describeKey,
   formatFieldError,
+  type ObjectKey,
   shownPath,
   type User,
   withoutValues,
 } from '../../apimachinery/index.ts';
 import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../../catalog/index.ts';
-import { isEncryptedKind, type Kind, keyManifestFor } from '../../kinds/index.ts';
+import { hasKeyOwner, isEncryptedKind, isKeyOwner, type Kind } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
@@ -87,38 +88,19 @@ export class PushObjections {
     });
   }
 
-  /** One line per object whose past the user may not read: the right on a name shows only its present life. */
-  ofRestored(restored: readonly ObjectChange[], user: User): string[] {
-    return restored.flatMap((change) => {
-      const kind = kindOf(this.#options, change);
-      const { namespace } = change.key;
-      if (kind === undefined || this.#mayReadAll(kind, namespace, user)) return [];
-      const place = shownPath(change.after?.place.path ?? '');
-      const where = namespace === '' ? '' : ` in the namespace ${JSON.stringify(namespace)}`;
-      return [
-        `${place}: ${describeKey(change.key)}: Forbidden: a merge brings it back from before its deletion, with its past, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}${where}; leave it out of the merge, and create it in a later commit`,
-      ];
-    });
-  }
-
   /**
-   * Lines for users and teams whose sessions and logins work again, which are not in git: as if the
-   * pusher had made a key of each.
+   * One line per object that a merge may not bring back: its past, which the user may not read, would open,
+   * or what its deletion revoked would be valid again, since sessions and tokens go by its uid.
    */
-  ofRevived(restored: readonly ObjectChange[], user: User): string[] {
-    const { kinds, guards } = this.#options;
+  ofRestored(restored: readonly ObjectChange[], user: User): string[] {
     return restored.flatMap(({ key, after }) => {
-      const object = keyManifestFor(key);
-      const kind = object && kinds.kinds.find((one) => one.isKey);
+      const kind = kindOf(this.#options, { key });
       if (kind === undefined) return [];
-      const denied = this.#lacking(kind, { verb: 'create', namespace: '', name: '' }, user);
-      const planned = { user, kind, object, old: undefined, brings: undefined };
-      const objections = denied.length > 0 ? denied : guardObjections(guards, planned);
+      const why = this.#againstRestoring(kind, key, user);
       const place = shownPath(after?.place.path ?? '');
-      return objections.map(
-        (text) =>
-          `${place}: ${describeKey(key)}: a merge brings it back with its sessions, which takes the rights to make a key of it: ${text}`,
-      );
+      return why === undefined
+        ? []
+        : `${place}: ${describeKey(key)}: ${why}; leave it out of the merge, and create it in a later commit`;
     });
   }
 
@@ -142,6 +124,16 @@ export class PushObjections {
     const problems =
       object && old ? objectProblems(kind, kinds.schemaOf(kind), { object, old }) : [];
     return [...problems.map(formatFieldError), ...guardObjections(guards, planned)];
+  }
+
+  #againstRestoring(kind: Kind, key: ObjectKey, user: User): string | undefined {
+    const { namespace } = key;
+    if (hasKeyOwner(key) || isKeyOwner(key)) {
+      return 'a merge brings it back from before its deletion, and all that the deletion revoked would be valid again';
+    }
+    if (this.#mayReadAll(kind, namespace, user)) return undefined;
+    const where = namespace === '' ? '' : ` in the namespace ${JSON.stringify(namespace)}`;
+    return `Forbidden: a merge brings it back from before its deletion, with its past, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}${where}`;
   }
 
   /** `namespace`: empty for all of them. */

@@ -1,6 +1,7 @@
 /** A key for a user or a team that is not there: taken, since its owner may come later, and told. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
+import { OPERATOR } from '../../../src/registry/pushes/push-assessment.ts';
 import { foreignCommit } from '../../support/git.ts';
 import {
   fileOf,
@@ -10,7 +11,6 @@ import {
   object,
   openGuardedPlatform,
 } from '../../support/guarded-platform.ts';
-import { kindOf, writeOptions } from '../../support/platform.ts';
 
 let at: GuardedPlatform;
 let root: string;
@@ -79,79 +79,90 @@ test('a push that takes a user away and brings a key of it is warned', async () 
   expect([pushed.code, pushed.text]).toEqual([200, expect.stringContaining(NO_USER)]);
 });
 
-test.each([
-  ['user', object('User', 'gone', { spec: {} })],
+const GONE = [
+  ['user', object('User', 'gone', { spec: { tokenGeneration: 3 } })],
   ['team', object('Team', 'gone', { spec: {} })],
-])(
-  'a merge that brings a %s back takes the rights to make the keys of that life',
-  async (by, owner) => {
-    await at.give(
-      object('User', 'clerk', { spec: {} }),
-      ...grant('clerk', '* users,teams', 'User:clerk'),
-    );
+  ['access key', key('gone', { user: 'root' })],
+] as const;
+const BROUGHT_BACK =
+  /"gone": a merge brings it back from before its deletion, and all that the deletion revoked would be valid again; leave it out of the merge, and create it in a later commit$/;
+
+describe.each(GONE)('a %s that was deleted', (_, owner) => {
+  const file = fileOf(owner);
+  let before: string;
+  let tip: string;
+  let uid: string | undefined;
+
+  beforeEach(async () => {
     await at.give(owner);
-    const clerk = at.who(await at.giveKey('clerk', { user: 'clerk' }));
-    const token = await at.giveKey('of-gone', { [by]: 'gone' });
-    const { repository } = at.platform;
-    const before = (await repository.head()) ?? '';
-    await at.platform.commit({ [fileOf(owner)]: null });
-    expect(() => at.who(token)).toThrow();
-    const parents = [(await repository.head()) ?? '', before];
-    const merge = foreignCommit(repository.gitDir, { parents, files: filesOf([owner]) });
+    uid = uidOf(owner);
+    before = await head();
+    await at.platform.commit({ [file]: null });
+    tip = await head();
+  });
 
-    const { ok, lines } = await at.platform.push(merge, clerk);
+  test('comes back by no merge of an administrator or the operator', async () => {
+    const files = filesOf([owner]);
+    const { judge, repository: source } = at.platform;
+    const user = at.who(root);
+    for (const parents of [
+      [tip, before],
+      [before, tip],
+    ]) {
+      const to = foreignCommit(gitDir(), { parents, files });
+      const verdicts = [
+        (await at.platform.push(to, user)).lines,
+        (await at.platform.push(to, OPERATOR)).lines,
+        (await at.platform.pushOpenly(to, { user })).verdict.lines,
+        (await judge.dryRun({ to, source, user })).objections,
+      ];
+      const line = expect.stringMatching(BROUGHT_BACK);
+      expect(verdicts.map(([first]) => first)).toEqual([line, line, line, line]);
+    }
+    expect(await head()).toBe(tip);
+  });
 
-    expect([ok, lines[0]]).toEqual([
-      false,
-      'OwnedAccessKey-of-gone.yaml: OwnedAccessKey "of-gone": Forbidden: User "clerk" cannot create ownedaccesskeys',
-    ]);
-    expect(() => at.who(token)).toThrow();
-    expect((await at.platform.push(merge, at.who(root))).ok).toBe(true);
-    expect(at.who(token)).toBeDefined();
-  },
-);
+  test('comes back by no merge with a branch that went on, whose base is behind', async () => {
+    const merge = foreignCommit(gitDir(), { parents: [tip, before], files: filesOf([owner]) });
+    await at.give(object('Team', 'other', { spec: {} }));
+    const now = await head();
 
-/** A key that a sign-in makes: the state alone has it. Returns its text. */
-async function sessionOf(user: string): Promise<string> {
-  const body = { metadata: { name: 'session' }, spec: { type: 'Login', user } };
-  const kind = kindOf('ownedaccesskeys');
-  const options = { ...writeOptions, user: { name: 'gitplane', groups: ['system:masters'] } };
-  const of = { kind, namespace: '', body, duplicates: [], options, inState: true } as const;
-  const { object } = await at.platform.registry.create(of);
-  return String(object.spec?.['key']);
+    const { verdict } = await at.platform.pushOpenly(merge, { user: at.who(root) });
+
+    expect(verdict.lines[0]).toMatch(BROUGHT_BACK);
+    expect(await head()).toBe(now);
+  });
+
+  test('has another uid where a commit above a merge without it creates it', async () => {
+    const merge = foreignCommit(gitDir(), { parents: [tip, before], files: { [file]: null } });
+    const pushed = foreignCommit(gitDir(), { parents: [merge], files: filesOf([owner]) });
+
+    expect(await at.platform.push(pushed, at.who(root))).toMatchObject({ ok: true });
+    expect(uidOf(owner)).not.toBe(uid);
+  });
+
+  test('has another uid after a revert of the deletion', async () => {
+    expect((await at.push(root, filesOf([owner]))).code).toBe(200);
+    expect(uidOf(owner)).not.toBe(uid);
+  });
+});
+
+test.each(GONE)('a %s that was ignored for a while has another uid', async (_, owner) => {
+  await at.give(owner);
+  const uid = uidOf(owner);
+  await at.platform.commit({ '.gitplaneignore': `${fileOf(owner)}\n` });
+  expect(uidOf(owner)).toBeUndefined();
+  await at.platform.commit({ '.gitplaneignore': null });
+  expect(uidOf(owner)).toEqual(expect.not.stringMatching(uid ?? ''));
+});
+
+const gitDir = (): string => at.platform.repository.gitDir;
+
+async function head(): Promise<string> {
+  return (await at.platform.repository.head()) ?? '';
 }
 
-test.each([
-  ['the right to create keys', [], 'Forbidden: User "clerk" cannot create ownedaccesskeys'],
-  [
-    'the right to act as the user',
-    grant('clerk-keys', '* ownedaccesskeys', 'User:clerk'),
-    'it takes the verb impersonate',
-  ],
-])('a merge that brings a user back with its sessions takes %s', async (_, granted, lacking) => {
-  const owner = object('User', 'gone', { spec: {} });
-  await at.give(
-    object('User', 'clerk', { spec: {} }),
-    ...grant('clerk', 'get,create users', 'User:clerk'),
-    ...granted,
-    owner,
-  );
-  const clerk = at.who(await at.giveKey('clerk', { user: 'clerk' }));
-  const session = await sessionOf('gone');
-  expect(at.who(session).name).toBe('gone');
-  const { repository } = at.platform;
-  const before = (await repository.head()) ?? '';
-  await at.platform.commit({ [fileOf(owner)]: null });
-  const parents = [(await repository.head()) ?? '', before];
-  const merge = foreignCommit(repository.gitDir, { parents, files: filesOf([owner]) });
-
-  for (const { ok, lines } of [
-    await at.platform.push(merge, clerk),
-    (await at.platform.pushOpenly(merge, { user: clerk })).verdict,
-  ]) {
-    expect([ok, lines[0]]).toEqual([false, expect.stringContaining(lacking)]);
-  }
-  expect(() => at.who(session)).toThrow();
-  expect((await at.platform.push(merge, at.who(root))).ok).toBe(true);
-  expect(at.who(session).name).toBe('gone');
-});
+function uidOf(of: object): string | undefined {
+  const { kind, metadata } = of as { kind: string; metadata: { name: string } };
+  return at.platform.find(`${kind.toLowerCase()}s`, metadata.name)?.object.metadata.uid;
+}

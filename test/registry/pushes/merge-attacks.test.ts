@@ -179,14 +179,16 @@ describe('an object that a merge of the pusher brings back from before its end',
       reason: '',
     }),
   };
-  const former = { 'a.yaml': team('a', { displayName: 'former' }) };
-  const mine = { 'a.yaml': team('a', { displayName: 'mine' }) };
+  const role = (name: string, life: string): string =>
+    `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: ${name}, labels: {life: ${life}}}\n`;
+  const former = { 'a.yaml': role('a', 'former') };
+  const mine = { 'a.yaml': role('a', 'mine') };
 
   /** Pushes a merge of the present state with a commit from before the end of the first life. */
   const bringBack = async (tip: readonly Files[], before: readonly Files[], user: User) => {
     const platform = await openTestPlatform({ authorizer });
-    const old = await platform.commit({ ...former, 'b.yaml': team('b') });
-    const uid = platform.find('teams', 'a')?.object.metadata.uid;
+    const old = await platform.commit({ ...former, 'b.yaml': role('b', 'now') });
+    const uid = platform.find('clusterroles', 'a')?.object.metadata.uid;
     let base = old;
     for (const files of tip) base = await platform.commit(files);
     const parents = [pushed(platform, base, ...before), old];
@@ -204,14 +206,14 @@ describe('an object that a merge of the pusher brings back from before its end',
     const { platform, base, pushOf } = await bringBack(tip, before, eve);
 
     expect((await pushOf()).verdict.lines[0]).toMatch(
-      /^a\.yaml: Team "a": Forbidden: a merge brings it back from before its deletion/,
+      /^a\.yaml: ClusterRole "a": Forbidden: a merge brings it back from before its deletion/,
     );
     expect(await platform.repository.head()).toBe(base);
   });
 
   test('takes it where the branch went on meanwhile', async () => {
     const { platform, pushOf } = await bringBack([{ 'a.yaml': null }], [], eve);
-    const head = await platform.commit({ 'c.yaml': team('c') });
+    const head = await platform.commit({ 'c.yaml': role('c', 'now') });
 
     expect((await pushOf()).verdict.lines[0]).toMatch(/Forbidden: a merge brings it back/);
     expect(await platform.repository.head()).toBe(head);
@@ -219,18 +221,18 @@ describe('an object that a merge of the pusher brings back from before its end',
 
   test('stays away where the branch went on, and still has the newer life', async () => {
     const { platform, pushOf } = await bringBack(...WITH_NEWER, eve);
-    const { uid } = platform.find('teams', 'a')?.object.metadata ?? {};
-    await platform.commit({ 'c.yaml': team('c') });
+    const { uid } = platform.find('clusterroles', 'a')?.object.metadata ?? {};
+    await platform.commit({ 'c.yaml': role('c', 'now') });
 
     expect((await pushOf()).verdict.ok).toBe(true);
-    expect(platform.find('teams', 'a')?.object.metadata.uid).toBe(uid);
+    expect(platform.find('clusterroles', 'a')?.object.metadata.uid).toBe(uid);
   });
 
   test.each(ways)('is the former one for a user who has it, %s', async (_, tip, before) => {
     const { platform, pushOf, uid } = await bringBack(tip, before, ann);
 
     expect((await pushOf()).verdict.lines.at(-1)).toMatch(/^accepted/);
-    expect(platform.find('teams', 'a')?.object.metadata.uid).toBe(uid);
+    expect(platform.find('clusterroles', 'a')?.object.metadata.uid).toBe(uid);
   });
 
   test('takes it by path, and in a plan', async () => {
