@@ -1,5 +1,7 @@
 /** Who may put whom into what: members of teams and groups of users, by the API and by a push. */
 import { describe, expect, test } from 'vitest';
+import { OPERATOR } from '../../../src/registry/pushes/push-assessment.ts';
+import { foreignCommit } from '../../support/git.ts';
 import {
   fileOf,
   filesOf,
@@ -351,4 +353,19 @@ test('the token generation of a user cannot go back', async () => {
     it.spec.tokenGeneration = 2;
   });
   expect(outcome.code).toBe(422);
+
+  const { repository } = at.platform;
+  const tip = (await repository.head()) ?? '';
+  const lower = filesOf([object('User', 'ann', { spec: { tokenGeneration: 2 } })]);
+  const removed = foreignCommit(repository.gitDir, {
+    parents: [tip],
+    files: { 'User-ann.yaml': null },
+  });
+  for (const pushed of [
+    foreignCommit(repository.gitDir, { parents: [tip], files: lower }),
+    foreignCommit(repository.gitDir, { parents: [removed, tip], files: lower }),
+  ]) {
+    const { lines } = await at.platform.push(pushed, OPERATOR);
+    expect(lines[0]).toMatch(/"ann": spec\.tokenGeneration: .*must not go back, it was 3$/);
+  }
 });
