@@ -13,6 +13,8 @@ import {
   reviewStep,
   watchStep,
 } from './read-steps.ts';
+import { remoteStep } from './remote-steps.ts';
+import { ReviewEpisode } from './review-episode.ts';
 import { type Ask, askPath } from './rights-model.ts';
 import {
   createStep,
@@ -28,7 +30,7 @@ import {
 type Step = readonly [weight: number, make: (player: Player) => Act, verb?: string];
 
 /** With the verb that a key should have, where it has one. */
-const MIX: readonly Step[] = [
+const ALWAYS: readonly Step[] = [
   [20, getStep, 'get'],
   [20, listStep, 'list'],
   [6, watchStep, 'watch'],
@@ -44,9 +46,35 @@ const MIX: readonly Step[] = [
   [3, endpointTokenStep, 'token'],
   [4, keyStep, 'key'],
   [2, rightsStep],
-  [5, pushStep, 'push'],
 ];
-const TOTAL = MIX.reduce((sum, [weight]) => sum + weight, 0);
+/** The two ways to run a daemon. */
+export interface Mode {
+  /** Its words in a title and in the command that repeats a failure. */
+  readonly title: string;
+  readonly mix: readonly Step[];
+  /** As many as `npm test` takes. */
+  readonly steps: number;
+  /** As slow as a step may be on a busy machine, on average. */
+  readonly msPerStep: number;
+  begin(seed: number): Promise<Episode>;
+}
+
+export const HOSTED: Mode = {
+  title: 'pushes and writes of a hosted repository',
+  mix: [...ALWAYS, [9, pushStep, 'push']],
+  steps: 300,
+  msPerStep: 200,
+  begin: (seed) => Episode.begin(seed),
+};
+
+export const REVIEWED: Mode = {
+  title: 'writes that wait for a review',
+  mix: [...ALWAYS, [14, remoteStep]],
+  steps: 20,
+  msPerStep: 3000,
+  begin: (seed) => ReviewEpisode.begin(seed),
+};
+
 const MOST_TRIES = 6;
 const STEP_DEADLINE_MS = 90_000;
 
@@ -71,20 +99,25 @@ export interface Count {
   changed: number;
 }
 
+export interface Run {
+  readonly mode: Mode;
+  readonly seed: number;
+  ignored(finding: string): boolean;
+}
+
 /** Runs steps of a seed, by number, until one of them finds something that is not to be ignored. */
 export async function runSteps(
-  seed: number,
+  { mode, seed, ignored }: Run,
   steps: readonly number[],
-  ignored: (finding: string) => boolean = () => false,
 ): Promise<Report> {
-  const episode = await Episode.begin(seed);
+  const episode = await mode.begin(seed);
   const counts: Record<string, Count> = {};
   const surprises: string[] = [];
   const trail: string[] = [];
   try {
     for (const step of steps) {
       const random = episode.random(step);
-      const { make, player } = pickPlayer(episode, random);
+      const { make, player } = pickPlayer(episode, mode, random);
       const act = make(player);
       const outcome = await withDeadline(episode.act(act)).catch((error: unknown) =>
         thrown(act, error),
@@ -113,14 +146,15 @@ export async function runSteps(
 /** A step and who takes it: most of the time a user who may do something of the kind. */
 function pickPlayer(
   episode: Episode,
+  mode: Mode,
   random: Random,
 ): { make: (player: Player) => Act; player: Player } {
-  let picked = pickAnyPlayer(episode, random);
+  let picked = pickAnyPlayer(episode, mode, random);
   const isTried = random.chance(0.85);
   for (let tries = 0; isTried && tries < MOST_TRIES; tries++) {
     const { verb, player } = picked;
     if (verb === undefined || maySomewhere(player, verb)) break;
-    picked = pickAnyPlayer(episode, random);
+    picked = pickAnyPlayer(episode, mode, random);
   }
   return picked;
 }
@@ -142,17 +176,17 @@ function maySomewhere(player: Player, verb: string): boolean {
   return player.episode.world.rightsOf(player.key)?.allows(own) === true;
 }
 
-function pickStep(at: number): Step {
-  let left = at;
-  for (const step of MIX) {
+function pickStep(mix: readonly Step[], random: Random): Step {
+  let left = random.below(mix.reduce((sum, [weight]) => sum + weight, 0));
+  for (const step of mix) {
     left -= step[0];
     if (left < 0) return step;
   }
   return [0, getStep, 'get'];
 }
 
-function pickAnyPlayer(episode: Episode, random: Random) {
-  const [, make, verb] = pickStep(random.below(TOTAL));
+function pickAnyPlayer(episode: Episode, { mix }: Mode, random: Random) {
+  const [, make, verb] = pickStep(mix, random);
   const people = episode.people.filter(({ name }) => name !== 'boss' || random.chance(0.5));
   const person = random.pick(people);
   const working = person.keys.filter((key) => episode.world.rightsOf(key) !== undefined);
@@ -174,11 +208,7 @@ function thrown({ label }: Act, error: unknown) {
 }
 
 /** The fewest of the steps that still find the same kind of thing, as far as time goes. */
-export async function shrink(
-  seed: number,
-  report: Report,
-  { until, ignored }: { until: number; ignored: (finding: string) => boolean },
-): Promise<Report> {
+export async function shrink(run: Run, report: Report, until: number): Promise<Report> {
   const { found } = report;
   if (found === undefined || found.step < 0) return report;
   let best = report;
@@ -186,7 +216,7 @@ export async function shrink(
   const changing = report.trail.filter(
     (line, index) => index === report.trail.length - 1 || /→ 20\d \S/.test(line),
   );
-  const first = await runSteps(seed, numbersIn(changing), ignored);
+  const first = await runSteps(run, numbersIn(changing));
   if (kindOf(first.found) === kindOf(found)) best = first;
   let steps = numbersIn(best.trail);
   for (let size = Math.ceil(steps.length / 2); size >= 1; size = Math.floor(size / 2)) {
@@ -195,7 +225,7 @@ export async function shrink(
       // The last step is the one that finds it.
       const end = Math.min(at + size, steps.length - 1);
       const fewer = [...steps.slice(0, at), ...steps.slice(end)];
-      const tried = await runSteps(seed, fewer, ignored);
+      const tried = await runSteps(run, fewer);
       if (kindOf(tried.found) === kindOf(found)) {
         best = tried;
         steps = numbersIn(tried.trail);

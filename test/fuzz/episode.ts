@@ -43,11 +43,13 @@ export interface Outcome {
 
 const LOOK_EVERYWHERE_EVERY = 100;
 const END_MS = 30_000;
+export const NO_BUDGET = ['--prune-budget-objects', '100000', '--prune-budget-percent', '100'];
 
 export class Episode {
-  readonly daemon: Daemon;
+  daemon: Daemon;
   readonly client: HttpClient;
   readonly world: World;
+  /** The branch that people and the API write to. */
   readonly repository: RepositoryWatch;
   readonly judge: Judge;
   readonly traces = new TraceSource(randomBytes(6).toString('hex'));
@@ -56,27 +58,30 @@ export class Episode {
   /** What `.sops.yaml` says, commit by commit. */
   recipients: string[] = [];
   #steps = 0;
+  #strangers = 0;
   #logRead = 0;
   #auditRead = 0;
 
-  private constructor(daemon: Daemon, seed: number) {
+  protected constructor(daemon: Daemon, seed: number, repository?: RepositoryWatch) {
     this.daemon = daemon;
     this.seed = seed;
     this.client = new HttpClient(daemon);
     this.world = new World(this.client, daemon.token);
     this.world.tokens.add(daemon.token);
-    this.repository = new RepositoryWatch(join(daemon.dataDir, 'repo.git'));
+    this.repository = repository ?? new RepositoryWatch(join(daemon.dataDir, 'repo.git'));
     this.judge = new Judge(this.world, { namespaces: NAMESPACES, names: NAMES });
   }
 
   static async begin(seed: number): Promise<Episode> {
-    const daemon = await startDaemon({
-      seed: undefined,
-      args: ['--prune-budget-objects', '100000', '--prune-budget-percent', '100'],
-    });
-    const episode = new Episode(daemon, seed);
-    await episode.#furnish(randomFrom(seed));
+    const episode = new Episode(await startDaemon({ seed: undefined, args: NO_BUDGET }), seed);
+    await episode.furnish(randomFrom(seed));
     return episode;
+  }
+
+  protected continueWith(daemon: Daemon): void {
+    this.daemon = daemon;
+    this.client.moveTo(daemon);
+    this.#logRead = 0;
   }
 
   async end(): Promise<void> {
@@ -93,7 +98,7 @@ export class Episode {
     return randomFrom(Math.imul(this.seed ^ 0x9e3779b9, 31) + Math.imul(step + 1, 0x85ebca6b));
   }
 
-  async #furnish(random: Random): Promise<void> {
+  protected async furnish(random: Random): Promise<void> {
     const bossRules = [
       { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
       { nonResourceURLs: ['*'], verbs: ['*'] },
@@ -172,7 +177,7 @@ export class Episode {
   async observe(): Promise<void> {
     const move = await this.#follow();
     this.world.apply(await this.world.fetch(), this.repository.keyHashes());
-    await this.#leaksIn(move, undefined);
+    await this.leaksIn(move, undefined);
   }
 
   /** Carries out one request and judges it. */
@@ -183,16 +188,13 @@ export class Episode {
       this.world.senders.set(canary, senders.add(person.name));
     }
     const before = this.world.rightsOf(key);
-    const live = new Set([...this.world.objects.values()].map(({ metadata }) => metadata.uid));
+    const there = [...this.world.objects.values()].map(({ metadata }) => metadata.uid);
+    const live = new Set([...there, ...this.world.waiting.values()]);
     const reply = await act.send();
     const findings: string[] = [];
-    let changed = '';
-    const head = this.repository.newest();
-    // A deletion that ends is in no commit.
-    const isWrite = act.road !== undefined && reply.code < 300;
-    if (head !== this.repository.head || isWrite) changed = await this.#moved(act, findings);
+    const changed = await this.settle(act, reply, findings);
     const made = this.#newKey(act, reply, findings);
-    if (before === undefined && reply.code < 300) {
+    if (before === undefined && reply.code < 300 && act.road?.by !== 'remote') {
       findings.push(`a key that does not work is answered: ${this.#whyDead(key)}`);
     }
     const wasLive = ({ uid }: Life): boolean => live.has(uid);
@@ -222,6 +224,15 @@ export class Episode {
       : 'its owner is shut out';
   }
 
+  /** Sees and judges what a request changed, and says it in words. */
+  protected async settle(act: Act, { code }: Reply, findings: string[]): Promise<string> {
+    const head = this.repository.newest();
+    // A deletion that ends is in no commit.
+    const isWrite = act.road !== undefined && code < 300;
+    const hasMoved = head !== this.repository.head;
+    return hasMoved || isWrite ? await this.#moved(act, findings) : '';
+  }
+
   async #moved(act: Act, findings: string[]): Promise<string> {
     const recipients = this.recipients;
     const move = await this.#follow();
@@ -229,23 +240,23 @@ export class Episode {
     const changes = this.world.diff(next);
     // First what was judged by the rights of before.
     const { key, road } = act;
+    const changed = { changes, steers: move.steers };
     if (road === undefined)
       findings.push(`changed ${describe(changes)} by a request that writes nothing`);
-    else if (changes.length > 0) findings.push(...this.judge.changes(key, road, changes));
+    else if (changes.length > 0 || move.steers) {
+      findings.push(...this.judge.changes(key, road, changed));
+    }
     findings.push(...this.judge.grants(key, changes, next));
+    findings.push(...this.judge.keysWritten(key, changes));
     findings.push(...this.judge.brought(act.person.name, key, changes));
     const scopes = this.world.rightsOf(key)?.identity.scopes ?? [];
     for (const { plural, before, after } of changes) {
       if (plural !== 'ownedaccesskeys' || after === undefined) continue;
-      // A key that waits for its finalizers does not authenticate: a deletion of it gives nothing.
-      if (after.metadata.deletionTimestamp === undefined) {
-        findings.push(...this.judge.keyWritten(key, after));
-      }
       const isSame = JSON.stringify(before?.spec) === JSON.stringify(after.spec);
       if (!isSame) this.world.lineage.set(after.metadata.uid, scopes);
     }
     this.world.apply(next, this.repository.keyHashes());
-    findings.push(...(await this.#leaksIn(move, road, recipients)));
+    findings.push(...(await this.leaksIn(move, road, recipients)));
     return describe(changes);
   }
 
@@ -253,12 +264,11 @@ export class Episode {
     const move = await this.repository.follow(this.repository.newest());
     this.world.commits.push(this.repository.head);
     this.world.times.push(new Date().toISOString());
-    const steering = move.files.findLast(({ path }) => path === '.sops.yaml');
-    if (steering !== undefined) this.recipients = recipientsIn(steering.text ?? '');
+    this.recipients = recipientsIn((await this.repository.file('.sops.yaml')) ?? '');
     return move;
   }
 
-  async #leaksIn(
+  protected async leaksIn(
     { files, commits }: Move,
     road: Road | undefined,
     recipients: readonly string[] = [],
@@ -279,6 +289,11 @@ export class Episode {
     return findings;
   }
 
+  /** True if a key was made, and not in a dry run. */
+  protected isThere(key: string): boolean {
+    return this.world.find('ownedaccesskeys', '', key) !== undefined;
+  }
+
   /** A key that the request made goes to who asked for it. */
   #newKey({ person, target }: Act, { code, text }: Reply, findings: string[]): HeldKey | undefined {
     if (code !== 201 || target?.plural !== 'ownedaccesskeys') return undefined;
@@ -289,7 +304,7 @@ export class Episode {
     const held: HeldKey = { name, text: token };
     if (this.world.tokens.has(token)) findings.push('a key was handed out twice');
     this.world.tokens.add(token);
-    if (this.world.find('ownedaccesskeys', '', name) !== undefined) person.keys.push(held);
+    if (this.isThere(name)) person.keys.push(held);
     return held;
   }
 
@@ -325,7 +340,15 @@ export class Episode {
   }
 
   send(method: string, path: string, key: HeldKey, sent: Sent = {}): Promise<Reply> {
-    return this.client.call(method, path, { ...sent, token: key.text });
+    const from = this.addressOf(key);
+    return this.client.call(method, path, { ...sent, token: key.text, ...(from && { from }) });
+  }
+
+  /** Keys that do not work come from addresses of their own, or nobody signs in from theirs any more. */
+  addressOf(key: HeldKey): string | undefined {
+    if (this.world.rightsOf(key) !== undefined) return undefined;
+    const next = ++this.#strangers;
+    return `127.1.${next >> 8}.${next & 255}`;
   }
 }
 
@@ -364,7 +387,7 @@ function isHeld(rights: Rights | undefined, { verb, target, road }: Act): boolea
   return rights.allows({ verb, group, resource: target.plural, ...target });
 }
 
-function recipientsIn(text: string): string[] {
+export function recipientsIn(text: string): string[] {
   return [...new Set(text.match(/age1[0-9a-z]+/g) ?? [])];
 }
 

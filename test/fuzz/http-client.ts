@@ -29,12 +29,17 @@ const DEADLINE_MS = 60_000;
 
 export class HttpClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
-  readonly #port: number;
+  #port: number;
   readonly #ca: Buffer;
 
   constructor(daemon: { readonly port: number; readonly dataDir: string }) {
     this.#port = daemon.port;
     this.#ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'));
+  }
+
+  /** Goes on with a daemon that was started again, on another port. */
+  moveTo({ port }: { readonly port: number }): void {
+    this.#port = port;
   }
 
   close(): void {

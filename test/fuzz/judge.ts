@@ -10,6 +10,7 @@ import {
   isNamespaced,
   MANAGEMENT,
   type Obj,
+  type Objects,
   RBAC,
   Rights,
   type Scope,
@@ -25,7 +26,16 @@ export const GIT_PATH = '/git/platform.git';
 /** By which road objects changed, and what the request named. */
 export type Road =
   | { readonly by: 'api'; readonly verbs: readonly string[]; readonly target: Target }
-  | { readonly by: 'push'; readonly steersRepository: boolean };
+  | { readonly by: 'push' }
+  /** By people whose rights the platform does not know. */
+  | { readonly by: 'remote' };
+
+/** Objects that a request changed. */
+export interface Changed {
+  readonly changes: readonly Change[];
+  /** A control file of the repository changed. */
+  readonly steers: boolean;
+}
 
 export interface Target {
   readonly plural: string;
@@ -56,10 +66,11 @@ export class Judge {
   }
 
   /** Findings about changes that a request brought, from before they are applied to the world. */
-  changes(key: HeldKey, road: Road, changes: readonly Change[]): string[] {
+  changes(key: HeldKey, road: Road, changed: Changed): string[] {
+    const { changes } = changed;
     const rights = this.#world.rightsOf(key);
     if (rights === undefined) return [`a key that does not work changed ${describe(changes)}`];
-    if (road.by === 'push') return this.#pushed(rights, road, changes);
+    if (road.by !== 'api') return this.#pushed(rights, changed);
     const findings: string[] = [];
     const { target, verbs } = road;
     for (const change of changes) {
@@ -82,14 +93,10 @@ export class Judge {
     return findings;
   }
 
-  #pushed(
-    rights: Rights,
-    road: Extract<Road, { by: 'push' }>,
-    changes: readonly Change[],
-  ): string[] {
+  #pushed(rights: Rights, { changes, steers }: Changed): string[] {
     const findings: string[] = [];
     if (!rights.allows(askPath('update', GIT_PATH))) findings.push('pushed without the right to');
-    if (road.steersRepository && !mayControl(rights)) {
+    if (steers && !mayControl(rights)) {
       findings.push('pushed a control file without the right to control files');
     }
     for (const change of changes) {
@@ -104,15 +111,20 @@ export class Judge {
     return findings;
   }
 
-  /** Findings about what changes hand out; asked before they are applied. */
-  grants(key: HeldKey, changes: readonly Change[], next: ReadonlyMap<string, Obj>): string[] {
+  /** Findings about what changes hand out; asked before they are applied. `then`: the objects before. */
+  grants(
+    key: HeldKey,
+    changes: readonly Change[],
+    next: Objects,
+    then: Objects = this.#world.objects,
+  ): string[] {
     const rights = this.#world.rightsOf(key);
     if (rights === undefined || !changes.some(isAboutRights)) return [];
     return [
       ...changes.flatMap((change) => this.#followed(rights, change)),
       ...changes.flatMap((change) => keyFields(change)),
       ...changes.flatMap((change) => this.#teamsBound(rights, change)),
-      ...this.#gains(rights, changes, next),
+      ...this.#gains(rights, changes, { then, next }),
     ];
   }
 
@@ -170,9 +182,12 @@ export class Judge {
     });
   }
 
-  #gains(rights: Rights, changes: readonly Change[], next: ReadonlyMap<string, Obj>): string[] {
+  #gains(
+    rights: Rights,
+    changes: readonly Change[],
+    { then: before, next }: { then: Objects; next: Objects },
+  ): string[] {
     if (changes.some((change) => mayHandOut(rights, change))) return [];
-    const before = this.#world.objects;
     const everyone = new Rights(before, {
       user: NOBODY_HAS,
       groups: new Set(['system:authenticated']),
@@ -230,10 +245,19 @@ export class Judge {
     );
   }
 
-  /** Findings about a key object that a request made or changed. */
-  keyWritten(key: HeldKey, after: Obj): string[] {
+  /** Findings about key objects that a request made or changed. */
+  keysWritten(key: HeldKey, changes: readonly Change[]): string[] {
+    // A key that waits for its finalizers does not authenticate: a deletion of it gives nothing.
+    return changes.flatMap(({ plural, after }) =>
+      plural !== 'ownedaccesskeys' || after?.metadata.deletionTimestamp !== undefined
+        ? []
+        : this.#keyWritten(key, after),
+    );
+  }
+
+  #keyWritten(key: HeldKey, after: Obj | undefined): string[] {
     const rights = this.#world.rightsOf(key);
-    if (rights === undefined) return [];
+    if (rights === undefined || after === undefined) return [];
     const { user, team, scope, groups = [] } = after.spec ?? {};
     const findings = this.scopes(rights.identity.scopes, scope);
     const names: [string, string][] = [];

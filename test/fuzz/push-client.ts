@@ -3,39 +3,59 @@ import { createHash } from 'node:crypto';
 import { buildPack, type PackObject } from '../../src/git/packs/pack-writer.ts';
 import type { HttpClient, Reply } from './http-client.ts';
 
-type Files = ReadonlyMap<string, string>;
+export const BRANCH = 'refs/heads/main';
+
+/** A commit, and `path → blob` of it. */
+export interface Moment {
+  readonly head: string;
+  readonly files: ReadonlyMap<string, string>;
+}
 
 export interface Push {
   readonly token: string;
+  /** The branch, unless another ref is named. */
+  readonly ref?: string;
   /** A commit of the branch; its tip, unless the push is `open`. */
-  readonly parent: string;
+  readonly base: Moment;
   /** The push does not name the tip, as of clients that are not shown the branch. */
   readonly open?: boolean;
   /** See `Sent`. */
+  readonly from?: string | undefined;
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** `path → blob` of that commit. */
-  readonly files: Files;
+  /** Parents of the last commit, of which `own` is the one that the push has by itself. */
+  readonly parents?: (own: string) => readonly string[];
   /** `path → content` for each commit of the push; null removes the path. */
   readonly commits: readonly Readonly<Record<string, string | null>>[];
 }
 
-/** Sends a push of `main`. The answer is that of `git receive-pack`, with what the hook said. */
-export async function push(client: HttpClient, of: Push): Promise<Reply> {
-  return await client.call('POST', '/git/platform.git/git-receive-pack', {
+/** Sends a push. The answer is that of `git receive-pack`, with what the hook said. */
+export async function push(client: HttpClient, of: Push): Promise<Reply & { tip: Moment }> {
+  const { ref = BRANCH } = of;
+  const { pack, tip } = packed(of);
+  const command = `${of.open ? NO_ID : of.base.head} ${tip.head} ${ref}\0 report-status side-band-64k`;
+  const body = Buffer.concat([Buffer.from(`${packet(command)}0000`), pack]);
+  const { code, text } = await client.call('POST', '/git/platform.git/git-receive-pack', {
     token: of.token,
     basic: true,
     type: 'application/x-git-receive-pack-request',
-    body: pushBody(of),
+    body,
+    ...(of.from && { from: of.from }),
     ...(of.meanwhile && { meanwhile: of.meanwhile }),
   });
+  const isAccepted = code === 200 && text.includes(`ok ${ref}`);
+  return { code: isAccepted ? 200 : Math.max(code, 400), text, tip };
 }
 
-/** Body of a push: its command, and a pack of its commits. */
-function pushBody(of: Omit<Push, 'token'>): Buffer {
+/** The commits of a push, with what is new in them. */
+export function packed(of: Pick<Push, 'base' | 'commits' | 'parents'>): {
+  pack: Buffer;
+  tip: Moment;
+} {
   const objects = new Map<string, PackObject>();
-  const files = new Map(of.files);
-  let parent = of.parent;
-  for (const changes of of.commits) {
+  const files = new Map(of.base.files);
+  const { parents = (own) => [own] } = of;
+  let head = of.base.head;
+  for (const [index, changes] of of.commits.entries()) {
     for (const [path, content] of Object.entries(changes)) {
       if (content === null) files.delete(path);
       else files.set(path, add(objects, 'blob', Buffer.from(content)));
@@ -43,17 +63,13 @@ function pushBody(of: Omit<Push, 'token'>): Buffer {
     const tree = addTree(objects, files, '');
     const seconds = Math.floor(Date.now() / 1000);
     const person = `Pusher <pusher@example.com> ${seconds} +0000`;
-    const text = `tree ${tree}\nparent ${parent}\nauthor ${person}\ncommitter ${person}\n\nChange\n`;
-    parent = add(objects, 'commit', Buffer.from(text));
+    const isLast = index === of.commits.length - 1;
+    const above = (isLast ? parents(head) : [head]).map((id) => `parent ${id}\n`).join('');
+    const text = `tree ${tree}\n${above}author ${person}\ncommitter ${person}\n\nChange\n`;
+    head = add(objects, 'commit', Buffer.from(text));
   }
   const { pack } = buildPack([...objects.values()]);
-  const command = `${of.open ? NO_ID : of.parent} ${parent} refs/heads/main\0 report-status side-band-64k`;
-  return Buffer.concat([Buffer.from(`${packet(command)}0000`), pack]);
-}
-
-/** True if the branch moved to what was pushed. */
-export function wasAccepted({ code, text }: Reply): boolean {
-  return code === 200 && text.includes('ok refs/heads/main');
+  return { pack, tip: { head, files } };
 }
 
 const NO_ID = '0'.repeat(40);
@@ -68,7 +84,7 @@ function add(objects: Map<string, PackObject>, type: PackObject['type'], data: B
   return id;
 }
 
-function addTree(objects: Map<string, PackObject>, files: Files, prefix: string): string {
+function addTree(objects: Map<string, PackObject>, files: Moment['files'], prefix: string): string {
   const entries = new Map<string, { mode: string; id: string; sort: string }>();
   for (const [path, id] of files) {
     if (!path.startsWith(prefix)) continue;

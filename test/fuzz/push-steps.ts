@@ -3,61 +3,123 @@ import { randomBytes } from 'node:crypto';
 import { parseAllDocuments, parseDocument, stringify } from 'yaml';
 import { mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 import type { Act } from './episode.ts';
+import type { Road } from './judge.ts';
 import { type Player, pickTarget } from './player.ts';
-import { push, wasAccepted } from './push-client.ts';
+import { BRANCH, type Moment, push } from './push-client.ts';
 import { type SealedObject, sealFile } from './sealed-files.ts';
 import { NAMES, NAMESPACES, pickContent, pickName, pickRule } from './wishes.ts';
 import { groupOf, hashOf, KINDS, pathOf } from './world.ts';
 
 type Files = Record<string, string | null>;
 
-const STEERING = ['.sops.yaml', '.gitplaneignore', '.gitattributes'];
 const MOST_CHANGES = 2;
 const IGNORED_NAMESPACE = 'n1';
 
 export function pushStep(player: Player): Act {
   const { random, episode, person, key } = player;
   // What is pushed follows from what is there, so the plan waits for the turn of the step.
-  const sent = { text: '' };
-  const road = { by: 'push' as const, steersRepository: false };
-  const act: Act & { label: string } = {
+  const act: Act & { label: string; road?: Road } = {
     person,
     key,
     label: 'push',
     verb: 'update',
-    road,
-    get sent() {
-      return sent.text;
-    },
+    road: { by: 'push' },
+    sent: '',
     send: async () => {
       const { repository } = episode;
       const newest = repository.at;
+      const ref = random.chance(0.2) ? pickRef(player) : BRANCH;
+      const isAside = ref !== BRANCH && ref !== STAND_IN;
+      // A commit elsewhere is none of the branch.
+      if (isAside) delete act.road;
       // The daemon merges a push whose base is behind.
       if (random.chance(0.4)) repository.at = random.pick(repository.recent);
       const base = repository.at;
-      const files: Files = {};
+      const merged = random.chance(0.25) ? pickMerged(player) : [];
+      const files: Files = merged.length === 0 ? {} : await mergedFiles(player, merged);
       const count = random.chance(0.3) ? MOST_CHANGES : 1;
       for (let i = 0; i < count; i++) Object.assign(files, await pickChange(player));
       // What a commit brings and the next one takes back is in history all the same.
       const isBack = random.chance(0.2);
       const commits = isBack ? [files, await asTheyWere(player, Object.keys(files))] : [files];
-      const text = JSON.stringify(files);
-      road.steersRepository = await steers(player, files);
+      const heads = merged.map(({ head }) => head);
+      // Most of what reads history follows the first parent.
+      const isBehind = random.chance(0.3);
+      const parents = (own: string) => (isBehind ? [...heads, own] : [own, ...heads]);
       repository.at = newest;
       const isBeside = random.chance(0.2);
-      const reply = await push(episode.client, {
+      const { tip, ...reply } = await push(episode.client, {
         token: key.text,
-        parent: base.head,
-        files: base.files,
+        from: episode.addressOf(key),
+        ref,
+        base,
         commits,
-        open: base !== newest || isBeside || random.chance(0.5),
+        parents,
+        open: isAside || base !== newest || isBeside || random.chance(0.5),
         meanwhile: isBeside ? () => otherRights(player) : undefined,
       });
-      act.label = `push${base === newest ? '' : ' from behind'}${isBeside ? ' beside other rights' : ''} ${Object.keys(files).join(' ')}: ${text.slice(0, 4000)}`;
-      return { code: wasAccepted(reply) ? 200 : Math.max(reply.code, 400), text: reply.text };
+      if (isAside && reply.code === 200) {
+        repository.aside.push(tip);
+        episode.world.commits.push(tip.head);
+      }
+      const ways = [
+        base === newest ? '' : ' from behind',
+        ref === BRANCH ? '' : ` to ${ref}`,
+        isBeside ? ' beside other rights' : '',
+        ...heads.map((head) => ` with ${head.slice(0, 8)}`),
+      ];
+      const text = JSON.stringify(files).slice(0, 4000);
+      act.label = `push${ways.join('')} ${Object.keys(files).join(' ')}: ${text}`;
+      return reply;
     },
   };
   return act;
+}
+
+/** The name that stands for the branch, and refs beside it. */
+const STAND_IN = 'refs/for/main';
+
+function pickRef({ random, episode }: Player): string {
+  const name = `${episode.repository.aside.length}`;
+  return random.pick([STAND_IN, `refs/heads/topic-${name}`, `refs/tags/v${name}`]);
+}
+
+/** Up to three commits of any time, or of other refs, for a merge by hand. */
+function pickMerged({ random, episode }: Player): Moment[] {
+  const { past, aside } = episode.repository;
+  const count = random.chance(0.3) ? 2 + random.below(2) : 1;
+  const found = Array.from({ length: count }, () =>
+    random.pick(aside.length > 0 && random.chance(0.5) ? aside : past),
+  );
+  return [...new Set(found)];
+}
+
+/** A merge takes nothing, a file, each file that is gone, or everything from another commit. */
+async function mergedFiles(player: Player, merged: readonly Moment[]): Promise<Files> {
+  const { random, episode } = player;
+  const other = random.pick(merged);
+  const now = episode.repository.at.files;
+  const way = random.below(6);
+  if (way > 3) return {};
+  if (way > 1) return await takenBack(player, other);
+  const paths = new Set([...other.files.keys(), ...(way === 1 ? [] : now.keys())]);
+  const files: Files = {};
+  for (const path of paths) {
+    const [from, to] = [now.get(path), other.files.get(path)];
+    if (from === to || (way === 1 && from !== undefined)) continue;
+    files[path] = to === undefined ? null : await episode.repository.object(to);
+  }
+  return files;
+}
+
+/** One file as another commit has it: most of the time one that is gone, as in a revert of its deletion. */
+async function takenBack({ random, episode }: Player, to: Moment): Promise<Files> {
+  const now = episode.repository.at.files;
+  const differs = [...to.files].filter(([path, id]) => now.get(path) !== id);
+  const gone = differs.filter(([path]) => !now.has(path));
+  if (differs.length === 0) return {};
+  const [path, id] = random.pick(gone.length > 0 && random.chance(0.7) ? gone : differs);
+  return { [path]: await episode.repository.object(id) };
 }
 
 /** The administrator gives the pusher other rights while the push is on its way. */
@@ -68,15 +130,6 @@ async function otherRights({ random, episode, person }: Player): Promise<void> {
   const type = 'application/merge-patch+json';
   await episode.client.call('PATCH', url, { token: episode.world.admin, body: { rules }, type });
   await episode.observe();
-}
-
-/** True if a control file changes: the recipient of a pusher may be in `.sops.yaml` already. */
-async function steers({ episode }: Player, files: Files): Promise<boolean> {
-  for (const [path, text] of Object.entries(files)) {
-    if (!STEERING.includes(path)) continue;
-    if (((await episode.repository.file(path)) ?? null) !== text) return true;
-  }
-  return false;
 }
 
 /** An object that a push ends and begins anew may come back with another owner. */
@@ -99,12 +152,13 @@ function ownedBy(user: string, text: string): string {
   return docs.map(String).join(docs.length > 1 ? '---\n' : '');
 }
 
-async function pickChange(player: Player): Promise<Files> {
+/** Files that a push changes. */
+export async function pickChange(player: Player): Promise<Files> {
   const { random, episode } = player;
   const paths = [...episode.repository.at.files.keys()].filter(
     (path) => path.endsWith('.yaml') && !path.startsWith('.') && !path.includes('admin'),
   );
-  const way = random.below(20);
+  const way = random.below(24);
   const isDeletion = way === 6 || way === 7;
   const path = pathToChange(player, paths, isDeletion ? 'delete' : 'update');
   if (way < 4) return await newObject(player);
@@ -114,6 +168,8 @@ async function pickChange(player: Player): Promise<Files> {
   if (way < 14) return await edited(player, path);
   if (way < 17) return await sealedAnew(player);
   if (way < 19) return await steering(player);
+  if (way < 21) return await takenBack(player, random.pick(episode.repository.past));
+  if (way < 23) return await documentMoved(player, path, random.pick(paths));
   return await withoutOneDocument(player, path);
 }
 
@@ -249,6 +305,21 @@ async function withoutOneDocument({ random, episode }: Player, path: string): Pr
   if (docs.length < 2) return { [path]: null };
   docs.splice(random.below(docs.length), 1);
   return { [path]: docs.map(String).join('---\n') };
+}
+
+/** A document of one file in another one, with the encryption that it has. */
+async function documentMoved(
+  { random, episode }: Player,
+  from: string,
+  to: string,
+): Promise<Files> {
+  const [source, target] = [from, to].map((path) => episode.repository.file(path));
+  const docs = parseAllDocuments((await source) ?? '');
+  const taken = docs.splice(random.below(docs.length), 1).map(String);
+  if (from === to || taken.length === 0) return {};
+  const rest = docs.length === 0 ? null : docs.map(String).join('---\n');
+  const kept = random.chance(0.8) ? { [from]: rest } : {};
+  return { ...kept, [to]: [(await target) ?? '', ...taken].join('---\n') };
 }
 
 /** The pusher as a recipient of what is sealed from now on, or paths that nobody reads. */

@@ -3,7 +3,7 @@ import type { Act } from './episode.ts';
 import { GIT_PATH, type Target } from './judge.ts';
 import { OVERVIEW } from './leaks.ts';
 import { anyTarget, bare, type Player, pickTarget } from './player.ts';
-import { idOf, isNamespaced } from './rights-model.ts';
+import { askPath, idOf, isNamespaced } from './rights-model.ts';
 import { NAMESPACES } from './wishes.ts';
 import { groupOf, pathOf, ROOT } from './world.ts';
 
@@ -148,15 +148,28 @@ export function overviewStep(player: Player): Act {
 /** Who may clone sees what is in git in the clear, which marks are; values are not. */
 function planStep(player: Player): Act {
   const { random, episode, key } = player;
-  const body = { revision: random.pick(episode.world.commits) };
+  const topic = `topic-${random.below(episode.repository.aside.length + 1)}`;
+  const body = random.chance(0.3)
+    ? { ref: random.pick([topic, 'gitplane/writes']) }
+    : { revision: random.pick(episode.world.commits) };
   return {
-    ...bare(player, { label: `plan ${body.revision}`, verb: 'get' }),
+    ...bare(player, { label: `plan ${JSON.stringify(body)}`, verb: 'get' }),
     send: async () => {
       const reply = await episode.send('POST', '/plan', key, { body });
+      if (reply.code < 300) assertMayClone(player);
       return { ...reply, text: reply.text.replaceAll(/mark-[0-9a-f]{12}-\d+/g, 'mark') };
     },
   };
 }
+
+/** An answer to a key that does not work is found elsewhere. */
+function assertMayClone({ episode, key }: Player): void {
+  const rights = episode.world.rightsOf(key);
+  if (rights?.allows(askPath('get', GIT_PATH)) !== false) return;
+  const { scopes } = rights.identity;
+  throw new Error(`Git is shown without the right to it, to ${JSON.stringify(scopes)}`);
+}
+
 /** The rights that a key says it has are among those that it has. */
 export function reviewStep(player: Player): Act {
   const { random, episode, key } = player;
@@ -195,20 +208,8 @@ export function fetchStep(player: Player): Act {
   return {
     ...bare(player, { label: `fetch ${url}`, verb: 'get' }),
     send: async () => {
-      const reply = await episode.client.call('GET', url, { token: key.text, basic: true });
-      const may = episode.world.rightsOf(key)?.allows({
-        verb: 'get',
-        group: '',
-        resource: '',
-        namespace: '',
-        name: '',
-        path: GIT_PATH,
-      });
-      // An answer to a key that does not work is found elsewhere.
-      if (reply.code === 200 && may === false) {
-        const { scopes } = episode.world.rightsOf(key)?.identity ?? {};
-        throw new Error(`Git is shown without the right to it, to ${JSON.stringify(scopes)}`);
-      }
+      const reply = await episode.send('GET', url, key, { basic: true });
+      if (reply.code === 200) assertMayClone(player);
       return reply;
     },
   };

@@ -10,11 +10,15 @@ import {
   keyIdentity,
   MANAGEMENT,
   type Obj,
+  type Objects,
   RBAC,
   Rights,
   type Scope,
 } from './rights-model.ts';
 import { tracesIn } from './traces.ts';
+
+/** Before the uids of objects that readers do not see yet. */
+const WAITING = 'waiting ';
 
 export const ROOT = '/kubernetes/management';
 
@@ -87,6 +91,8 @@ export class World {
   /** Lives that had a canary or a mark, by it. */
   readonly livesWith = new Map<string, Set<string>>();
   readonly lives = new Map<string, Life>();
+  /** The uid of each object that waits for a review, until it is merged or taken back. */
+  readonly waiting = new Map<string, string>();
   /** Persons who sent a canary, by it. */
   readonly senders = new Map<string, Set<string>>();
   /** Texts of access keys that were handed out. */
@@ -129,18 +135,7 @@ export class World {
   }
 
   diff(next: ReadonlyMap<string, Obj>): Change[] {
-    const changes: Change[] = [];
-    for (const id of new Set([...this.objects.keys(), ...next.keys()])) {
-      const [before, after] = [this.objects.get(id), next.get(id)];
-      if (desired(before) === desired(after)) continue;
-      const [plural = '', namespace = '', name = ''] = id.split('/');
-      const isNewLife = before && after && before.metadata.uid !== after.metadata.uid;
-      const at = { plural, namespace, name };
-      if (isNewLife) {
-        changes.push({ ...at, before, after: undefined }, { ...at, before: undefined, after });
-      } else changes.push({ ...at, before, after });
-    }
-    return changes;
+    return changesBetween(this.objects, next);
   }
 
   apply(next: ReadonlyMap<string, Obj>, hashes: ReadonlyMap<string, string>): void {
@@ -150,11 +145,11 @@ export class World {
       }
       const [plural = '', namespace = '', name = ''] = id.split('/');
       const { uid } = object.metadata;
-      this.lives.set(uid, { uid, plural, namespace, name });
-      const { canaries, marks } = tracesIn(JSON.stringify(object));
-      for (const trace of [...canaries, ...marks]) {
-        this.livesWith.set(trace, (this.livesWith.get(trace) ?? new Set()).add(uid));
-      }
+      this.#had({ uid, plural, namespace, name }, JSON.stringify(object));
+    }
+    for (const [id, uid] of this.waiting) {
+      const isServed = !uid.startsWith(WAITING);
+      if (isServed && next.get(id)?.metadata.uid !== uid) this.waiting.delete(id);
     }
     this.objects = next;
     this.#hashes = hashes;
@@ -162,12 +157,31 @@ export class World {
     for (const [id, object] of next) if (id.startsWith('ownedaccesskeys/')) this.#tie(object);
   }
 
+  #had(life: Life, text: string): void {
+    this.lives.set(life.uid, life);
+    const { canaries, marks } = tracesIn(text);
+    for (const trace of [...canaries, ...marks]) {
+      this.livesWith.set(trace, (this.livesWith.get(trace) ?? new Set()).add(life.uid));
+    }
+  }
+
+  /** An object that waits for a review has another text; `isNew`: it begins another life. */
+  waits(at: Omit<Life, 'uid'>, text: string, isNew: boolean): void {
+    const { plural, namespace, name } = at;
+    const id = idOf(plural, namespace, name);
+    const uid = isNew ? undefined : (this.waiting.get(id) ?? this.objects.get(id)?.metadata.uid);
+    const own = uid ?? `${WAITING}${this.lives.size}`;
+    this.waiting.set(id, own);
+    this.#had({ uid: own, plural, namespace, name }, text);
+  }
+
   find(plural: string, namespace: string, name: string): Obj | undefined {
     return this.objects.get(idOf(plural, namespace, name));
   }
 
   isLive({ uid, plural, namespace, name }: Life): boolean {
-    return this.find(plural, namespace, name)?.metadata.uid === uid;
+    const isWaiting = this.waiting.get(idOf(plural, namespace, name)) === uid;
+    return isWaiting || this.find(plural, namespace, name)?.metadata.uid === uid;
   }
 
   names(plural: string): string[] {
@@ -219,6 +233,22 @@ export class World {
       user === undefined ? this.find('teams', '', team ?? '') : this.find('users', '', user);
     return owner?.metadata.uid;
   }
+}
+
+/** Objects that differ between two states of a platform. */
+export function changesBetween(then: Objects, now: Objects): Change[] {
+  const changes: Change[] = [];
+  for (const id of new Set([...then.keys(), ...now.keys()])) {
+    const [before, after] = [then.get(id), now.get(id)];
+    if (desired(before) === desired(after)) continue;
+    const [plural = '', namespace = '', name = ''] = id.split('/');
+    const isNewLife = before && after && before.metadata.uid !== after.metadata.uid;
+    const at = { plural, namespace, name };
+    if (isNewLife) {
+      changes.push({ ...at, before, after: undefined }, { ...at, before: undefined, after });
+    } else changes.push({ ...at, before, after });
+  }
+  return changes;
 }
 
 /** As the documentation of access keys has it. */
