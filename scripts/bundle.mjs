@@ -18,6 +18,7 @@ import { writePackages } from './bundled-packages.mjs';
 import { linkFolder } from './link-doors.mjs';
 import { bundleScript, cacheOf, runBundle } from './load-bundle.mjs';
 import { schemaFunctions } from './schema-functions.mjs';
+import { withEmptySpreads } from './spread-literals.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -159,6 +160,7 @@ async function bundleTo(outfile, entry, plugins, format = 'cjs') {
     legalComments: 'eof',
     logLevel: 'warning',
   });
+  writeFileSync(outfile, withEmptySpreads(readFileSync(outfile, 'utf8')));
   return metafile;
 }
 
