@@ -15,9 +15,8 @@ import { type DurableFiles, realFiles } from './publication/durable-files.ts';
 import { type Gate, Publisher, type Publishing } from './publication/publisher.ts';
 import { PublishingThread } from './publication/publishing-thread.ts';
 import { AncestryCache } from './reading/ancestry-cache.ts';
-import type { ReadLinks } from './reading/commit-walk.ts';
 import { listParents } from './reading/history.ts';
-import { Reader, type ReaderOptions } from './reading/reader.ts';
+import type { Reader, ReaderOptions } from './reading/reader.ts';
 import { RecentObjects } from './reading/recent-objects.ts';
 import { readRef } from './refs/ref-file.ts';
 import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from './refs/ref-lock.ts';
@@ -69,49 +68,30 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
   await assertBareSha1(context);
   await assertBranchName(context, branch);
   await replay(gitDir, options);
-  const ancestry = ancestryOf(context, { ref, read: (id) => reader.links(id) });
-  const recent = new RecentObjects();
-  const reader: Reader = new Reader(context, { ...options, ancestry, recent });
-  try {
-    await assertReadable(reader, await readRef(gitDir, ref), ref);
-    await removeLeftovers(gitDir, ref);
-  } catch (error) {
-    await reader.close();
-    throw error;
-  }
+  await removeLeftovers(gitDir, ref);
   const publisher = await publishingTo({ gitDir, ref }, options);
   const maintenance = new Maintenance(context, {
     packThreshold: options.packThreshold ?? 50,
     logger,
-    onRepacked: () => reader.retire(),
+    onRepacked: () => repository.retire(),
     holdPacks: (work) => publisher.holdPacks(work),
   });
-  void maintenance.runIfDue();
-  const { sign, resolveHead, maxPaths } = options;
-  const parts = {
-    gitDir,
-    ref,
-    reader,
-    recent,
-    ancestry,
-    publisher,
-    maintenance,
-    sign,
-    resolveHead,
-    maxPaths,
-  };
-  return new BareRepository(parts);
-}
-
-function ancestryOf(
-  context: GitContext,
-  { ref, read }: { readonly ref: string; readonly read: ReadLinks },
-): AncestryCache {
-  return new AncestryCache({
-    head: () => readRef(context.gitDir, ref),
-    read,
+  const ancestry = new AncestryCache({
+    head: () => readRef(gitDir, ref),
+    read: (id) => repository.links(id),
     list: (range) => listParents(context, range),
   });
+  const recent = new RecentObjects();
+  const parts = { ...options, gitDir, ref, recent, ancestry, publisher, maintenance };
+  const repository: BareRepository = new BareRepository(parts);
+  try {
+    await assertReadable(repository, await readRef(gitDir, ref), ref);
+  } catch (error) {
+    await repository.close();
+    throw error;
+  }
+  void maintenance.runIfDue();
+  return repository;
 }
 
 async function publishingTo(

@@ -36,7 +36,7 @@ import { CommitLimits, type CommitRoots } from './commit-limits.ts';
 import type { Links } from './commit-walk.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { type HistoryRange, history, historyOfGit, knownHistory } from './history.ts';
-import { type LoadTree, pathChanges } from './path-changes.ts';
+import { pathChanges } from './path-changes.ts';
 import type { RecentObjects } from './recent-objects.ts';
 import { RequestProcess } from './request-process.ts';
 import {
@@ -119,7 +119,7 @@ export class Reader implements ObjectReader {
 
   #limited(limits: TreeLimits): CommitLimits {
     const sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), limits);
-    return new CommitLimits(sizes, (id) => this.#rootsOf(id));
+    return new CommitLimits(sizes, (id) => this.rootsOf(id));
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
@@ -147,18 +147,14 @@ export class Reader implements ObjectReader {
     return [...changes];
   }
 
-  async diffAt(
-    from: string,
-    to: string,
-    paths: readonly string[],
-    load: LoadTree = async (id) => Tree.parse(await this.readObject(id, 'tree')),
-  ): Promise<PathChange[]> {
+  async diffAt(from: string, to: string, paths: readonly string[]): Promise<PathChange[]> {
     assertObjectId(from);
     assertObjectId(to);
     await this.#assertBounded(to);
     const { standIn } = await this.#bounds.of(from);
-    const before = standIn && (await this.#rootsOf(standIn)).tree;
-    return await pathChanges({ before, after: (await this.#rootsOf(to)).tree }, paths, load);
+    const before = standIn && (await this.rootsOf(standIn)).tree;
+    const after = (await this.rootsOf(to)).tree;
+    return await pathChanges({ before, after }, paths, (id) => this.loadTree(id));
   }
 
   readBlobs(ids: readonly string[]): Promise<Buffer[]> {
@@ -322,9 +318,19 @@ export class Reader implements ObjectReader {
     if (problem !== undefined) throw new GitError(`Commit ${commit} cannot be read: ${problem}`);
   }
 
-  async #rootsOf(commit: string): Promise<CommitRoots> {
+  /** Tree and parents of a commit. */
+  protected async rootsOf(commit: string): Promise<CommitRoots> {
     const known = this.#recent?.rootsOf(commit);
     return known ?? rootsOfCommit(await this.readObject(commit, 'commit'), commit);
+  }
+
+  /** A parsed tree, from memory where it is there. */
+  protected async loadTree(id: string): Promise<Tree> {
+    const known = this.#recent?.tree(id);
+    if (known !== undefined) return known;
+    const tree = Tree.parse(await this.readObject(id, 'tree'));
+    this.#recent?.addTree(id, tree);
+    return tree;
   }
 
   async #has(id: string): Promise<boolean> {
