@@ -7,7 +7,7 @@ import { BlobTooLargeError, errorCode, GitError, StorageError } from './git-erro
 import { type GitLogger, silent } from './logger.ts';
 import { removeGitLeftovers } from './maintenance/git-leftovers.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
-import { type SignCommit, treeOfCommit } from './objects/commit-object.ts';
+import { rootsOfCommit, type SignCommit } from './objects/commit-object.ts';
 import { removeAbandonedPacks } from './packs/pack-names.ts';
 import { type GitContext, gitEnvironment } from './process/git-environment.ts';
 import { processError, runGit, tryGit } from './process/git-process.ts';
@@ -250,7 +250,7 @@ async function assertReadable(
 ): Promise<void> {
   if (head === undefined) return;
   try {
-    const tree = treeOfCommit(await reader.readObject(head, 'commit'), head);
+    const { tree } = rootsOfCommit(await reader.readObject(head, 'commit'), head);
     await reader.readObject(tree, 'tree');
   } catch (error) {
     // The commit exists. A tree that is too large is reported later, with its path.

@@ -2,8 +2,10 @@
  * Type and size of objects, from the first bytes of each: isomorphic-git tells neither before the
  * object is inflated as a whole, and some kilobytes of a pack can hold gigabytes.
  */
+
 import { constants, inflateSync } from 'node:zlib';
 import { GitError } from '../git-error.ts';
+import { sizesOf } from '../objects/delta.ts';
 import { PackIndex } from '../packs/pack-index.ts';
 import type { RepositoryFiles } from './repository-files.ts';
 
@@ -78,7 +80,8 @@ export class ObjectSizes {
         pack.sizes.set(at, found);
         break;
       }
-      const size = targetSize(pack.bytes.subarray(head.end, head.end + HEAD_BYTES));
+      const delta = inflateHead(pack.bytes.subarray(head.end, head.end + HEAD_BYTES));
+      const size = sizesOf(delta).result;
       chain.push({ at, size, largest: Math.max(size, head.size) });
       const base = typeof head.base === 'number' ? head.base : pack.index.offsetOf(head.base);
       if (base === undefined) found = await this.of(String(head.base));
@@ -133,24 +136,6 @@ function readHead(pack: Buffer, start: number): EntryHead {
   }
   if (distance < 1 || distance > start) throw corruptPack();
   return { type: '', size, base: start - distance, end: at };
-}
-
-/** The second of the two sizes that a delta begins with. */
-function targetSize(deflated: Buffer): number {
-  const head = inflateHead(deflated);
-  let at = 0;
-  const readSize = (): number => {
-    let size = 0;
-    for (let factor = 1; ; factor *= 128) {
-      const byte = head[at];
-      if (byte === undefined) throw corruptPack();
-      at += 1;
-      size += (byte & 0x7f) * factor;
-      if (byte < 0x80) return size;
-    }
-  };
-  readSize();
-  return readSize();
 }
 
 /** `<type> SP <size> NUL`. */

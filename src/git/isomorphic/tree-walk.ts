@@ -1,6 +1,6 @@
 /** Files of a tree, and the differences of two, as `git ls-tree -r` and `git diff-tree -r` list them. */
 import { decodePath } from '../objects/path-text.ts';
-import { TreeCursor } from '../objects/tree-cursor.ts';
+import { changedEntries, TreeCursor } from '../objects/tree-cursor.ts';
 import type { PathChange, TreeFile } from '../repository.ts';
 
 export type ReadTree = (id: string) => Promise<Buffer>;
@@ -55,6 +55,8 @@ export async function differencesOf(
   return changes;
 }
 
+const EMPTY = Buffer.alloc(0);
+
 interface Found {
   readonly prefix: string;
   readonly changes: PathChange[];
@@ -66,19 +68,17 @@ async function compare(
   into: Found,
 ): Promise<void> {
   if (from === to) return;
-  const cursor = async (id: string | undefined): Promise<TreeCursor | undefined> => {
-    const entries = id === undefined ? undefined : new TreeCursor(await read(id));
-    return entries?.next() === true ? entries : undefined;
-  };
-  let before = await cursor(from);
-  let now = await cursor(to);
-  while (before !== undefined || now !== undefined) {
-    const order = before === undefined ? 1 : now === undefined ? -1 : before.compareTo(now);
-    const old = order <= 0 ? before : undefined;
-    const next = order >= 0 ? now : undefined;
-    await compareEntries(read, { old, next }, into);
-    if (old?.next() === false) before = undefined;
-    if (next?.next() === false) now = undefined;
+  const [before, now] = [from, to].map((id) => (id === undefined ? EMPTY : read(id)));
+  const [old, next] = [
+    new TreeCursor((await before) ?? EMPTY),
+    new TreeCursor((await now) ?? EMPTY),
+  ];
+  for (const how of changedEntries(old, next)) {
+    const entries = {
+      old: how === 'added' ? undefined : old,
+      next: how === 'removed' ? undefined : next,
+    };
+    await compareEntries(read, entries, into);
   }
 }
 
@@ -88,7 +88,6 @@ async function compareEntries(
   { old, next }: { readonly old: TreeCursor | undefined; readonly next: TreeCursor | undefined },
   { prefix, changes }: Found,
 ): Promise<void> {
-  if (old !== undefined && next !== undefined && old.isSameAs(next)) return;
   const entry = next ?? old;
   if (entry === undefined) return;
   if (entry.isTree) {

@@ -2,7 +2,8 @@
  * Background maintenance. Every publication adds a pack, and git slows down with their number. Frequent
  * geometric repacks cost little each. Readers and writers continue meanwhile. Nothing is ever pruned.
  */
-import { lstat, readdir, statfs, unlink } from 'node:fs/promises';
+
+import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from '../git-error.ts';
 import type { GitLogger } from '../logger.ts';
@@ -10,6 +11,7 @@ import { isShortLived, packFolder } from '../packs/pack-names.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess } from '../process/git-process.ts';
 import { MAINTENANCE } from '../process/process-limits.ts';
+import { removeStaleLock } from '../refs/stale-lock.ts';
 import { removeGitLeftovers } from './git-leftovers.ts';
 
 export interface MaintenanceOptions {
@@ -137,7 +139,10 @@ export class Maintenance {
     const { logger, onRepacked, holdPacks = (work) => work() } = this.#options;
     const started = performance.now();
     const isOver = (): boolean => this.#closed || signal?.aborted === true;
-    await removeStaleLocks(this.#context.gitDir);
+    const { gitDir } = this.#context;
+    for (const names of derivedLocks) {
+      await removeStaleLock(gitDir, join(gitDir, ...names), STALE_LOCK_MS);
+    }
     const error = await holdPacks(async () => {
       const errors: (GitError | undefined)[] = [];
       for (const args of steps) if (!isOver()) errors.push(await this.#step(args));
@@ -189,14 +194,5 @@ async function countPacks(gitDir: string): Promise<number> {
     return names.filter((name) => name.endsWith('.idx') && !isShortLived(name)).length;
   } catch {
     return 0;
-  }
-}
-
-async function removeStaleLocks(gitDir: string): Promise<void> {
-  for (const parts of derivedLocks) {
-    const lock = join(gitDir, ...parts);
-    const found = await lstat(lock).catch(() => undefined);
-    const isStale = found !== undefined && Date.now() - found.mtimeMs > STALE_LOCK_MS;
-    if (isStale) await unlink(lock).catch(() => undefined);
   }
 }

@@ -58,23 +58,15 @@ export function rootsOfCommit(
   return { tree, parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([parent]) => parent) };
 }
 
-const treeLine = /^tree ([0-9a-f]{40})\n/;
-
-/** Tree of a commit object. */
-export function treeOfCommit(content: Buffer, id: string): string {
-  const tree = treeLine.exec(content.toString('latin1', 0, 46))?.[1];
-  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it has no tree`);
-  return tree;
-}
-
 export interface CommitLinks {
+  readonly tree: string;
   readonly parents: readonly string[];
   /** Seconds since the epoch. */
   readonly committerTime: number;
 }
 
 const links =
-  /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
+  /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
 
 /** Author, committer, message and parents of a commit object. */
 export function parseCommitMetadata(content: Buffer): CommitMetadata {
@@ -95,9 +87,10 @@ function personIn(head: string, role: 'author' | 'committer'): Person {
 
 /** Undefined for a commit in an unusual format: the caller must ask git. */
 export function linksOfCommit(content: Buffer): CommitLinks | undefined {
-  const [, parents, time] = links.exec(content.toString('latin1')) ?? [];
-  if (parents === undefined) return undefined;
+  const [, tree, parents = '', time] = links.exec(content.toString('latin1')) ?? [];
+  if (tree === undefined) return undefined;
   return {
+    tree,
     parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([id]) => id),
     committerTime: Number(time),
   };

@@ -109,3 +109,21 @@ export class TreeCursor {
     return this.isTree ? SLASH : NUL;
   }
 }
+
+/** Merges two sorted trees; the cursors stand at the entries that differ. */
+export function* changedEntries(
+  before: TreeCursor,
+  after: TreeCursor,
+): Generator<'removed' | 'added' | 'changed'> {
+  let [hasBefore, hasAfter] = [before.next(), after.next()];
+  while (hasBefore && hasAfter) {
+    const order = before.compareTo(after);
+    if (order < 0) yield 'removed';
+    else if (order > 0) yield 'added';
+    else if (!before.isSameAs(after)) yield 'changed';
+    if (order <= 0) hasBefore = before.next();
+    if (order >= 0) hasAfter = after.next();
+  }
+  for (; hasBefore; hasBefore = before.next()) yield 'removed';
+  for (; hasAfter; hasAfter = after.next()) yield 'added';
+}

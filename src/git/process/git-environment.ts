@@ -15,7 +15,7 @@ export interface GitContext {
 }
 
 /** Variables that a child needs to find and run programs. */
-const inherited = ['PATH', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
+const INHERITED = ['PATH', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
 
 /** Limit for the pack of a push, after the request body was decompressed. */
 export const MAX_PUSH_BYTES = 2 ** 31;
@@ -78,10 +78,10 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
 }
 
 /** Part of the environment of the daemon that its child processes get. */
-export function inheritedEnvironment(): Record<string, string> {
+export function inheritedEnvironment(names = INHERITED): Record<string, string> {
   const result: Record<string, string> = {};
-  for (const name of inherited) {
-    // biome-ignore lint/style/noProcessEnv: a child needs PATH; these are not options of gitplane
+  for (const name of names) {
+    // biome-ignore lint/style/noProcessEnv: child processes need it; these are not options of gitplane
     const value = process.env[name];
     if (value !== undefined) result[name] = value;
   }

@@ -3,7 +3,7 @@
  * full comparison would list, and reports new names that are not accepted. Trees are measured before.
  */
 import { nameFlaw } from '../objects/portable-name.ts';
-import { TreeCursor } from '../objects/tree-cursor.ts';
+import { changedEntries, TreeCursor } from '../objects/tree-cursor.ts';
 import type { PushObjection } from '../repository.ts';
 import type { CommitLimits } from './commit-limits.ts';
 import { pathOfNames, TreeLimitError } from './tree-limits.ts';
@@ -127,22 +127,4 @@ export class AddedPaths {
     const isKnown = this.flaws.some((flaw) => flaw.path === path && flaw.problem === problem);
     if (!isKnown) this.flaws.push({ path, problem });
   }
-}
-
-/** Merges two sorted trees; the cursors stand at the entries that differ. */
-function* changedEntries(
-  before: TreeCursor,
-  after: TreeCursor,
-): Generator<'removed' | 'added' | 'changed'> {
-  let [hasBefore, hasAfter] = [before.next(), after.next()];
-  while (hasBefore && hasAfter) {
-    const order = before.compareTo(after);
-    if (order < 0) yield 'removed';
-    else if (order > 0) yield 'added';
-    else if (!before.isSameAs(after)) yield 'changed';
-    if (order <= 0) hasBefore = before.next();
-    if (order >= 0) hasAfter = after.next();
-  }
-  for (; hasBefore; hasBefore = before.next()) yield 'removed';
-  for (; hasAfter; hasAfter = after.next()) yield 'added';
 }

@@ -4,12 +4,8 @@ import type { CommitLinks } from '../objects/commit-object.ts';
 /** Commits that one walk reads. */
 export const MAX_READ = 256;
 
-export interface Links extends CommitLinks {
-  readonly tree: string;
-}
-
 /** Parents of a commit; undefined: it is missing, or git must parse it. */
-export type ReadLinks = (id: string) => Promise<Links | undefined>;
+export type ReadLinks = (id: string) => Promise<CommitLinks | undefined>;
 
 export interface ParentsOf {
   readonly id: string;

@@ -5,10 +5,10 @@
 
 import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from '../git-error.ts';
 import {
+  type CommitLinks,
   linksOfCommit,
   parseCommitMetadata,
   rootsOfCommit,
-  treeOfCommit,
 } from '../objects/commit-object.ts';
 import { asAddition, parseFileList } from '../objects/file-list.ts';
 import { assertObjectId, type ObjectType } from '../objects/object-id.ts';
@@ -33,7 +33,6 @@ import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
 import { Ancestry, type AncestryOptions } from './ancestry.ts';
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
 import { CommitLimits, type CommitRoots } from './commit-limits.ts';
-import type { Links } from './commit-walk.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { type HistoryRange, history, historyOfGit, knownHistory } from './history.ts';
 import { pathChanges } from './path-changes.ts';
@@ -294,11 +293,10 @@ export class Reader implements ObjectReader {
   }
 
   /** Undefined if git must be asked: the object is missing, not a commit, or has an unusual format. */
-  readonly links = async (id: string): Promise<Links | undefined> => {
+  readonly links = async (id: string): Promise<CommitLinks | undefined> => {
     const found = await this.#leastBusy().ask(id);
     if (found?.type !== 'commit' || found.content === undefined) return undefined;
-    const links = linksOfCommit(found.content);
-    return links && { ...links, tree: treeOfCommit(found.content, id) };
+    return linksOfCommit(found.content);
   };
 
   async #assertCommit(id: string): Promise<void> {

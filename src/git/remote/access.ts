@@ -2,8 +2,10 @@
  * Turns credentials for a remote into config and environment of one git process. They never become
  * arguments or files. Secrets in files are read at each use, so that they can be replaced at run time.
  */
+
 import { readFile } from 'node:fs/promises';
 import { errorCode, GitError } from '../git-error.ts';
+import { inheritedEnvironment } from '../process/git-environment.ts';
 import type { RemoteAddress } from './address.ts';
 
 export interface RemoteAccess {
@@ -56,10 +58,12 @@ export async function remoteSettings(
   if (address.protocol === 'file') return { env, config: [], secrets: [] };
   if (address.protocol === 'ssh') {
     const command = { GIT_SSH_COMMAND: sshCommand(access), GIT_SSH_VARIANT: 'ssh' };
-    return { env: { ...env, ...command, ...homeOfKnownHosts(access) }, config: [], secrets: [] };
+    // ssh finds known hosts through the user database; HOME is for its other lookups.
+    const home = inheritedEnvironment(access.knownHostsFile === undefined ? ['HOME'] : []);
+    return { env: { ...env, ...command, ...home }, config: [], secrets: [] };
   }
   const { config, secrets } = await httpSettings(address, access);
-  return { env: { ...env, ...proxies() }, config, secrets };
+  return { env: { ...env, ...inheritedEnvironment(PROXY_VARIABLES) }, config, secrets };
 }
 
 async function httpSettings(
@@ -151,23 +155,4 @@ function sshPath(path: string): string {
     });
   }
   return `"${path}"`;
-}
-
-/** ssh finds known hosts through the user database; HOME is for its other lookups. */
-function homeOfKnownHosts({ knownHostsFile }: RemoteAccess): Record<string, string> {
-  return knownHostsFile === undefined ? inherit(['HOME']) : {};
-}
-
-function proxies(): Record<string, string> {
-  return inherit(PROXY_VARIABLES);
-}
-
-function inherit(names: readonly string[]): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const name of names) {
-    // biome-ignore lint/style/noProcessEnv: child processes need it; these are not options of gitplane
-    const value = process.env[name];
-    if (value !== undefined) result[name] = value;
-  }
-  return result;
 }

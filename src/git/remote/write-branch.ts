@@ -6,7 +6,6 @@
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type GitLogger, silent } from '../logger.ts';
-import { runGit, tryGit } from '../process/git-process.ts';
 import { GitLimitError } from '../process/process-limits.ts';
 import type { Publication } from '../publication/publisher.ts';
 import { containsCommit } from '../reading/contains-commit.ts';
@@ -29,15 +28,16 @@ export interface WriteBranchOptions {
 }
 
 export interface PendingState {
-  /** Parent of the next write. */
-  readonly tip: string;
   /** The pending commits could not be rebased on the followed branch. */
   readonly conflicts: boolean;
   /** Commits that were asked about and are at the remote. */
   readonly arrived: readonly string[];
 }
 
-type Mirror = Pick<Repository, 'begin' | 'checkLimits' | 'diff' | 'history' | 'readBlobs'>;
+type Mirror = Pick<
+  Repository,
+  'begin' | 'checkLimits' | 'commitMetadata' | 'diff' | 'history' | 'mergeBases' | 'readBlobs'
+>;
 
 const OUTCOME_TIMEOUT_MS = 20_000;
 
@@ -135,7 +135,7 @@ export class WriteBranch {
   async #moveAndReport(tip: string, conflicts: boolean): Promise<Omit<PendingState, 'arrived'>> {
     await this.#moveTo(tip);
     this.#isStale = false;
-    return { tip, conflicts };
+    return { conflicts };
   }
 
   /** Fetches, and returns the tip at the remote; undefined if the branch does not exist there. */
@@ -202,32 +202,30 @@ export class WriteBranch {
 
   /** Pending commits rebased on `base`; undefined if there is a conflict. */
   async #rebased(base: string, theirs: string, mirror: Mirror): Promise<NewCommit[] | undefined> {
-    const context = { gitDir: this.#options.gitDir };
-    const found = await tryGit(context, ['merge-base', base, theirs]);
-    if (found.code !== 0) return undefined;
-    const fork = found.stdout.toString('utf8').trim();
+    const [fork] = await mirror.mergeBases(base, theirs);
+    if (fork === undefined) return undefined;
     const files = new Files(await mirror.diff(fork, base), await mirror.diff(fork, theirs));
     const commits: NewCommit[] = [];
     for await (const commit of mirror.history(fork, theirs)) {
       const changes = commit.parents.length === 1 ? files.step(commit) : undefined;
       if (changes === undefined) return undefined;
-      if (changes.length > 0) commits.push(await this.#copy(commit.id, changes, mirror));
+      if (changes.length > 0) commits.push(await this.#copy(commit, changes, mirror));
     }
     return commits;
   }
 
   /** Copies a commit with its author, committer, time and message. */
-  async #copy(id: string, changes: readonly PathChange[], mirror: Mirror): Promise<NewCommit> {
-    const format = '--format=%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B';
-    const text = await runGit({ gitDir: this.#options.gitDir }, ['show', '-s', format, id]);
-    const [an = '', ae = '', cn = '', ce = '', time = '0', message = ''] = text
-      .toString('utf8')
-      .split('\0');
+  async #copy(
+    { id, committerTime: time }: HistoryCommit,
+    changes: readonly PathChange[],
+    mirror: Mirror,
+  ): Promise<NewCommit> {
+    const { author, committer, message } = await mirror.commitMetadata(id);
     const contents = await mirror.readBlobs(changes.flatMap(({ newId }) => newId ?? []));
     return {
-      author: { name: an, email: ae },
-      committer: { name: cn, email: ce },
-      time: Number(time),
+      author,
+      committer,
+      time,
       message: message.trimEnd(),
       changes: changes.map(({ path, newId }) => ({
         path,

@@ -5,6 +5,7 @@
  *
  * Every step can be repeated: the WAL files are removed last.
  */
+
 import { existsSync } from 'node:fs';
 import { lstat, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -12,9 +13,9 @@ import { isAbandoned, thisOwner } from '../../files/index.ts';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import type { GitLogger } from '../logger.ts';
 import { packFolder, shortLivedNames, shortLivedPacks } from '../packs/pack-names.ts';
-import type { GitContext } from '../process/git-environment.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
 import { type DurableFiles, syncRefDirectory } from '../publication/durable-files.ts';
+import { containsCommit } from '../reading/contains-commit.ts';
 import { moveRef } from '../refs/move-ref.ts';
 import { readRef } from '../refs/ref-file.ts';
 import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from '../refs/ref-lock.ts';
@@ -201,8 +202,8 @@ async function repairRef({ gitDir, ref, tip }: RefRepair, files: DurableFiles): 
     await moveRef(gitDir, { ref, from: await readRef(gitDir, ref), to: tip }, files);
     return 'damaged';
   }
-  if (await isAncestor({ gitDir }, tip, found)) return 'ahead';
-  if (!(await isAncestor({ gitDir }, found, tip))) return 'elsewhere';
+  if (await containsCommit(gitDir, found, tip)) return 'ahead';
+  if (!(await containsCommit(gitDir, tip, found))) return 'elsewhere';
   await moveRef(gitDir, { ref, from: found, to: tip }, files);
   return 'behind';
 }
@@ -213,8 +214,4 @@ async function usableRef(gitDir: string, ref: string): Promise<string | undefine
   if (id === undefined) return undefined;
   const { code } = await tryGit({ gitDir }, ['rev-list', '--quiet', '--objects', '-n1', id]);
   return code === 0 ? id : undefined;
-}
-
-async function isAncestor(context: GitContext, one: string, other: string): Promise<boolean> {
-  return (await tryGit(context, ['merge-base', '--is-ancestor', one, other])).code === 0;
 }
