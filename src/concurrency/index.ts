@@ -1,6 +1,7 @@
 /** Public names of `concurrency/`: other folders import this file alone. */
 export { answerRequests, notify } from './answer-requests.ts';
 export { type Backoff, backoffAfter, backoffBound, pause, RetryDelay } from './backoff.ts';
+export { type Deferred, deferred } from './deferred.ts';
 export { collectGarbage, collectGarbageAtRest } from './garbage-collection.ts';
 export { mapLimit } from './map-limit.ts';
 export { KeyedMutex, Mutex } from './mutex.ts';
@@ -11,6 +12,8 @@ export {
   type ProgressState,
   showProgress,
 } from './progress.ts';
+export { Sequence } from './sequence.ts';
+export { SingleFlight } from './single-flight.ts';
 export { startWorker } from './start-worker.ts';
 export { WorkQueue } from './work-queue.ts';
 export { WorkerChannel, WorkerLostError } from './worker-channel.ts';

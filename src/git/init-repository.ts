@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorCode, StorageError } from './git-error.ts';
-import { assertBranchName } from './open-repository.ts';
+import { assertBranchName, parseConfig } from './open-repository.ts';
 import { SIZE_LIMITS } from './process/git-environment.ts';
 import { runGit } from './process/git-process.ts';
 import { outwaitLock } from './refs/stale-lock.ts';
@@ -59,7 +59,7 @@ export async function initRepository(options: { gitDir: string; branch: string }
     await runGit(context, ['init', '-q', '--bare', '--template=', '--object-format=sha1', gitDir]);
   }
   if (headOf(gitDir) !== head) await runGit(context, ['symbolic-ref', 'HEAD', head]);
-  const present = await localSettings(context);
+  const present = parseConfig(await runGit(context, ['config', '--local', '-z', '--list']));
   const missing = settings.filter(([key]) => !present.has(key.toLowerCase()));
   if (missing.length > 0) await appendSettings(gitDir, missing);
   for (const [key, value] of settings) {
@@ -127,16 +127,4 @@ function readIfThere(path: string): string {
   } catch {
     return '';
   }
-}
-
-/** Parses `<key> LF <value> NUL`. Keys are in lower case; the last value of a key counts. */
-async function localSettings(context: { gitDir: string }): Promise<ReadonlyMap<string, string>> {
-  const list = await runGit(context, ['config', '--local', '-z', '--list']);
-  const lines = list.toString('utf8').split('\0');
-  return new Map(
-    lines.map((line) => {
-      const [key = '', ...value] = line.split('\n');
-      return [key, value.join('\n')];
-    }),
-  );
 }

@@ -205,21 +205,22 @@ async function assertBareSha1(context: GitContext): Promise<void> {
   const { gitDir } = context;
   const { code, stdout, stderr } = await tryGit(context, ['config', '--local', '-z', '--list']);
   if (code !== 0) throw notARepository(gitDir, /bad config .*/.exec(stderr)?.[0]);
-  const config = parseConfig(stdout.toString('utf8'));
-  const objectFormat = config.get('extensions.objectformat') ?? 'sha1';
+  const config = parseConfig(stdout);
+  const setting = (key: string): string | undefined => config.get(key)?.toLowerCase();
+  const objectFormat = setting('extensions.objectformat') ?? 'sha1';
   if (objectFormat !== 'sha1') {
     throw new GitError(`${gitDir} uses ${objectFormat} object ids; only SHA-1 is supported`, {
       remedy:
         'Make a repository with `git init --bare --object-format=sha1` and push the branch to it',
     });
   }
-  const refStorage = config.get('extensions.refstorage') ?? 'files';
+  const refStorage = setting('extensions.refstorage') ?? 'files';
   if (refStorage !== 'files') {
     throw new GitError(`${gitDir} keeps its refs in ${refStorage}; only files are supported`, {
       remedy: 'Run `git refs migrate --ref-format=files` there',
     });
   }
-  if (config.get('core.bare') !== 'true') {
+  if (setting('core.bare') !== 'true') {
     throw new GitError(`${gitDir} is not bare: its work tree would not follow the branch`, {
       remedy: 'Use `git clone --bare` to make a bare copy',
     });
@@ -231,15 +232,19 @@ async function assertBareSha1(context: GitContext): Promise<void> {
   }
 }
 
-/** `<key> LF <value> NUL`; the last value of a key counts, and a key without a value is true. */
-function parseConfig(text: string): Map<string, string> {
+/**
+ * Settings in the output of `git config -z --list`, as `<key> LF <value> NUL`. Keys are in lower case. The
+ * last value of a key counts, and a key without a value is true.
+ */
+export function parseConfig(output: Buffer): ReadonlyMap<string, string> {
   return new Map(
-    text.split('\0').map((setting) => {
-      const end = setting.indexOf('\n');
-      return end === -1
-        ? [setting, 'true']
-        : [setting.slice(0, end), setting.slice(end + 1).toLowerCase()];
-    }),
+    output
+      .toString('utf8')
+      .split('\0')
+      .map((setting) => {
+        const end = setting.indexOf('\n');
+        return end === -1 ? [setting, 'true'] : [setting.slice(0, end), setting.slice(end + 1)];
+      }),
   );
 }
 

@@ -102,10 +102,9 @@ export interface CommitBatch {
   /** Parent of the next commit. */
   readonly tip: string | undefined;
   /**
-   * Builds one commit on top of `tip` in memory. Returns its id and the ids of the new blobs by path.
-   * Throws when a path cannot exist in a git tree.
+   * Builds one commit on top of `tip` in memory, and returns its id. Throws when a path cannot exist in a git tree.
    */
-  add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }>;
+  add(commit: NewCommit): Promise<{ id: string }>;
   /** A folder at `tip`: empty if it does not exist, undefined if a file is in its place. */
   readFolder(folder: string): Promise<FolderEntries | undefined>;
   /**

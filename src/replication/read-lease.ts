@@ -7,9 +7,10 @@
  * of replicas need only run at about the same rate: SILENT_MS by the clock of the next leader must
  * not be shorter than READS_MS by that of this one.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SingleFlight } from '../concurrency/index.ts';
 import type { Etcd } from '../etcd/index.ts';
-import { SingleFlight } from '../state/index.ts';
 import type { Term } from './term.ts';
 
 /**

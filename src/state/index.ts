@@ -1,5 +1,4 @@
 /** Public names of `state/`. */
-export { deferred } from './deferred.ts';
 export type { EngineEntry, EngineWrite, StateEngine } from './engines/engine.ts';
 export { type EtcdStateEngine, openEtcdEngine } from './engines/etcd/engine.ts';
 export { openEtcdFeed } from './engines/etcd/feed.ts';
@@ -11,7 +10,6 @@ export { MemoryEngine } from './engines/memory-engine.ts';
 export { type FollowingStore, openFollowingStore } from './following/following-store.ts';
 export type { Writer } from './following/freshness.ts';
 export type { RecordFeed } from './following/record-feed.ts';
-export { SingleFlight } from './following/single-flight.ts';
 export { EVENT_PREFIX } from './journal/event-records.ts';
 export { compareKeys } from './objects/key-order.ts';
 export { ObjectVersion } from './objects/object-version.ts';

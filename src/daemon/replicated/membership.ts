@@ -2,9 +2,11 @@
  * Membership of a process among the replicas: it takes part in elections, pulls the shared files, and
  * mirrors the repository. The first leader of an empty etcd creates the platform.
  */
+
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Auditor } from '../../audit/index.ts';
+import { deferred } from '../../concurrency/index.ts';
 import type { Etcd } from '../../etcd/index.ts';
 import {
   Cluster,
@@ -22,7 +24,7 @@ import {
 } from '../../replication/index.ts';
 import type { JobObserver } from '../../scheduler/index.ts';
 import { isDeaf, type Leaders } from '../../server/index.ts';
-import { deferred, openEtcdEngine } from '../../state/index.ts';
+import { openEtcdEngine } from '../../state/index.ts';
 import type { RoleSnapshot } from '../../telemetry/index.ts';
 import { VERSION } from '../../version.ts';
 import { openTls, urlHost } from '../network/listener.ts';

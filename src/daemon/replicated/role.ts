@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeProgress, type ProgressState } from '../../concurrency/index.ts';
+import { deferred, describeProgress, type ProgressState } from '../../concurrency/index.ts';
 import {
   aborted,
   type LeaderContext,
@@ -13,7 +13,7 @@ import {
   type Term,
 } from '../../replication/index.ts';
 import { handlePeer, type PeerService } from '../../server/index.ts';
-import { deferred, type Writer } from '../../state/index.ts';
+import type { Writer } from '../../state/index.ts';
 import { type Logger, type RoleSnapshot, SlowSteps } from '../../telemetry/index.ts';
 import { saveActivity } from '../access/last-uses.ts';
 import type { Leader } from './leader.ts';

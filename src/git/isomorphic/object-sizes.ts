@@ -60,7 +60,11 @@ export class ObjectSizes {
     for (const name of await this.#files.list('objects/pack')) {
       if (!name.endsWith('.idx')) continue;
       const index = PackIndex.parse(await this.#files.read(`objects/pack/${name}`));
-      if (index === undefined) throw notAnIndex(name);
+      if (index === undefined) {
+        throw new GitError(`${name} is not a pack index of version 2`, {
+          remedy: 'Run `git repack -ad` in the repository',
+        });
+      }
       const bytes = await this.#files.read(`objects/pack/${name.replace(/idx$/, 'pack')}`);
       packs.push({ index, bytes, sizes: new Map() });
     }
@@ -152,12 +156,6 @@ function inflateHead(deflated: Buffer): Buffer {
   } catch (error) {
     throw corruptPack(error);
   }
-}
-
-function notAnIndex(name: string): GitError {
-  return new GitError(`${name} is not a pack index of version 2`, {
-    remedy: 'Run `git repack -ad` in the repository',
-  });
 }
 
 function corruptPack(cause?: unknown): GitError {

@@ -76,7 +76,7 @@ export class RepositoryFiles {
     }
     return file.endsWith('.pack') || file.endsWith('.idx')
       ? await this.#readPack(folder + file)
-      : await this.#readObject(folder + file);
+      : await readFile(this.#objectPlace(folder + file));
   }
 
   /** Names in a folder; none where there is no such folder. */
@@ -116,10 +116,6 @@ export class RepositoryFiles {
       );
     }
     return await readFile(path);
-  }
-
-  async #readObject(name: string): Promise<Buffer> {
-    return await readFile(this.#objectPlace(name));
   }
 
   #objectPlace(name: string): string {

@@ -10,13 +10,12 @@ export function parseFileList(output: Buffer): TreeFile[] {
   // One decode of everything is several times faster than one per path.
   const records = isUtf8(output)
     ? output.toString('utf8').split('\0')
-    : output.toString('latin1').split('\0').map(redecode);
+    : output
+        .toString('latin1')
+        .split('\0')
+        .map((record) => decodePath(Buffer.from(record, 'latin1')));
   records.pop();
   return records.map(parseRecord);
-}
-
-function redecode(record: string): string {
-  return decodePath(Buffer.from(record, 'latin1'));
 }
 
 function parseRecord(record: string): TreeFile {

@@ -1,7 +1,9 @@
 /** File names of packs that gitplane writes. */
-import { lstat, readdir, unlink } from 'node:fs/promises';
+
+import { readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbandoned, thisOwner } from '../../files/index.ts';
+import { thisOwner } from '../../files/index.ts';
+import { isLeftOver } from '../refs/ref-lock.ts';
 
 export interface PackNames {
   readonly pack: string;
@@ -87,11 +89,6 @@ export async function removeAbandonedPacks(gitDir: string): Promise<void> {
     }
     await unlinkIfThere(path);
   }
-}
-
-async function isLeftOver(path: string, owner: string): Promise<boolean> {
-  const file = await lstat(path).catch(() => undefined);
-  return file !== undefined && isAbandoned(owner, Date.now() - file.mtimeMs);
 }
 
 async function unlinkIfThere(path: string): Promise<void> {

@@ -77,7 +77,8 @@ export function buildPack(
   const offsets = new Map(placed.map(({ id, offset }) => [id, offset]));
   // One buffer, slightly too large: further allocations would cost more than the unused bytes.
   const bytes = Buffer.allocUnsafe(maxPackBytes(objects) + before.bytes.length);
-  let at = writePackHeader(bytes, placed.length + objects.length);
+  bytes.write('PACK\0\0\0\x02', 'latin1');
+  let at = bytes.writeUInt32BE(placed.length + objects.length, 8);
   at += before.bytes.copy(bytes, at);
   for (const object of objects) {
     const offset = at;
@@ -109,12 +110,6 @@ function sha1(bytes: Buffer): Buffer {
   return hash('sha1', bytes, 'buffer');
 }
 
-/** Returns the offset of the next byte, as all writers in this file do. */
-function writePackHeader(to: Buffer, count: number): number {
-  to.write('PACK\0\0\0\x02', 'latin1');
-  return to.writeUInt32BE(count, 8);
-}
-
 interface EntryTarget {
   readonly offset: number;
   /** Offsets of the earlier entries by id. */
@@ -122,6 +117,7 @@ interface EntryTarget {
   readonly packing: Packing;
 }
 
+/** Returns the offset of the next byte, as all writers in this file do. */
 function writeEntry(to: Buffer, object: PackObject, target: EntryTarget): number {
   const { offset, offsets, packing } = target;
   const { type, data } = object;

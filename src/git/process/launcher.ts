@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { type Duplex, Writable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type Backoff, RetryDelay } from '../../concurrency/index.ts';
+import { type Backoff, deferred, RetryDelay } from '../../concurrency/index.ts';
 import { inheritedEnvironment } from './git-environment.ts';
 import {
   type Command,
@@ -88,9 +88,7 @@ class Launcher {
   #check: NodeJS.Timeout | undefined;
   #unanswered = 0;
   #isLost = false;
-  /** Resolves when the launcher accepts launches, or has ended. */
-  readonly ready: Promise<void>;
-  #resolveReady: () => void = () => undefined;
+  readonly #ready = deferred<void>();
 
   constructor(
     { checkMs = CHECK_MS, temporaryFolder = tmpdir() }: LauncherOptions,
@@ -98,9 +96,6 @@ class Launcher {
   ) {
     this.#checkMs = checkMs;
     this.#lost = lost;
-    this.ready = new Promise((resolve) => {
-      this.#resolveReady = resolve;
-    });
     // Options of this process, as for a debugger, are not for the launcher.
     this.#program = fork(program(), [temporaryFolder], {
       execArgv: [...loader(), '--max-semi-space-size=1'],
@@ -116,6 +111,11 @@ class Launcher {
     // The daemon may end while the launcher waits for work.
     this.#program.unref();
     this.#program.channel?.unref();
+  }
+
+  /** Resolves when the launcher accepts launches, or has ended. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
   }
 
   launch(command: Command, extra: Extra | undefined): StartedProcess | undefined {
@@ -162,7 +162,7 @@ class Launcher {
   #take(report: LaunchReport): void {
     if ('socketPath' in report) {
       this.#socketPath = report.socketPath;
-      this.#resolveReady();
+      this.#ready.resolve();
     } else if ('isCheck' in report) {
       this.#unanswered = 0;
     } else {
@@ -177,7 +177,7 @@ class Launcher {
     this.#socketPath = undefined;
     clearInterval(this.#check);
     this.#lost();
-    this.#resolveReady();
+    this.#ready.resolve();
     for (const launched of this.#running.values()) launched.lose();
     if (path === undefined) return;
     // A launcher that was killed leaves its folder.
@@ -199,8 +199,9 @@ class LaunchedProcess implements StartedProcess {
   readonly stdin: Writable;
   readonly stdout: Socket;
   readonly stderr: Socket;
-  readonly started: Promise<void>;
   readonly ended: Promise<Ending>;
+  readonly #started = deferred<void>();
+  readonly #reported = deferred<Ending>();
   readonly #isGroup: boolean;
   /** Streams that the process writes. */
   readonly #outputs: readonly Socket[];
@@ -208,14 +209,9 @@ class LaunchedProcess implements StartedProcess {
   #pid: number | undefined;
   #isReported = false;
   #checks = 0;
-  #resolveStarted: () => void = () => undefined;
-  #resolveEnded: (ending: Ending) => void = () => undefined;
 
   constructor({ id, socketPath, isGroup, extra, cancel }: LaunchedProcessParts) {
     this.#isGroup = isGroup;
-    this.started = new Promise((resolve) => {
-      this.#resolveStarted = resolve;
-    });
     this.#fail = (failure: Error): void => {
       if (this.#pid !== undefined || this.#isReported) return;
       cancel();
@@ -237,9 +233,7 @@ class LaunchedProcess implements StartedProcess {
       this.#outputs = [...this.#outputs, connection];
       extra(connection);
     }
-    this.ended = new Promise<Ending>((resolve) => {
-      this.#resolveEnded = resolve;
-    }).then(async (ending) => {
+    this.ended = this.#reported.promise.then(async (ending) => {
       this.stdin.destroy();
       await outputEnded(this.#outputs);
       return ending;
@@ -250,12 +244,16 @@ class LaunchedProcess implements StartedProcess {
     return this.#pid;
   }
 
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
   take(report: ProcessReport): void {
     if ('pid' in report) {
       this.#pid = report.pid;
       // It was started in the moment in which its start was given up.
       if (this.#isReported) this.#kill();
-      this.#resolveStarted();
+      this.#started.resolve();
     } else if ('failure' in report) {
       const failure = Object.assign(new Error(report.failure), { code: report.errorCode });
       this.#end({ code: null, signal: null, failure });
@@ -295,8 +293,8 @@ class LaunchedProcess implements StartedProcess {
 
   #end(ending: Ending): void {
     this.#isReported = true;
-    this.#resolveStarted();
-    this.#resolveEnded(ending);
+    this.#started.resolve();
+    this.#reported.resolve(ending);
   }
 }
 

@@ -68,7 +68,7 @@ export class Batch implements CommitBatch {
     return this.#tip;
   }
 
-  add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }> {
+  add(commit: NewCommit): Promise<{ id: string }> {
     return this.#adding.run(() => this.#add(commit));
   }
 
@@ -113,26 +113,23 @@ export class Batch implements CommitBatch {
     return base === undefined ? data : applyDelta(this.#content(base), data);
   }
 
-  async #add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }> {
+  async #add(commit: NewCommit): Promise<{ id: string }> {
     if (this.#published) throw new GitError('The batch was published: start a new one');
     const draft: Draft = { objects: new Map(), trees: [] };
-    const blobs = new Map<string, string>();
     const edits = commit.changes.map((change): FileEdit => {
       if ('blob' in change) return change;
       const { path, content } = change;
       if (content === null) return { path, blob: undefined };
       const flaw = pathFlaw(path);
       if (flaw !== undefined) throw new PathError(path, flaw);
-      const blob = put(draft, 'blob', content);
-      blobs.set(path, blob);
-      return { path, blob };
+      return { path, blob: put(draft, 'blob', content) };
     });
     const tree = await this.#editTree(edits, draft);
     const id = put(draft, 'commit', this.#encode(commit, tree));
     this.#accept(draft);
     this.#tip = id;
     this.#tipTree = tree;
-    return { id, blobs };
+    return { id };
   }
 
   #encode(commit: NewCommit, tree: string): Buffer {

@@ -153,6 +153,13 @@ export async function syncRefDirectory(files: DurableFiles, path: string): Promi
   });
 }
 
+/** Removes a file, which need not exist. */
+export async function removeIfThere(files: DurableFiles, path: string): Promise<void> {
+  await files.remove(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+}
+
 /** Creates a directory and its parents, and flushes each name in its parent. */
 export async function makeDirectories(files: DurableFiles, path: string): Promise<void> {
   if (fs.existsSync(path)) return;

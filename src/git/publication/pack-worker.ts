@@ -1,10 +1,9 @@
 /** CPU-heavy and disk-heavy work on publications, kept off the path of the caller. */
 
-import { errorCode } from '../git-error.ts';
 import { writeShortLived } from '../packs/short-lived-pack.ts';
 import type { Preallocation } from '../wal/preallocated-files.ts';
 import { Checkpoints, type FullSegment } from '../wal/wal-checkpoint.ts';
-import { type DurableFiles, writeSoon } from './durable-files.ts';
+import { type DurableFiles, removeIfThere, writeSoon } from './durable-files.ts';
 import { type Publication, Publisher, type PublisherOptions } from './publisher.ts';
 
 export interface PackWorker {
@@ -60,7 +59,7 @@ export class LocalPackWorker implements PackWorker {
     const { files } = this.#target;
     const done = [
       ...create.map((path) => writeSoon(files, path, { bytes: Buffer.alloc(0), mode: 0o666 })),
-      ...remove.map((path) => files.remove(path).catch(unlessGone)),
+      ...remove.map((path) => removeIfThere(files, path)),
     ];
     const failed = (await Promise.allSettled(done)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
@@ -69,8 +68,4 @@ export class LocalPackWorker implements PackWorker {
   async close(): Promise<void> {
     await Promise.all([this.#publisher.close(), this.#checkpoints.close()]);
   }
-}
-
-function unlessGone(error: unknown): void {
-  if (errorCode(error) !== 'ENOENT') throw error;
 }

@@ -22,7 +22,7 @@ import { type PackNames, packNames } from '../packs/pack-names.ts';
 import { buildPack, type Pack, type PackObject } from '../packs/pack-writer.ts';
 import { withTemporaryObjectDirectory } from '../packs/temporary-object-directory.ts';
 import { containsCommit } from '../reading/contains-commit.ts';
-import { readRef } from '../refs/ref-file.ts';
+import { assertHead, readRef } from '../refs/ref-file.ts';
 import { dropRefLock, newRefLock, takeLock, writeRefLock } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
 import { type DurableFiles, syncRefDirectory, writeDurably } from './durable-files.ts';
@@ -114,16 +114,11 @@ export class Publisher implements Publishing {
 
   async #publishAfter(prepared: Prepared, before: Promise<void>): Promise<void> {
     // Nothing is written for a branch that has already moved.
-    if (this.#running === 1) await this.#compare(prepared.publication.parent);
+    if (this.#running === 1) await assertHead(this.#gitDir, this.#ref, prepared.publication.parent);
     await this.#write(prepared);
     await before;
     await this.#passGate(prepared);
     await this.#moveLocked(prepared);
-  }
-
-  async #compare(expected: string | undefined): Promise<void> {
-    const actual = await readRef(this.#gitDir, this.#ref);
-    if (actual !== expected) throw new HeadMovedError(expected, actual);
   }
 
   async #write({ names, ownFile, publication, pack }: Prepared): Promise<void> {
@@ -141,7 +136,7 @@ export class Publisher implements Publishing {
   async #passGate({ publication, names }: Prepared): Promise<void> {
     const { gate } = this.#options;
     if (gate === undefined) return;
-    await this.#compare(publication.parent);
+    await assertHead(this.#gitDir, this.#ref, publication.parent);
     await withTemporaryObjectDirectory(this.#gitDir, names, (objects) =>
       gate(publication, objects),
     );
@@ -160,7 +155,7 @@ export class Publisher implements Publishing {
         await this.#removePack(names);
         return;
       }
-      await this.#compare(publication.parent);
+      await assertHead(this.#gitDir, this.#ref, publication.parent);
       await this.#renamePack(names);
       await renameIntoPlace(files, file, ref);
       state = 'moved';

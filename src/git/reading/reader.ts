@@ -31,7 +31,7 @@ import type {
 } from '../repository.ts';
 import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
 import { Ancestry, type AncestryOptions } from './ancestry.ts';
-import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
+import { type CatFileReply, catFileProtocol } from './cat-file.ts';
 import { CommitLimits, type CommitRoots } from './commit-limits.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { type HistoryRange, history, historyOfGit, knownHistory } from './history.ts';
@@ -215,7 +215,7 @@ export class Reader implements ObjectReader {
     assertObjectId(descendant);
     return this.#ancestry.isAncestor(ancestor, descendant, async () => {
       await this.readObject(descendant, 'commit');
-      return await this.#has(ancestor);
+      return (await this.#leastBusy().ask(ancestor)) !== undefined;
     });
   }
 
@@ -331,10 +331,6 @@ export class Reader implements ObjectReader {
     return tree;
   }
 
-  async #has(id: string): Promise<boolean> {
-    return (await this.#leastBusy().ask(id)) !== undefined;
-  }
-
   #leastBusy(): RequestProcess<CatFileReply> {
     return this.#objects.reduce((best, next) => (next.pending < best.pending ? next : best));
   }
@@ -401,12 +397,10 @@ export class Reader implements ObjectReader {
     if (outcome instanceof GitLimitError && outcome.limit !== 'time') {
       return new BlobTooLargeError(id, undefined, this.#maxBlobBytes);
     }
-    return outcome instanceof GitError ? outcome : this.#check(id, outcome, type);
-  }
-
-  #check(id: string, found: FoundObject | undefined, type: ObjectType): Buffer | GitError {
-    if (found === undefined) return new MissingObjectError(id, this.#context.gitDir);
-    if (found.type !== type) return new ObjectTypeError(id, { found: found.type, wanted: type });
-    return found.content ?? new BlobTooLargeError(id, found.size, this.#maxBlobBytes);
+    if (outcome instanceof GitError) return outcome;
+    if (outcome === undefined) return new MissingObjectError(id, this.#context.gitDir);
+    if (outcome.type !== type)
+      return new ObjectTypeError(id, { found: outcome.type, wanted: type });
+    return outcome.content ?? new BlobTooLargeError(id, outcome.size, this.#maxBlobBytes);
   }
 }

@@ -4,6 +4,7 @@
  * again; the one that was being answered is retried once.
  */
 
+import { Sequence } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess } from '../process/git-process.ts';
@@ -41,7 +42,7 @@ interface Worker<Reply> {
   readonly git: GitProcess;
   /** Killed on purpose: its requests are sent again, and its remaining output is ignored. */
   isAbandoned: boolean;
-  readonly waiting: Queue<Request<Reply>>;
+  readonly waiting: Sequence<Request<Reply>>;
   readonly ended: Promise<void>;
   /** Lines that are not written yet. The lines of one tick share a write. */
   outbox: string[];
@@ -117,7 +118,7 @@ export class RequestProcess<Reply> {
   #start(): Worker<Reply> {
     const git = new GitProcess(this.#context, this.#protocol.args, this.#protocol.limits);
     const parser = this.#protocol.makeParser();
-    const waiting = new Queue<Request<Reply>>();
+    const waiting = new Sequence<Request<Reply>>();
     const worker: Worker<Reply> = {
       git,
       isAbandoned: false,
@@ -155,7 +156,7 @@ export class RequestProcess<Reply> {
   }
 
   /** The first waiting request is the one that the process died on. The others are sent again. */
-  #recover(waiting: Queue<Request<Reply>>, error: GitError): void {
+  #recover(waiting: Sequence<Request<Reply>>, error: GitError): void {
     const first = waiting.shift();
     if (first !== undefined) {
       first.deaths += 1;
@@ -167,7 +168,7 @@ export class RequestProcess<Reply> {
     this.#resend(waiting);
   }
 
-  #resend(waiting: Queue<Request<Reply>>): void {
+  #resend(waiting: Sequence<Request<Reply>>): void {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) this.#send(next);
   }
 
@@ -183,33 +184,4 @@ function flush<Reply>(worker: Worker<Reply>): void {
   const lines = `${worker.outbox.join('\n')}\n`;
   worker.outbox = [];
   if (worker.git.stdin.writable) worker.git.stdin.write(lines);
-}
-
-/** FIFO queue whose `shift` does not move the remaining items. */
-class Queue<T> {
-  #items: (T | undefined)[] = [];
-  #head = 0;
-
-  get length(): number {
-    return this.#items.length - this.#head;
-  }
-
-  push(item: T): void {
-    this.#items.push(item);
-  }
-
-  shift(): T | undefined {
-    if (this.#head >= this.#items.length) return undefined;
-    const item = this.#items[this.#head];
-    this.#items[this.#head] = undefined;
-    this.#head += 1;
-    if (this.#head === this.#items.length) {
-      this.#items = [];
-      this.#head = 0;
-    } else if (this.#head > 10_000 && this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
-    return item;
-  }
 }

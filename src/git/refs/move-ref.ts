@@ -8,8 +8,7 @@ import {
   realFiles,
   syncRefDirectory,
 } from '../publication/durable-files.ts';
-import { HeadMovedError } from '../repository.ts';
-import { readRef } from './ref-file.ts';
+import { assertHead } from './ref-file.ts';
 import { dropRefLock, newRefLock, takeLock, writeRefLock } from './ref-lock.ts';
 
 export interface RefMove {
@@ -36,8 +35,7 @@ export async function moveRef(
     await makeDirectories(files, dirname(path));
     await takeLock(files, ownFile, lock);
     isLocked = true;
-    const actual = await readRef(gitDir, ref);
-    if (actual !== from) throw new HeadMovedError(from, actual);
+    await assertHead(gitDir, ref, from);
     await files.rename(lock.file, path);
     isLocked = false;
     await syncRefDirectory(files, dirname(path));

@@ -3,10 +3,12 @@
  * This folder follows the lock protocol of git exactly, so that a push by git and a commit of the
  * daemon never lose each other.
  */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode, GitError } from '../git-error.ts';
 import { isObjectId } from '../objects/object-id.ts';
+import { HeadMovedError } from '../repository.ts';
 
 /** Current value of a ref; undefined if it does not exist. */
 export async function readRef(gitDir: string, ref: string): Promise<string | undefined> {
@@ -16,6 +18,16 @@ export async function readRef(gitDir: string, ref: string): Promise<string | und
   // In this order, because git writes packed-refs before it removes the loose file.
   const packed = readIfThere(join(gitDir, 'packed-refs'));
   return packed === undefined ? undefined : findPackedRef(packed, ref);
+}
+
+/** Throws HeadMovedError if a ref has another value. */
+export async function assertHead(
+  gitDir: string,
+  ref: string,
+  expected: string | undefined,
+): Promise<void> {
+  const actual = await readRef(gitDir, ref);
+  if (actual !== expected) throw new HeadMovedError(expected, actual);
 }
 
 /**

@@ -84,14 +84,18 @@ export async function removeAbandonedRefLocks(gitDir: string, lockFile: string):
   for (const name of await readdir(folder)) {
     const owner = ownFilePattern.exec(name)?.[1];
     const ownFile = join(folder, name);
-    if (owner !== undefined && (await isLeftOver(ownFile, owner)))
+    if (owner !== undefined && (await isUnused(ownFile, owner)))
       await removeAbandoned(ownFile, gitDir, lockFile);
   }
 }
 
-async function isLeftOver(ownFile: string, owner: string): Promise<boolean> {
-  if (owner === thisOwner) return !inUse.has(ownFile);
-  const file = await lstat(ownFile).catch(() => undefined);
+async function isUnused(ownFile: string, owner: string): Promise<boolean> {
+  return owner === thisOwner ? !inUse.has(ownFile) : await isLeftOver(ownFile, owner);
+}
+
+/** True if the process that made a file is gone. */
+export async function isLeftOver(path: string, owner: string): Promise<boolean> {
+  const file = await lstat(path).catch(() => undefined);
   return file !== undefined && isAbandoned(owner, Date.now() - file.mtimeMs);
 }
 

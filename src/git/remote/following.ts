@@ -99,7 +99,7 @@ export class Following {
     const { gitDir, ref, remote } = this.#options;
     mkdirSync(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
     await removeAbandonedObjectDirectories(gitDir);
-    if ((await readRef(gitDir, ref)) === undefined || !isMarked(gitDir)) {
+    if ((await readRef(gitDir, ref)) === undefined || !existsSync(marker(gitDir))) {
       await this.#mutex.run(() => this.#begin());
       return undefined;
     }
@@ -177,7 +177,7 @@ export class Following {
       });
     }
     await this.#adopt(tip);
-    mark(gitDir, remote.url);
+    writeFileSync(marker(gitDir), `${remote.url}\n`);
   }
 
   #pauseAfter(error: unknown): void {
@@ -275,14 +275,6 @@ export class Following {
 /** File that marks a repository whose commits all came from its remote, or went there first. */
 function marker(gitDir: string): string {
   return join(gitDir, REF_LOCK_FOLDER, 'follows');
-}
-
-function isMarked(gitDir: string): boolean {
-  return existsSync(marker(gitDir));
-}
-
-function mark(gitDir: string, url: string): void {
-  writeFileSync(marker(gitDir), `${url}\n`);
 }
 
 /** Marks the repository as written without a remote from now on. */

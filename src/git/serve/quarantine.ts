@@ -47,13 +47,12 @@ async function packsIn(objects: string): Promise<readonly PackIndex[]> {
   const folder = join(objects, 'pack');
   const names = await readdir(folder).catch(() => []);
   const indexes = names.filter((name) => name.endsWith('.idx'));
-  const read = indexes.map((name) => readIndex(join(folder, name)));
+  const read = indexes.map(async (name) => {
+    const path = join(folder, name);
+    const isLarge = (await stat(path)).size > MAX_INDEX_BYTES;
+    return isLarge ? undefined : PackIndex.parse(await readFile(path));
+  });
   return (await Promise.all(read)).filter((pack) => pack !== undefined);
-}
-
-async function readIndex(path: string): Promise<PackIndex | undefined> {
-  if ((await stat(path)).size > MAX_INDEX_BYTES) return undefined;
-  return PackIndex.parse(await readFile(path));
 }
 
 async function assertWithin(

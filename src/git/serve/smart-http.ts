@@ -51,7 +51,7 @@ export function advertiseRefs(
 ): Promise<ServeResult> {
   const { service, response } = request;
   // Version 2 has no such line: the service sends the first one (as in git http-backend).
-  if (!isVersion2(options.gitProtocol)) {
+  if (options.gitProtocol?.split(':').includes('version=2') !== true) {
     response.write(`${pktLine(`# service=${service}\n`)}0000`);
   }
   const args = [subcommand(service), '--stateless-rpc', '--advertise-refs', repository.gitDir];
@@ -236,10 +236,6 @@ function limitMessage(git: GitProcess, report: string): string | undefined {
 
 function subcommand(service: GitService): string {
   return service.slice('git-'.length);
-}
-
-function isVersion2(gitProtocol: string | undefined): boolean {
-  return gitProtocol?.split(':').includes('version=2') ?? false;
 }
 
 function contextOf(repository: { readonly gitDir: string }, options: ServeOptions): GitContext {

@@ -58,7 +58,7 @@ export class PreallocatedFiles {
     }
     const path = newRefLock(gitDir, owner);
     try {
-      await writeRefLockSoon(files, path, bytes);
+      await writeSoon(files, path, { bytes, mode: 0o666 });
     } catch (error) {
       this.discard(path);
       throw error;
@@ -113,9 +113,4 @@ export class PreallocatedFiles {
       }
     }
   }
-}
-
-/** Like `writeRefLock`, with any content and without a flush. */
-function writeRefLockSoon(files: DurableFiles, ownFile: string, bytes: Buffer): Promise<void> {
-  return writeSoon(files, ownFile, { bytes, mode: 0o666 });
 }

@@ -157,12 +157,14 @@ function readPublication(payload: Buffer): Publication {
   const start = 4 + payload.readUInt32BE(0);
   const { objects, ...rest } = JSON.parse(payload.toString('utf8', 4, start));
   const bytes = new Uint8Array(payload.subarray(start));
-  return decodePublication({ ...rest, objects: objects.map(withBase), bytes });
+  // JSON has no undefined.
+  const heads = objects.map(([id, kind, base, length]: Head) => [
+    id,
+    kind,
+    base ?? undefined,
+    length,
+  ]);
+  return decodePublication({ ...rest, objects: heads, bytes });
 }
 
 type Head = PublicationMessage['objects'][number];
-
-/** JSON has no undefined. */
-function withBase([id, type, base, length]: Head): Head {
-  return [id, type, base ?? undefined, length];
-}

@@ -33,9 +33,8 @@ import {
   type Publishing,
   renameIntoPlace,
 } from '../publication/publisher.ts';
-import { readRef } from '../refs/ref-file.ts';
+import { assertHead } from '../refs/ref-file.ts';
 import { takeLock } from '../refs/ref-lock.ts';
-import { HeadMovedError } from '../repository.ts';
 import { PreallocatedFiles } from './preallocated-files.ts';
 import type { WalFile } from './wal-file.ts';
 import { WalKeeper } from './wal-keeper.ts';
@@ -164,7 +163,8 @@ export class WalPublisher implements Publishing {
       : undefined;
     packWritten?.catch(() => undefined);
     await before;
-    const wal = await this.#usableWal();
+    if (this.#opening === undefined) await this.#prepared();
+    const { wal } = this.#keeper;
     const record = wal?.record(publication);
     if (wal !== undefined && record !== undefined) {
       await this.#publishToWal(publication, { wal, record, packWritten });
@@ -178,17 +178,12 @@ export class WalPublisher implements Publishing {
   async #publishAsPack(publication: Publication): Promise<void> {
     const { agree } = this.#options;
     if (agree === undefined) return await this.#packWorker.publish(publication);
-    await this.#compare(publication.parent);
+    await assertHead(this.#gitDir, this.#ref, publication.parent);
     await agree.agree(publication);
     await this.#packWorker.publish(publication).catch((cause: unknown) => {
       agree.diverged();
       throw new StorageError(this.#gitDir, { cause, moved: true });
     });
-  }
-
-  async #usableWal(): Promise<WalFile | undefined> {
-    if (this.#opening === undefined) await this.#prepared();
-    return this.#keeper.wal;
   }
 
   async #publishToWal(publication: Publication, appending: Appending): Promise<void> {
@@ -201,7 +196,7 @@ export class WalPublisher implements Publishing {
       ownFile = await this.#preallocated.write(Buffer.from(`${publication.tip}\n`));
       await takeLock(files, ownFile, { file: lockFile, gitDir, timeoutMs });
       isLocked = true;
-      await this.#compare(publication.parent);
+      await assertHead(this.#gitDir, this.#ref, publication.parent);
       await this.#writeAndMove(publication, { ...appending, lockFile });
       isLocked = false;
     } catch (error) {
@@ -223,11 +218,6 @@ export class WalPublisher implements Publishing {
   #keepSecondName(ownFile: string): void {
     if (this.#secondName !== undefined) this.#preallocated.discard(this.#secondName);
     this.#secondName = ownFile;
-  }
-
-  async #compare(expected: string | undefined): Promise<void> {
-    const actual = await readRef(this.#gitDir, this.#ref);
-    if (actual !== expected) throw new HeadMovedError(expected, actual);
   }
 
   async #writeAndMove(

@@ -14,7 +14,11 @@ import { errorCode, GitError, StorageError } from '../git-error.ts';
 import type { GitLogger } from '../logger.ts';
 import { packFolder, shortLivedNames, shortLivedPacks } from '../packs/pack-names.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
-import { type DurableFiles, syncRefDirectory } from '../publication/durable-files.ts';
+import {
+  type DurableFiles,
+  removeIfThere,
+  syncRefDirectory,
+} from '../publication/durable-files.ts';
 import { containsCommit } from '../reading/contains-commit.ts';
 import { moveRef } from '../refs/move-ref.ts';
 import { readRef } from '../refs/ref-file.ts';
@@ -39,7 +43,8 @@ export async function replayWal(gitDir: string, options: ReplayOptions): Promise
   if (present.length === 0 && !isOwn) return;
   try {
     const logs = await readLogs(present);
-    if (!isOwn && (isInUse(logs) || isEmpty(logs))) return;
+    const isInUse = logs.some((log) => !isAbandoned(log.owner, log.ageMs));
+    if (!isOwn && (isInUse || isEmpty(logs))) return;
     await replay(gitDir, logs, options);
     for (const path of present) await files.remove(path);
     if (present.length > 0) await files.syncDirectory(join(gitDir, REF_LOCK_FOLDER));
@@ -47,10 +52,6 @@ export async function replayWal(gitDir: string, options: ReplayOptions): Promise
     if (error instanceof GitError || errorCode(error) === undefined) throw error;
     throw new StorageError(gitDir, { cause: error });
   }
-}
-
-function isInUse(logs: readonly (WalContent & { ageMs: number })[]): boolean {
-  return logs.some((log) => !isAbandoned(log.owner, log.ageMs));
 }
 
 /**
@@ -116,16 +117,17 @@ async function cleanShortLived(
   if (packs.size === 0) return;
   const folder = packFolder(gitDir);
   // It may name these packs. The next maintenance writes it again.
-  await remove(files, join(folder, 'multi-pack-index'));
+  await removeIfThere(files, join(folder, 'multi-pack-index'));
   for (const [tip, names] of packs) {
     const { pack, index } = shortLivedNames(gitDir, tip, thisOwner);
-    const isNeeded = !logged.has(tip) && (await isSound(gitDir, index));
+    const isNeeded =
+      !logged.has(tip) && (await tryGit({ gitDir }, ['verify-pack', index])).code === 0;
     if (isNeeded) await makePermanent({ pack, index }, files).catch(unlessReplaced(gitDir, names));
     // The index goes before the pack: git looks for indexes.
-    for (const name of names) await remove(files, join(folder, name));
+    for (const name of names) await removeIfThere(files, join(folder, name));
   }
   // A `git repack` that still runs may have written another one.
-  await remove(files, join(folder, 'multi-pack-index'));
+  await removeIfThere(files, join(folder, 'multi-pack-index'));
   await files.syncDirectory(folder);
 }
 
@@ -138,10 +140,6 @@ function unlessReplaced(gitDir: string, names: readonly string[]): (error: unkno
     const isThere = names.every((name) => existsSync(join(packFolder(gitDir), name)));
     if (errorCode(error) !== 'ENOENT' || isThere) throw error;
   };
-}
-
-async function isSound(gitDir: string, index: string): Promise<boolean> {
-  return (await tryGit({ gitDir }, ['verify-pack', index])).code === 0;
 }
 
 /** Renames a short-lived pack to a permanent one. */
@@ -161,12 +159,6 @@ async function makePermanent(
 async function link(files: DurableFiles, from: string, to: string): Promise<void> {
   await files.link(from, to).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error;
-  });
-}
-
-async function remove(files: DurableFiles, path: string): Promise<void> {
-  await files.remove(path).catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error;
   });
 }
 
@@ -197,7 +189,7 @@ async function repairRef({ gitDir, ref, tip }: RefRepair, files: DurableFiles): 
   if (found === tip) return 'there';
   if (found === undefined) {
     // A value in packed-refs is older still.
-    await remove(files, join(gitDir, ref));
+    await removeIfThere(files, join(gitDir, ref));
     await syncRefDirectory(files, dirname(join(gitDir, ref)));
     await moveRef(gitDir, { ref, from: await readRef(gitDir, ref), to: tip }, files);
     return 'damaged';

@@ -2,7 +2,8 @@
  * Idempotency keys of writes that failed and may still be in history. Before such a key counts as
  * new, history is read again, once for all waiting requests.
  */
-import { SingleFlight } from '../../state/index.ts';
+
+import { SingleFlight } from '../../concurrency/index.ts';
 
 /** Above this limit all keys count as unresolved. */
 const MAX_KEYS = 1_000;

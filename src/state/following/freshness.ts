@@ -3,11 +3,10 @@
  * written revision comes from the writer, which knows it without a request, or from the records if
  * the writer does not answer soon. Both answers are from a moment after the question.
  */
-import { deferred } from '../deferred.ts';
+import { deferred, SingleFlight } from '../../concurrency/index.ts';
 import { Waiters } from '../journal/waiters.ts';
 import { StateError } from '../state-error.ts';
 import type { Newest } from './record-feed.ts';
-import { SingleFlight } from './single-flight.ts';
 
 /**
  * The process that writes the records. A revision includes every change that a client may have

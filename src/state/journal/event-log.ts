@@ -1,7 +1,7 @@
 /** The events of one collection, and its readers. */
 
+import { Sequence } from '../../concurrency/index.ts';
 import type { JournalEvent } from '../store.ts';
-import { Sequence } from './sequence.ts';
 
 /** A reader with its own position, which sleeps at the end of the log. */
 export interface Reader {

@@ -3,14 +3,15 @@
  * process. A record lists type, key and version in order. The objects are in their own records of
  * the same batch; an object that the batch changed again follows the list.
  */
+
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
+import { Sequence } from '../../concurrency/index.ts';
 import type { EngineWrite } from '../engines/engine.ts';
 import type { ObjectHandle } from '../objects/object-handle.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import { encodeObject } from '../records/record.ts';
 import type { EventType, JournalEvent } from '../store.ts';
 import type { JournalWindow } from './journal.ts';
-import { Sequence } from './sequence.ts';
 
 export const EVENT_PREFIX = 'e/';
 /** Padding, so that keys sort as versions do. */

@@ -5,11 +5,12 @@
  * have a position instead of a queue: a slow reader costs nothing, and is dropped when the window
  * has moved past it.
  */
+
 import type { Clock } from '../../apimachinery/index.ts';
+import { Sequence } from '../../concurrency/index.ts';
 import { collectionId } from '../objects/object-index.ts';
 import type { Collection, JournalEvent } from '../store.ts';
 import { EventLog } from './event-log.ts';
-import { Sequence } from './sequence.ts';
 
 /**
  * Window of the journal. An event is dropped when it is both beyond the newest `keepEvents` and

@@ -82,16 +82,18 @@ describe('a commit', () => {
     },
   );
 
-  test('returns the ids of the added blobs', async () => {
+  test('returns the id of the commit, which has the added files', async () => {
     const repository = await openForTest();
     const batch = repository.begin(undefined);
-    const { id, blobs } = await batch.add(commitOf({ 'a/b': 'text', c: '' }));
+    const { id } = await batch.add(commitOf({ 'a/b': 'text', c: '' }));
     expect(batch.tip).toBe(id);
     await batch.publish();
-    for (const [path, blob] of blobs) {
-      expect(git(repository.gitDir, ['rev-parse', `${id}:${path}`])).toBe(blob);
-    }
-    expect([...blobs.keys()]).toEqual(['a/b', 'c']);
+    const files = await repository.listFiles(id);
+    expect(files.map(({ path }) => path)).toEqual(['a/b', 'c']);
+    expect((await repository.readBlobs(files.map((file) => file.id))).map(String)).toEqual([
+      'text',
+      '',
+    ]);
   });
 
   test('may change nothing, and may leave nothing', async () => {

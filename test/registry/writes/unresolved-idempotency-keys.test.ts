@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { deferred } from '../../../src/concurrency/deferred.ts';
 import { UnresolvedIdempotencyKeys } from '../../../src/registry/writes/unresolved-idempotency-keys.ts';
-import { deferred } from '../../../src/state/deferred.ts';
 
 test('a key is unsure until history was read after it came', async () => {
   const reads = [deferred<void>(), deferred<void>()];

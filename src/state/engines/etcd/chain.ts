@@ -3,9 +3,10 @@
  * unknown. Each of them moves one key, the head. A delayed transaction finds the head changed and
  * does nothing. So retrying is safe: if the head already names the step, it was applied.
  */
+
 import { randomUUID } from 'node:crypto';
+import { type Deferred, deferred } from '../../../concurrency/index.ts';
 import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
-import { type Deferred, deferred } from '../../deferred.ts';
 import { StateError } from '../../state-error.ts';
 import type { Layout } from './layout.ts';
 

@@ -12,7 +12,11 @@ export class Sequence<T extends object> {
 
   /** Position of the next item. */
   get end(): number {
-    return this.#first + this.#slots.length - this.#dead;
+    return this.#first + this.length;
+  }
+
+  get length(): number {
+    return this.#slots.length - this.#dead;
   }
 
   /** The item at a position in [`first`, `end`). */
