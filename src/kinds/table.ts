@@ -1,5 +1,6 @@
 /** The kinds of the platform, in the order of lists and docs. */
 
+import type { ObjectKey } from '../apimachinery/index.ts';
 import { config } from './config.ts';
 import { directClusterEndpointToken } from './direct-cluster-endpoint-token.ts';
 import { apiVersionOf, type Kind } from './kind.ts';
@@ -22,6 +23,8 @@ export interface KindTable {
   readonly groups: readonly string[];
   /** Looks up the words of a manifest: `management.gitplane.dev/v1` and `Team`. */
   byKind(apiVersion: string, kind: string): Kind | undefined;
+  /** Looks up the kind of an object by its key. */
+  byKey(key: Pick<ObjectKey, 'group' | 'kind'>): Kind | undefined;
   /** Looks up the words of a URL: `management.gitplane.dev` and `teams`, or an alias of it. */
   byPlural(group: string, plural: string): Kind | undefined;
   /** Looks up the path of a file that is the spec of an object, relative to the manifests. */
@@ -63,6 +66,7 @@ export function tableOf(kinds: readonly Kind[]): KindTable {
     kinds,
     groups: [...new Set(kinds.map((kind) => kind.group))],
     byKind: (apiVersion, kind) => byKind.get(`${apiVersion} ${kind}`),
+    byKey: (key) => kinds.find(({ group, kind }) => group === key.group && kind === key.kind),
     byPlural: (group, plural) => byPlural.get(group)?.get(plural),
     byFile: (path) => {
       for (const kind of fileKinds) {

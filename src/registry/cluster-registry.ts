@@ -3,13 +3,7 @@
  * write is decided and applied synchronously, and answered when it is durable.
  */
 import { randomUUID } from 'node:crypto';
-import {
-  forbiddenError,
-  type KubeObject,
-  notFound,
-  type ObjectKey,
-  rfc3339,
-} from '../apimachinery/index.ts';
+import { forbiddenError, type KubeObject, notFound, rfc3339 } from '../apimachinery/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import type { Change, ScopedStore, StoredObject } from '../state/index.ts';
 import { terminating } from './projection/served-object.ts';
@@ -19,13 +13,7 @@ import { applyThrough } from './writes/apply-request.ts';
 import { type CreateRequest, prepareCreate } from './writes/create.ts';
 import { type DeleteRequest, prepareDelete } from './writes/delete.ts';
 import { identified, prepareUpdate, type UpdateRequest } from './writes/update.ts';
-import type {
-  DecisionParts,
-  DeleteResult,
-  Guard,
-  Target,
-  WriteResult,
-} from './writes/write-context.ts';
+import { type DecisionParts, type DeleteResult, type Guard, type Target, type WriteResult, keyOf } from './writes/write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: ScopedStore;
@@ -88,16 +76,7 @@ export class ClusterRegistry implements ObjectRegistry {
   }
 
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
-    const key = keyOf(request);
-    return await applyThrough(
-      {
-        create: (wanted) => this.create(wanted),
-        update: (wanted) => this.update(wanted),
-        isThere: () => this.#parts.store.get(key) !== undefined,
-        now: () => this.#parts.clock.now(),
-      },
-      request,
-    );
+    return await applyThrough(this, this.#parts, request);
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {
@@ -167,9 +146,6 @@ export function withoutGeneration(_kind: Kind, object: KubeObject): KubeObject {
   return object;
 }
 
-function keyOf({ kind, namespace, name }: Target): ObjectKey {
-  return { group: kind.group, kind: kind.kind, namespace, name };
-}
 
 function written(
   stored: StoredObject | undefined,

@@ -5,18 +5,7 @@
  * The future platform (`Shadow`) is a branch and a state in memory, on the tip of that branch. It
  * is opened again when the followed branch moved.
  */
-import {
-  type Authorizer,
-  conflict,
-  forbiddenError,
-  isRecord,
-  type JsonObject,
-  jsonEqual,
-  type KubeObject,
-  type ObjectKey,
-  StatusError,
-  unavailable,
-} from '../apimachinery/index.ts';
+import { type Authorizer, conflict, forbiddenError, isRecord, type JsonObject, jsonEqual, type KubeObject, StatusError, unavailable } from '../apimachinery/index.ts';
 import { type PathChange, RemoteError } from '../git/index.ts';
 import { isEncryptedKind, type Kind, ownPart } from '../kinds/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
@@ -29,7 +18,7 @@ import type { DeleteRequest } from './writes/delete.ts';
 import { desiredPart } from './writes/patch-manifest.ts';
 import { isStateObject } from './writes/state-objects.ts';
 import type { UpdateRequest } from './writes/update.ts';
-import type { DeleteResult, Target, WriteOptions, WriteResult } from './writes/write-context.ts';
+import { type DeleteResult, type Target, type WriteOptions, type WriteResult, keyOf } from './writes/write-context.ts';
 
 /** The platform with all pending changes merged. */
 export interface Shadow {
@@ -409,8 +398,4 @@ function isVersion(wanted: string | undefined, { metadata }: KubeObject): boolea
 function pathOf({ state }: Shadow, { kind, namespace, name }: Asked, made = name) {
   if (made === undefined) return undefined;
   return state.catalog.object(keyOf({ kind, namespace, name: made }))?.place.path;
-}
-
-function keyOf({ kind, namespace, name }: Pick<Target, 'kind' | 'namespace' | 'name'>): ObjectKey {
-  return { group: kind.group, kind: kind.kind, namespace, name };
 }

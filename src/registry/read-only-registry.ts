@@ -1,4 +1,5 @@
 /** Registry of kinds without write verbs, or whose writes happen elsewhere. */
+import { keyOf } from './writes/write-context.ts';
 import { noSuchRoute, notFound } from '../apimachinery/index.ts';
 import type { Store } from '../state/index.ts';
 import type { ObjectRegistry } from './registry.ts';
@@ -6,9 +7,9 @@ import type { ObjectRegistry } from './registry.ts';
 export function readOnlyRegistry(store: Pick<Store, 'get'>): ObjectRegistry {
   const refuse = (): Promise<never> => Promise.reject(noSuchRoute());
   return {
-    get: ({ kind, namespace, name }) => {
-      const found = store.get({ group: kind.group, kind: kind.kind, namespace, name });
-      if (found === undefined) throw notFound(kind, name);
+    get: (target) => {
+      const found = store.get(keyOf(target));
+      if (found === undefined) throw notFound(target.kind, target.name);
       return found;
     },
     create: refuse,

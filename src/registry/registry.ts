@@ -4,14 +4,7 @@
  */
 
 import { objectProblems } from '../admission/index.ts';
-import {
-  asKubeObject,
-  badRequest,
-  invalidObject,
-  type KubeObject,
-  notFound,
-  type ObjectKey,
-} from '../apimachinery/index.ts';
+import { asKubeObject, badRequest, invalidObject, type KubeObject, notFound } from '../apimachinery/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import type { StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
@@ -29,14 +22,7 @@ import {
 } from './writes/delete.ts';
 import { prepareUpdate, type UpdateRequest } from './writes/update.ts';
 import type { Write } from './writes/write.ts';
-import type {
-  DeleteResult,
-  Target,
-  WriteOptions,
-  WriteParts,
-  WritePreview,
-  WriteResult,
-} from './writes/write-context.ts';
+import { type DeleteResult, type Target, type WriteOptions, type WriteParts, type WritePreview, type WriteResult, keyOf } from './writes/write-context.ts';
 import type { Concealed } from './writes/write-only.ts';
 import { withConcealed } from './writes/write-only.ts';
 
@@ -109,16 +95,7 @@ export class Registry implements ObjectRegistry {
 
   /** `created`: the object did not exist. */
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
-    const { store, clock } = this.#parts;
-    return await applyThrough(
-      {
-        create: (wanted) => this.create(wanted),
-        update: (wanted) => this.update(wanted),
-        isThere: () => store.get(keyOf(request)) !== undefined,
-        now: () => clock.now(),
-      },
-      request,
-    );
+    return await applyThrough(this, this.#parts, request);
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {
@@ -182,8 +159,4 @@ export class Registry implements ObjectRegistry {
 /** A copy of the object with values that the server just generated. */
 function withShown(object: KubeObject, values: Concealed): KubeObject {
   return asKubeObject(withConcealed(object, values));
-}
-
-function keyOf({ kind, namespace, name }: Target): ObjectKey {
-  return { group: kind.group, kind: kind.kind, namespace, name };
 }

@@ -75,8 +75,8 @@ export class BranchSnapshot {
   }
 
   /** True if an object of the key holds secrets, and decides about no other object. */
-  #isData({ group, kind: name }: ObjectKey): boolean {
-    const kind = this.#kinds.kinds.find((one) => one.group === group && one.kind === name);
+  #isData(key: ObjectKey): boolean {
+    const kind = this.#kinds.byKey(key);
     return kind?.scope === 'Namespaced' && isEncryptedKind(kind);
   }
 }

@@ -34,7 +34,7 @@ export class PushObjections {
   /** One line per objection, with the place; empty: the change is allowed. */
   of(change: ObjectChange, user: User): string[] {
     const place = shownPath((change.after ?? change.before)?.place.path ?? '');
-    const kind = kindOf(this.#options, change);
+    const kind = this.#options.kinds.byKey(change.key);
     if (kind === undefined) return [];
     const { deletionTimestamp, finalizers = [] } =
       this.#options.store.get(change.key)?.object.metadata ?? {};
@@ -59,27 +59,27 @@ export class PushObjections {
 
   /** True if an object may hold values that git has encrypted. */
   holdsSecrets(change: ObjectChange): boolean {
-    const kind = kindOf(this.#options, change);
+    const kind = this.#options.kinds.byKey(change.key);
     if (kind === undefined) return false;
     return isEncryptedKind(kind) || encryptedPathsOf(change).length > 0;
   }
 
   /** True if the user may read every object of the kind, and so may copy the values of any. */
   mayCopy(change: Pick<ObjectChange, 'key'>, user: User): boolean {
-    const kind = kindOf(this.#options, change);
+    const kind = this.#options.kinds.byKey(change.key);
     return kind === undefined || this.#mayReadAll(kind, '', user);
   }
 
   /** True if the user may read the object, and every former one of its name. */
   mayReadNames(change: Pick<ObjectChange, 'key'>, user: User): boolean {
-    const kind = kindOf(this.#options, change);
+    const kind = this.#options.kinds.byKey(change.key);
     return kind !== undefined && this.#mayReadAll(kind, change.key.namespace, user);
   }
 
   /** One line per object with the encrypted values of another one that the user may not read. */
   ofCopies(copies: readonly ObjectChange[], user: User): string[] {
     return copies.flatMap((change) => {
-      const kind = kindOf(this.#options, change);
+      const kind = this.#options.kinds.byKey(change.key);
       if (kind === undefined) return [];
       const place = shownPath(change.after?.place.path ?? '');
       return [
@@ -94,7 +94,7 @@ export class PushObjections {
    */
   ofRestored(restored: readonly ObjectChange[], user: User): string[] {
     return restored.flatMap(({ key, after }) => {
-      const kind = kindOf(this.#options, { key });
+      const kind = this.#options.kinds.byKey(key);
       if (kind === undefined) return [];
       const why = this.#againstRestoring(kind, key, user);
       const place = shownPath(after?.place.path ?? '');
@@ -175,13 +175,6 @@ export class PushObjections {
     const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${of.verb} ${resource}`;
     return allowed ? [] : [denial + why];
   }
-}
-
-function kindOf(
-  { kinds }: Pick<WriteParts, 'kinds'>,
-  { key }: Pick<ObjectChange, 'key'>,
-): Kind | undefined {
-  return kinds.kinds.find(({ group, kind }) => group === key.group && kind === key.kind);
 }
 
 /** Every objection as one line, for a push. */

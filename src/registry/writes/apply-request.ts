@@ -1,10 +1,10 @@
 /** An apply as a write: an update of an existing object, or a create. */
-import { conflict, StatusError, valueAt } from '../../apimachinery/index.ts';
+import { conflict, StatusError, valueAt, type Clock } from '../../apimachinery/index.ts';
 import type { Managers } from '../../field-management/index.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
 import type { CreateRequest } from './create.ts';
 import type { UpdateRequest } from './update.ts';
-import type { WriteResult } from './write-context.ts';
+import { type WriteResult, keyOf, type DecisionParts } from './write-context.ts';
 
 /** Attempts, if the object is created or deleted meanwhile. */
 const APPLY_TRIES = 4;
@@ -12,19 +12,20 @@ const APPLY_TRIES = 4;
 interface ApplyThrough {
   create(request: CreateRequest): Promise<WriteResult>;
   update(request: UpdateRequest): Promise<WriteResult>;
-  isThere(): boolean;
-  now(): number;
 }
+
+type Parts = Pick<DecisionParts, 'store' | 'clock'>;
 
 /** `created`: the object did not exist. */
 export async function applyThrough(
   through: ApplyThrough,
+  { store, clock }: Parts,
   request: ApplyRequest,
 ): Promise<WriteResult & { created: boolean }> {
   for (let tries = 0; ; tries++) {
-    const isThere = through.isThere();
+    const isThere = store.get(keyOf(request)) !== undefined;
     try {
-      const result = await (isThere ? change(through, request) : create(through, request));
+      const result = await (isThere ? change : create)(through, clock, request);
       return { ...result, created: !isThere };
     } catch (error) {
       // The object was created or deleted meanwhile.
@@ -34,13 +35,17 @@ export async function applyThrough(
   }
 }
 
-async function change(through: ApplyThrough, request: ApplyRequest): Promise<WriteResult> {
+async function change(
+  through: ApplyThrough,
+  clock: Clock,
+  request: ApplyRequest,
+): Promise<WriteResult> {
   let managers: Managers = new Map();
   return await through.update({
     ...request,
     verb: 'patch',
     change: (live) => {
-      const applied = applyTo(request, live, through.now());
+      const applied = applyTo(request, live, clock.now());
       ({ managers } = applied);
       return applied.object;
     },
@@ -48,7 +53,11 @@ async function change(through: ApplyThrough, request: ApplyRequest): Promise<Wri
   });
 }
 
-async function create(through: ApplyThrough, request: ApplyRequest): Promise<WriteResult> {
+async function create(
+  through: ApplyThrough,
+  clock: Clock,
+  request: ApplyRequest,
+): Promise<WriteResult> {
   const { kind, name, body } = request;
   const uid = valueAt(body, ['metadata', 'uid']);
   if (uid !== undefined && uid !== null && uid !== '') {
@@ -56,6 +65,6 @@ async function create(through: ApplyThrough, request: ApplyRequest): Promise<Wri
     throw conflict(kind, name, text);
   }
   request.beforeCreate();
-  const { object, managers } = applyTo(request, undefined, through.now());
+  const { object, managers } = applyTo(request, undefined, clock.now());
   return await through.create({ ...request, body: object, managers });
 }

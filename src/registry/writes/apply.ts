@@ -26,7 +26,7 @@ import {
   type Owned,
   UNMANAGED_META,
 } from '../../field-management/index.ts';
-import { apiVersionOf, schemaTree } from '../../kinds/index.ts';
+import { apiVersionOf, schemaTree, LAST_APPLIED } from '../../kinds/index.ts';
 import { applierOf, managedPart, managersBeforeApply } from './field-managers.ts';
 import type { Target, WriteOptions } from './write-context.ts';
 
@@ -130,7 +130,6 @@ function lastAppliedText(applied: JsonObject): string {
 }
 
 const ANNOTATIONS = ['metadata', 'annotations'];
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Throws 400 for fields that an apply must not have. */
 function wantedBy({ kind, body, name, namespace }: ApplyRequest, isNew: boolean): JsonObject {

@@ -30,7 +30,7 @@ import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart } from './patch-manifest.ts';
 import { createdInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
-import type { DecisionParts, WriteOptions } from './write-context.ts';
+import { type DecisionParts, type WriteOptions, keyOf } from './write-context.ts';
 import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
 
 export interface CreateRequest {
@@ -88,12 +88,7 @@ function prepareDecoded(
   const brings = byPath(concealed);
   applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined, brings });
   const manifest = withConcealed(desiredPart(object), concealed);
-  const key = {
-    group: kind.group,
-    kind: kind.kind,
-    namespace: object.metadata.namespace ?? '',
-    name,
-  };
+  const key = keyOf({ kind, namespace: object.metadata.namespace ?? '', name });
   const fields: FieldWrite =
     request.managers === undefined
       ? { do: 'update', manager: updaterOf(kind, options.fieldManager) }
@@ -130,7 +125,7 @@ function nameFor(parts: DecisionParts, kind: Kind, object: KubeObject): string {
   for (let attempt = 0; attempt < GENERATE_ATTEMPTS; attempt++) {
     name = generateName(base);
     const namespace = metadata.namespace ?? '';
-    if (!parts.store.get({ group: kind.group, kind: kind.kind, namespace, name })) {
+    if (!parts.store.get(keyOf({ kind, namespace, name }))) {
       metadata.name = name;
       return name;
     }

@@ -31,31 +31,20 @@ export class CreationRules {
   readonly #configs = new Map<string, ReadSopsConfig>();
 
   /** Undefined: no `.sops.yaml` is above the path. Throws SealingError. */
-  async ruleFor({
-    path,
-    sealing,
-    repository,
-  }: SealedPlace): Promise<ReturnType<typeof creationRuleFor>> {
-    for (const [config, blob] of Object.entries(sealing?.configs ?? {})) {
-      const folder = config.split('/').slice(0, -1).join('/');
-      const inner = relativeTo(folder, path);
-      if (inner === undefined) continue;
-      const read = await this.#config(config, blob, repository);
-      return explained(config, () => creationRuleFor(read, inner));
-    }
-    return undefined;
+  async ruleFor({ path, sealing, repository }: SealedPlace): Promise<CreationRule | undefined> {
+    const above = nearestConfig(path, sealing);
+    if (above === undefined) return undefined;
+    const read = await this.#config(above.config, above.blob, repository);
+    return explained(above.config, () => creationRuleFor(read, above.inner));
   }
 
   /** The rule, of files that were read already. Throws SealingError. */
   knownRuleFor({ path, sealing }: Omit<SealedPlace, 'repository'>): Known {
-    for (const [config, blob] of Object.entries(sealing?.configs ?? {})) {
-      const inner = relativeTo(config.split('/').slice(0, -1).join('/'), path);
-      if (inner === undefined) continue;
-      const read = this.#configs.get(blob);
-      if (read === undefined) return 'unread';
-      return explained(config, () => creationRuleFor(read, inner));
-    }
-    return undefined;
+    const above = nearestConfig(path, sealing);
+    if (above === undefined) return undefined;
+    const read = this.#configs.get(above.blob);
+    if (read === undefined) return 'unread';
+    return explained(above.config, () => creationRuleFor(read, above.inner));
   }
 
   /** All rules of files that were read already. Throws SealingError. */
@@ -78,6 +67,15 @@ export class CreationRules {
       return config;
     });
   }
+}
+
+/** The `.sops.yaml` that decides about a path, and the path below its folder. */
+function nearestConfig(path: string, sealing: Sealing | undefined) {
+  for (const [config, blob] of Object.entries(sealing?.configs ?? {})) {
+    const inner = relativeTo(config.split('/').slice(0, -1).join('/'), path);
+    if (inner !== undefined) return { config, blob, inner };
+  }
+  return undefined;
 }
 
 function explained<T>(path: string, work: () => T): T {

@@ -11,7 +11,7 @@ import { FOREGROUND, ORPHAN } from './finalizers.ts';
 import { applyGuards, refuseAnother } from './guards.ts';
 import { isStateObject } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
-import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
+import { type DecisionParts, type Target, type WriteOptions, keyOf } from './write-context.ts';
 
 /** Handling of the dependents of a deleted object. */
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';
@@ -39,8 +39,8 @@ export interface PreparedDelete extends Write {
 }
 
 export function prepareDelete(parts: DecisionParts, request: DeleteRequest): PreparedDelete {
-  const { kind, namespace, name } = request;
-  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  const { kind, name } = request;
+  const key = keyOf(request);
   let found: StoredObject | undefined;
   return {
     key,

@@ -22,7 +22,7 @@ import type { DeleteRequest } from './delete.ts';
 import { type RecentWrite, RecentWrites } from './recent-writes.ts';
 import { UnresolvedIdempotencyKeys } from './unresolved-idempotency-keys.ts';
 import type { UpdateRequest } from './update.ts';
-import type { DeleteResult, Target, WriteOptions, WriteResult } from './write-context.ts';
+import { type DeleteResult, type Target, type WriteOptions, type WriteResult, keyOf } from './write-context.ts';
 
 export interface IdempotentParts {
   readonly registry: Required<ObjectRegistry>;
@@ -159,8 +159,8 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       return this.#unresolved.settle().then(() => this.#once(wanted, work));
     }
     if (this.#isOfAnother(options)) return Promise.reject(idempotencyKeyReused(idempotencyKey));
-    const { kind, namespace, name, verbs } = wanted;
-    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    const { verbs } = wanted;
+    const key = keyOf(wanted);
     const id = [user.name, idempotencyKey, verbs[0], keyString(key)].join('\0');
     const running = this.#results.get(id)?.result as Promise<R> | undefined;
     if (running !== undefined) return running;
@@ -188,7 +188,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const verb = isUpdate ? UPDATES[0] : verbs[0];
     const name = object.metadata.name ?? '';
     if (commit === undefined || idempotencyKey === undefined || verb === undefined) return;
-    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    const key = keyOf({ kind, namespace, name });
     this.#recent.record({ user: user.name, idempotencyKey, verb, key, commit, digest });
   }
 
@@ -244,7 +244,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       const held = now?.terminating === true ? now : undefined;
       return { object: held?.object ?? bare, stored: held, warnings: [], commit };
     }
-    const id = { group, kind: kind.kind, namespace, name };
+    const id = keyOf({ kind, namespace, name });
     const { object, isFirst, isNewest } = await this.#committed(kind, id, commit);
     if (CREATES.includes(verb) && !isFirst) return undefined;
     const stored = isNewest ? this.#find({ kind, namespace, name }) : undefined;

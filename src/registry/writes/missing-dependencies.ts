@@ -46,7 +46,7 @@ export async function missingAfterPush(
   };
   return await flatMapYielding(changes, (change) => {
     const { key, after: made } = change;
-    const kind = kinds.kinds.find((one) => one.group === key.group && one.kind === key.kind);
+    const kind = kinds.byKey(key);
     if (made === undefined || kind === undefined) return [];
     if (kind.dependsOn === undefined && advice === undefined) return [];
     const place = shownPath(made.place.path);
@@ -73,7 +73,7 @@ function missing(
       const wanted =
         named === undefined
           ? kinds.byPlural(group, plural)
-          : kinds.kinds.find((one) => one.group === group && one.kind === named);
+          : kinds.byKey({ group, kind: named });
       const place = path.join('.');
       if (wanted === undefined) {
         const what = `${named} of the group ${JSON.stringify(group)}`;

@@ -52,6 +52,6 @@ async function isLikeStandard(
   const { sealing } = view;
   if (!view.includes(path)) return false;
   if (sealing === undefined || sealer === undefined || manifest(undefined) === null) return true;
-  const ruleOf = (of: string) => sealer.creationRule({ path: of, sealing, repository });
+  const ruleOf = (of: string) => sealer.rules.ruleFor({ path: of, sealing, repository });
   return (await ruleOf(path)) === (await ruleOf(standard));
 }

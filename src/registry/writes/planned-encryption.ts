@@ -2,7 +2,8 @@
  * Values of a write that `.sops.yaml` encrypts beside the secret fields of the kind, also where the
  * write is refused and no file encrypts them: the audit log masks them in every request.
  */
-import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
+import { keyOf } from './write-context.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
 import {
   besideSecrets,
   type Kind,
@@ -42,7 +43,7 @@ export class PlannedEncryption {
     const { repository, branch } = this.#context;
     const { state, sealer, under } = branch;
     const place = { path: defaultPath(under, 'any', ANY), sealing: state.view.sealing, repository };
-    await sealer?.creationRule(place).catch(() => undefined);
+    await sealer?.rules.ruleFor(place).catch(() => undefined);
   }
 
   /**
@@ -74,13 +75,13 @@ export class PlannedEncryption {
     const { state, sealer, under } = this.#context.branch;
     const { sealing } = state.view;
     const { namespace, name } = named;
-    if (name === undefined || name === '') return fieldRules(sealer?.knownRules({ sealing }) ?? []);
-    const key: ObjectKey = { group: kind.group, kind: kind.kind, namespace, name };
+    if (name === undefined || name === '') return fieldRules(sealer?.rules.knownRules({ sealing }) ?? []);
+    const key = keyOf({ kind, namespace, name });
     const current = state.catalog.object(key)?.place.path;
     const paths = fanOutPaths(defaultPath(under, kind.plural, key));
     const found: CreationRule[] = [];
     for (const path of current === undefined ? paths : [current, ...paths]) {
-      const rule = sealer?.knownRuleFor({ path, sealing });
+      const rule = sealer?.rules.knownRuleFor({ path, sealing });
       if (rule === 'unread') return rule;
       if (rule !== undefined) found.push(rule);
     }

@@ -110,7 +110,8 @@ export interface SealedWrite extends SealedPlace {
 
 export class Sealer {
   readonly #options: SealerOptions;
-  readonly #rules = new CreationRules();
+  /** Rules of the `.sops.yaml` files. */
+  readonly rules = new CreationRules();
 
   constructor(options: SealerOptions) {
     this.#options = options;
@@ -183,22 +184,12 @@ export class Sealer {
    * Throws SealingError.
    */
   async placesOfRule(place: SealedPlace, manifest: JsonObject): Promise<SecretPaths> {
-    const rule = await this.creationRule(place);
+    const rule = await this.rules.ruleFor(place);
     return placesOfRule(rule, {
       kind: kindOf(this.#options.kinds, manifest),
       manifest,
       path: place.path,
     });
-  }
-
-  /** The rule for a path, of a `.sops.yaml` that was read already. Throws SealingError. */
-  knownRuleFor(place: Omit<SealedPlace, 'repository'>): ReturnType<CreationRules['knownRuleFor']> {
-    return this.#rules.knownRuleFor(place);
-  }
-
-  /** All rules, of the same. Throws SealingError. */
-  knownRules(place: Pick<SealedPlace, 'sealing'>): ReturnType<CreationRules['knownRules']> {
-    return this.#rules.knownRules(place);
   }
 
   /** The text of the file with the document in it. Throws SealingError. */
@@ -257,7 +248,7 @@ export class Sealer {
     if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
     const key = await this.make(of, recipients);
     const clear = unsealText(text, open.key.dataKey);
-    const created = (await this.creationRule(of))?.rule;
+    const created = (await this.rules.ruleFor(of))?.rule;
     return {
       text: clear,
       key,
@@ -298,7 +289,7 @@ export class Sealer {
     write: SealedPlace,
     secrets: readonly Secret[],
   ): Promise<{ key: FileKey; rule: Rule }> {
-    const found = await this.creationRule(write);
+    const found = await this.rules.ruleFor(write);
     const { kinds } = this.#options;
     const own = ownRule(kinds, secrets);
     const key = await this.make(write, await this.#recipientsOf(write));
@@ -316,7 +307,7 @@ export class Sealer {
 
   /** Recipients in `.sops.yaml` for a path; default: the daemon's own. Throws SealingError. */
   async #recipientsOf(place: SealedPlace): Promise<Recipients> {
-    const { recipients = [], pgp = [] } = (await this.creationRule(place)) ?? {};
+    const { recipients = [], pgp = [] } = (await this.rules.ruleFor(place)) ?? {};
     const mine = await this.recipients();
     const isOurs = recipients.some((name) => mine.includes(name));
     if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
@@ -326,11 +317,6 @@ export class Sealer {
       );
     }
     return { age: recipients.length > 0 ? recipients : mine, pgp };
-  }
-
-  /** The rule of `.sops.yaml` for a path. Throws SealingError. */
-  creationRule(place: SealedPlace): ReturnType<CreationRules['ruleFor']> {
-    return this.#rules.ruleFor(place);
   }
 }
 

@@ -45,7 +45,7 @@ import { desiredPart, patchManifest } from './patch-manifest.ts';
 import { isStateObject, updatedInState } from './state-objects.ts';
 import type { TextEdit } from './text-edit.ts';
 import type { Prepared, Write } from './write.ts';
-import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
+import { type DecisionParts, type Target, type WriteOptions, keyOf } from './write-context.ts';
 import {
   byPath,
   type Concealed,
@@ -82,8 +82,8 @@ export interface PreparedUpdate extends Write {
 }
 
 export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): PreparedUpdate {
-  const { kind, namespace, name } = request;
-  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  const { kind, name } = request;
+  const key = keyOf(request);
   let last: Wanted | undefined;
   return {
     key,

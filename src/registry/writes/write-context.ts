@@ -1,6 +1,6 @@
 /** Context of every write: dependencies, options, and results. */
 
-import type { Authorizer, Clock, KubeObject, StatusError, User } from '../../apimachinery/index.ts';
+import type { Authorizer, Clock, KubeObject, StatusError, User, ObjectKey } from '../../apimachinery/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
 import type { Store, StoredObject } from '../../state/index.ts';
@@ -30,6 +30,11 @@ export interface Target {
   readonly name: string;
   /** Uid of the authorized object; absent: the right covers every name. */
   readonly rightOn?: string | undefined;
+}
+
+/** Key of the object of a request. */
+export function keyOf({ kind, namespace, name }: Omit<Target, 'rightOn'>): ObjectKey {
+  return { group: kind.group, kind: kind.kind, namespace, name };
 }
 
 /** A planned change, by the API or by a push. */

@@ -9,7 +9,7 @@ import {
   type KubeObject,
   valueAt,
 } from '../../apimachinery/index.ts';
-import type { Kind } from '../../kinds/index.ts';
+import { type Kind, LAST_APPLIED } from '../../kinds/index.ts';
 
 /** Values for git, by path of the field. */
 export type Concealed = ReadonlyMap<readonly (string | number)[], string>;
@@ -43,9 +43,6 @@ export function takeWriteOnly(kind: Kind, object: KubeObject, generate: boolean)
   }
   return { concealed, generated, problems };
 }
-
-/** Annotation in which kubectl stores the whole applied object, write-only values included. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Removes write-only values from the annotation of `kubectl apply`. */
 function scrubLastApplied(kind: Kind, object: KubeObject): void {
