@@ -13,7 +13,14 @@ import { applyThrough } from './writes/apply-request.ts';
 import { type CreateRequest, prepareCreate } from './writes/create.ts';
 import { type DeleteRequest, prepareDelete } from './writes/delete.ts';
 import { identified, prepareUpdate, type UpdateRequest } from './writes/update.ts';
-import { type DecisionParts, type DeleteResult, type Guard, type Target, type WriteResult, keyOf } from './writes/write-context.ts';
+import {
+  type DecisionParts,
+  type DeleteResult,
+  type Guard,
+  keyOf,
+  type Target,
+  type WriteResult,
+} from './writes/write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: ScopedStore;
@@ -145,7 +152,6 @@ export function withoutGeneration(_kind: Kind, object: KubeObject): KubeObject {
   delete object.metadata.generation;
   return object;
 }
-
 
 function written(
   stored: StoredObject | undefined,

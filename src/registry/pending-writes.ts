@@ -5,7 +5,17 @@
  * The future platform (`Shadow`) is a branch and a state in memory, on the tip of that branch. It
  * is opened again when the followed branch moved.
  */
-import { type Authorizer, conflict, forbiddenError, isRecord, type JsonObject, jsonEqual, type KubeObject, StatusError, unavailable } from '../apimachinery/index.ts';
+import {
+  type Authorizer,
+  conflict,
+  forbiddenError,
+  isRecord,
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+  StatusError,
+  unavailable,
+} from '../apimachinery/index.ts';
 import { type PathChange, RemoteError } from '../git/index.ts';
 import { isEncryptedKind, type Kind, ownPart } from '../kinds/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
@@ -18,7 +28,13 @@ import type { DeleteRequest } from './writes/delete.ts';
 import { desiredPart } from './writes/patch-manifest.ts';
 import { isStateObject } from './writes/state-objects.ts';
 import type { UpdateRequest } from './writes/update.ts';
-import { type DeleteResult, type Target, type WriteOptions, type WriteResult, keyOf } from './writes/write-context.ts';
+import {
+  type DeleteResult,
+  keyOf,
+  type Target,
+  type WriteOptions,
+  type WriteResult,
+} from './writes/write-context.ts';
 
 /** The platform with all pending changes merged. */
 export interface Shadow {
@@ -155,7 +171,8 @@ export class PendingWrites implements ObjectRegistry {
     return await this.#write(request, (shadow) => {
       const current = shadow.store.get(keyOf(request))?.object;
       const served = current && this.#sameAsServed(request, current);
-      const seen = served !== undefined && isVersion(request.delete.resourceVersion, served);
+      const asked = request.delete.resourceVersion;
+      const seen = asked !== undefined && asked === served?.metadata.resourceVersion;
       const resourceVersion = current?.metadata.resourceVersion;
       const precondition = seen && resourceVersion !== undefined ? { resourceVersion } : {};
       return shadow.registry.delete({ ...request, delete: { ...request.delete, ...precondition } });
@@ -388,10 +405,6 @@ function documentsOf(
 /** True if a write was refused for the content of the branch, which may have been mended. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StatusError && [404, 409, 422, 503].includes(error.code);
-}
-
-function isVersion(wanted: string | undefined, { metadata }: KubeObject): boolean {
-  return wanted !== undefined && wanted === metadata.resourceVersion;
 }
 
 /** Path of the file with an object; undefined: there is none. */

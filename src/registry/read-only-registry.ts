@@ -1,8 +1,9 @@
 /** Registry of kinds without write verbs, or whose writes happen elsewhere. */
-import { keyOf } from './writes/write-context.ts';
+
 import { noSuchRoute, notFound } from '../apimachinery/index.ts';
 import type { Store } from '../state/index.ts';
 import type { ObjectRegistry } from './registry.ts';
+import { keyOf } from './writes/write-context.ts';
 
 export function readOnlyRegistry(store: Pick<Store, 'get'>): ObjectRegistry {
   const refuse = (): Promise<never> => Promise.reject(noSuchRoute());

@@ -4,7 +4,13 @@
  */
 
 import { objectProblems } from '../admission/index.ts';
-import { asKubeObject, badRequest, invalidObject, type KubeObject, notFound } from '../apimachinery/index.ts';
+import {
+  asKubeObject,
+  badRequest,
+  invalidObject,
+  type KubeObject,
+  notFound,
+} from '../apimachinery/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import type { StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
@@ -22,8 +28,15 @@ import {
 } from './writes/delete.ts';
 import { prepareUpdate, type UpdateRequest } from './writes/update.ts';
 import type { Write } from './writes/write.ts';
-import { type DeleteResult, type Target, type WriteOptions, type WriteParts, type WritePreview, type WriteResult, keyOf } from './writes/write-context.ts';
-import type { Concealed } from './writes/write-only.ts';
+import {
+  type DeleteResult,
+  keyOf,
+  type Target,
+  type WriteOptions,
+  type WriteParts,
+  type WritePreview,
+  type WriteResult,
+} from './writes/write-context.ts';
 import { withConcealed } from './writes/write-only.ts';
 
 /** Makes objects of a kind that is not stored, such as signed tokens. */
@@ -73,7 +86,8 @@ export class Registry implements ObjectRegistry {
     const { stored, commit } = await this.#parts.branch.submit(create);
     if (stored === undefined) throw notFound(request.kind, create.key.name);
     if (create.generated.size === 0) return { object: stored.object, stored, warnings, commit };
-    const object = withReadiness(request.kind, withShown(stored.object, create.generated));
+    const shown = asKubeObject(withConcealed(stored.object, create.generated));
+    const object = withReadiness(request.kind, shown);
     return { object, warnings, commit };
   }
 
@@ -154,9 +168,4 @@ export class Registry implements ObjectRegistry {
     const warnings = [...decoded.warnings, ...kind.warnings(object), ...issued.warnings];
     return { object: issued.object, warnings };
   }
-}
-
-/** A copy of the object with values that the server just generated. */
-function withShown(object: KubeObject, values: Concealed): KubeObject {
-  return asKubeObject(withConcealed(object, values));
 }

@@ -52,9 +52,9 @@ export class Suspensions {
   constructor(options: SuspensionsOptions) {
     this.#options = options;
     const now = options.clock.now();
-    this.#active = readDocument(options.store.document(DOCUMENT)).filter(
-      ({ until }) => until > now,
-    );
+    const { items } = options.store.document(DOCUMENT) ?? {};
+    const saved = Array.isArray(items) ? items.flatMap((item) => readSuspension(item) ?? []) : [];
+    this.#active = saved.filter(({ until }) => until > now);
     this.#arm();
   }
 
@@ -149,12 +149,7 @@ function asJson({ part, name, user, reason, since, until }: Suspension): JsonObj
   return { part, ...(name === undefined ? {} : { name }), user, reason, since, until };
 }
 
-/** Skips entries of another shape: a newer version may have written them. */
-function readDocument(document: JsonObject | undefined): Suspension[] {
-  const items = document?.['items'];
-  return Array.isArray(items) ? items.flatMap((item) => readSuspension(item) ?? []) : [];
-}
-
+/** Undefined for an entry of another shape: a newer version may have written it. */
 function readSuspension(value: unknown): Suspension | undefined {
   if (!isRecord(value)) return undefined;
   const { part, name, user, reason, since, until } = value;

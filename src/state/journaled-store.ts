@@ -6,7 +6,6 @@
 import {
   type Clock,
   type JsonValue,
-  type ObjectKey,
   runAtOnce,
   runYielding,
   systemClock,
@@ -21,7 +20,7 @@ import { Packing } from './objects/packing.ts';
 import { isLoose, Packs } from './objects/packs.ts';
 import { View } from './objects/view.ts';
 import { ViewReader } from './objects/view-reader.ts';
-import { type Documents, Preparation, type PreparedStep } from './prepared-step.ts';
+import { Preparation, type PreparedStep } from './prepared-step.ts';
 import type { RecordCodec } from './records/codec.ts';
 import { type Meta, metaWrite, type SavedState } from './records/saved-state.ts';
 import type { RedoMark } from './redo/redo-files.ts';
@@ -31,9 +30,10 @@ import { type Restored, type RestoredStep, readRestored } from './redo/redo-repl
 import { StateError } from './state-error.ts';
 import type {
   Change,
+  Documents,
   JournalEvent,
+  NewProvenance,
   ObjectFactory,
-  Provenance,
   Source,
   Store,
   StoredObject,
@@ -143,7 +143,7 @@ export class JournaledStore extends ViewReader implements Store {
   apply(
     changes: readonly Change[],
     documents: Documents = {},
-    provenance: Iterable<readonly [ObjectKey, Provenance | undefined]> = [],
+    provenance: Iterable<NewProvenance> = [],
   ): (StoredObject | undefined)[] {
     this.assertOpen();
     return this.#commit(
@@ -154,7 +154,7 @@ export class JournaledStore extends ViewReader implements Store {
   prepare(
     changes: readonly Change[],
     documents: Documents,
-    provenance: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+    provenance: Iterable<NewProvenance>,
   ): () => void {
     this.assertOpen();
     const step = runAtOnce(
@@ -171,7 +171,7 @@ export class JournaledStore extends ViewReader implements Store {
   async applyYielding(
     changes: readonly Change[],
     documents: Documents,
-    provenance: readonly (readonly [ObjectKey, Provenance | undefined])[],
+    provenance: readonly NewProvenance[],
   ): Promise<void> {
     this.assertOpen();
     const request = { changes, documents, provenance };

@@ -1,5 +1,4 @@
 /** A batch of changes, computed and encoded before readers see it: the new view and its records. */
-import type { JsonObject, ObjectKey } from '../apimachinery/index.ts';
 import type { EngineWrite } from './engines/engine.ts';
 import { eventsWrite, superseded } from './journal/event-records.ts';
 import { Draft, type DraftEvent } from './objects/draft.ts';
@@ -9,9 +8,7 @@ import type { RecordCodec } from './records/codec.ts';
 import { objectRecordKey } from './records/record.ts';
 import { documentWrite, objectWrite } from './records/saved-state.ts';
 import type { StepChanges } from './redo/redo-record.ts';
-import type { Change, Provenance } from './store.ts';
-
-export type Documents = Readonly<Record<string, JsonObject | undefined>>;
+import type { Change, Documents, NewProvenance } from './store.ts';
 
 /** Object changes of a step. */
 export interface StepDraft
@@ -37,7 +34,7 @@ export interface PreparedStep {
 export interface StepRequest {
   readonly changes: readonly Change[];
   readonly documents: Documents;
-  readonly provenance: Iterable<readonly [ObjectKey, Provenance | undefined]>;
+  readonly provenance: Iterable<NewProvenance>;
 }
 
 export class Preparation {

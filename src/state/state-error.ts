@@ -13,6 +13,10 @@ export class StateError extends Error {
   }
 }
 
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Name of an error without its message, which may quote a secret. */
 export function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;

@@ -106,6 +106,11 @@ export class CompactedError extends Error {
   }
 }
 
+/** Documents by name; undefined removes one. */
+export type Documents = Readonly<Record<string, JsonObject | undefined>>;
+/** Provenance of an object; undefined removes it. */
+export type NewProvenance = readonly [ObjectKey, Provenance | undefined];
+
 export interface Watch extends AsyncDisposable {
   /**
    * Ends after `close()`, when the store closes, or when the reader falls behind the window; then
@@ -134,7 +139,7 @@ export interface Store {
   fill<S extends Source>(
     sources: readonly S[],
     filling: ObjectFactory<S>,
-    documents: Readonly<Record<string, JsonObject | undefined>>,
+    documents: Documents,
   ): void;
   /** Resolves when the first contents are saved; at once if there are none to save. */
   filled(): Promise<void>;
@@ -147,8 +152,8 @@ export interface Store {
    */
   apply(
     changes: readonly Change[],
-    documents?: Readonly<Record<string, JsonObject | undefined>>,
-    provenanceFacts?: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+    documents?: Documents,
+    provenanceFacts?: Iterable<NewProvenance>,
   ): (StoredObject | undefined)[];
   /**
    * Computes `apply` without applying it. The returned function applies the result, which is
@@ -156,8 +161,8 @@ export interface Store {
    */
   prepare(
     changes: readonly Change[],
-    documents: Readonly<Record<string, JsonObject | undefined>>,
-    provenance: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+    documents: Documents,
+    provenance: Iterable<NewProvenance>,
   ): () => void;
   /**
    * As `apply`, for many changes: the computation yields to the event loop, then readers see all
@@ -165,8 +170,8 @@ export interface Store {
    */
   applyYielding(
     changes: readonly Change[],
-    documents: Readonly<Record<string, JsonObject | undefined>>,
-    provenance: readonly (readonly [ObjectKey, Provenance | undefined])[],
+    documents: Documents,
+    provenance: readonly NewProvenance[],
   ): Promise<void>;
   /** Every object with provenance, and its facts. Used at the start. */
   provenanceFacts(): Iterable<readonly [StoredObject, JsonValue]>;

@@ -65,7 +65,9 @@ export function shownOf(kind: Kind, rbacKind: string, owner: StoredObject): Obje
   return grants.map(({ grant, name }, index) => {
     const version = owner.resourceVersion - (index === grants.length - 1 ? 0 : 1);
     const shown = { kind, rbacKind, owner: owner.object, grant, name };
-    const { key, object } = SHOWN_AS[rbacKind]?.isBinding ? binding(shown) : role(shown);
+    const { key, object } = SHOWN_AS[rbacKind]?.isBinding
+      ? binding(shown)
+      : build(shown, { rules: [grant.rule] });
     object.metadata.resourceVersion = String(version);
     return new ObjectVersion(key, object, undefined);
   });
@@ -109,7 +111,8 @@ export function shownEvents(kind: Kind, rbacKind: string, event: JournalEvent): 
     ...gone.map((one, index): JournalEvent => {
       const isLast = after.length === 0 && index === gone.length - 1;
       const version = resourceVersion - (isLast ? 0 : 1);
-      const last = withVersion(one, version);
+      const metadata = { ...one.object.metadata, resourceVersion: String(version) };
+      const last = new ObjectVersion(one.key, { ...one.object, metadata }, undefined);
       return { type: 'DELETED', resourceVersion: version, current: last, previous: one };
     }),
     ...after.map((one): JournalEvent => {
@@ -125,11 +128,6 @@ export function shownEvents(kind: Kind, rbacKind: string, event: JournalEvent): 
   ];
 }
 
-function withVersion({ key, object }: ObjectVersion, version: number): ObjectVersion {
-  const metadata = { ...object.metadata, resourceVersion: String(version) };
-  return new ObjectVersion(key, { ...object, metadata }, undefined);
-}
-
 interface Shown {
   readonly kind: Kind;
   readonly rbacKind: string;
@@ -142,10 +140,6 @@ interface Shown {
 interface Built {
   readonly key: ObjectKey;
   readonly object: KubeObject;
-}
-
-function role(shown: Shown): Built {
-  return build(shown, { rules: [shown.grant.rule] });
 }
 
 function binding(shown: Shown): Built {

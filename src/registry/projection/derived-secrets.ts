@@ -157,7 +157,7 @@ export class DerivedSecrets {
       const { key } = change;
       const kind = this.#followers.get(idOfKind(key));
       step.add(change, kind);
-      for (const [id, follower] of this.#followersOf(key))
+      for (const [id, follower] of this.#known().get(keyString(key)) ?? [])
         step.follow(id, follower, this.#kind(follower));
       for (const [id, follower] of step.addedFollowers(key))
         step.follow(id, follower, this.#kind(follower));
@@ -196,10 +196,6 @@ export class DerivedSecrets {
 
   #kind(key: ObjectKey): Kind | undefined {
     return this.#followers.get(idOfKind(key));
-  }
-
-  #followersOf(source: ObjectKey): Iterable<[string, ObjectKey]> {
-    return this.#known().get(keyString(source)) ?? [];
   }
 
   #known(): Map<string, Map<string, ObjectKey>> {

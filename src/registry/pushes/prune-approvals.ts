@@ -195,7 +195,8 @@ export class PruneApprovals {
     const { from, to, before, after } = move;
     if (budget === undefined || this.isApproved(to)) return undefined;
     const at = { head: move.head, revision: to, served: from };
-    if (!move.follows && !(await this.#goesOn(from, to))) {
+    const isOn = move.follows || from === undefined || from === to;
+    if (!isOn && !(await this.#options.repository.isAncestor(from, to))) {
       return rewrittenHold({ ...at, prunes: move.prunes });
     }
     const isTooMuch = (prunes: number): boolean => exceeds(budget, { prunes, before, after });
@@ -206,12 +207,6 @@ export class PruneApprovals {
     if (!isTooMuch(prunes.length) || prunes.length <= allowed) return undefined;
     const excess = describeExcess({ prunes: prunes.length, before, after }, budget);
     return pruneHold({ ...at, prunes, excess });
-  }
-
-  async #goesOn(from: string | undefined, to: string): Promise<boolean> {
-    return (
-      from === undefined || from === to || (await this.#options.repository.isAncestor(from, to))
-    );
   }
 
   async #allowedBy(commit: string): Promise<number> {

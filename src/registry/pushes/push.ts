@@ -142,7 +142,9 @@ export class PushJudge {
     const tips = push.updates.flatMap(({ newId: id }) => id ?? []);
     const beyond = await push.source.objectionsTo({ tips, known: 'all refs' });
     const refused =
-      beyond.length > 0 ? beyondLimits(beyond) : await this.#leaksElsewhere(push, update);
+      beyond.length > 0
+        ? refusal([...capped(beyond.map(formatObjection)), 'nothing was changed'])
+        : await this.#leaksElsewhere(push, update);
     if (update === undefined) return refused ?? { ok: true, lines: [] };
     const { newId } = update;
     if (newId === undefined)
@@ -318,10 +320,6 @@ function unread(from: string | undefined, objections: readonly string[]): DryRun
 
 function formatObjection({ path, problem: message }: PushObjection): string {
   return path === undefined ? message : formatProblem({ path, line: 1, col: 1, message });
-}
-
-function beyondLimits(objections: readonly PushObjection[]): Verdict {
-  return refusal([...capped(objections.map(formatObjection)), 'nothing was changed']);
 }
 
 /** Git treats an annotated tag as a branch until the ref is written. */

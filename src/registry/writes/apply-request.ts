@@ -1,10 +1,10 @@
 /** An apply as a write: an update of an existing object, or a create. */
-import { conflict, StatusError, valueAt, type Clock } from '../../apimachinery/index.ts';
+import { type Clock, conflict, StatusError, valueAt } from '../../apimachinery/index.ts';
 import type { Managers } from '../../field-management/index.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
 import type { CreateRequest } from './create.ts';
 import type { UpdateRequest } from './update.ts';
-import { type WriteResult, keyOf, type DecisionParts } from './write-context.ts';
+import { type DecisionParts, keyOf, type WriteResult } from './write-context.ts';
 
 /** Attempts, if the object is created or deleted meanwhile. */
 const APPLY_TRIES = 4;

@@ -26,8 +26,8 @@ import {
   type Owned,
   UNMANAGED_META,
 } from '../../field-management/index.ts';
-import { apiVersionOf, schemaTree, LAST_APPLIED } from '../../kinds/index.ts';
-import { applierOf, managedPart, managersBeforeApply } from './field-managers.ts';
+import { apiVersionOf, LAST_APPLIED, schemaTree } from '../../kinds/index.ts';
+import { managedPart, managerOf, managersBeforeApply } from './field-managers.ts';
 import type { Target, WriteOptions } from './write-context.ts';
 
 export interface ApplyRequest extends Target {
@@ -51,7 +51,7 @@ export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now
   const { kind, force, options } = request;
   const time = rfc3339(now);
   const applied = wantedBy(request, live === undefined);
-  const manager = applierOf(kind, options.fieldManager);
+  const manager = managerOf(kind, options.fieldManager, 'Apply');
   const managers = live === undefined ? new Map() : managersBeforeApply(kind, live, time);
   const shape = schemaTree(kind.schema);
   const before = live === undefined ? {} : managedPart(live);

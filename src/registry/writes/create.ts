@@ -23,14 +23,14 @@ import { defaultPath, fanOutPaths } from '../../manifests/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
-import { type FieldWrite, recordAfter, updaterOf } from './field-managers.ts';
+import { type FieldWrite, managerOf, recordAfter } from './field-managers.ts';
 import type { FormerFile } from './former-document.ts';
 import { applyGuards } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart } from './patch-manifest.ts';
 import { createdInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
-import { type DecisionParts, type WriteOptions, keyOf } from './write-context.ts';
+import { type DecisionParts, keyOf, type WriteOptions } from './write-context.ts';
 import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
 
 export interface CreateRequest {
@@ -91,7 +91,7 @@ function prepareDecoded(
   const key = keyOf({ kind, namespace: object.metadata.namespace ?? '', name });
   const fields: FieldWrite =
     request.managers === undefined
-      ? { do: 'update', manager: updaterOf(kind, options.fieldManager) }
+      ? { do: 'update', manager: managerOf(kind, options.fieldManager) }
       : { do: 'replace', managers: request.managers };
   const warnings = [
     ...decoded.warnings,

@@ -11,7 +11,7 @@ import { FOREGROUND, ORPHAN } from './finalizers.ts';
 import { applyGuards, refuseAnother } from './guards.ts';
 import { isStateObject } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
-import { type DecisionParts, type Target, type WriteOptions, keyOf } from './write-context.ts';
+import { type DecisionParts, keyOf, type Target, type WriteOptions } from './write-context.ts';
 
 /** Handling of the dependents of a deleted object. */
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';

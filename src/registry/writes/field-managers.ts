@@ -37,15 +37,12 @@ const GIT = 'git';
 /** Manager of fields that existed before the first apply, for objects that are not in git. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-export function updaterOf(kind: Kind, fieldManager: string | undefined): Manager {
-  return managerOf(kind, fieldManager ?? 'unknown', 'Update');
-}
-
-export function applierOf(kind: Kind, fieldManager: string | undefined): Manager {
-  return managerOf(kind, fieldManager ?? 'unknown', 'Apply');
-}
-
-function managerOf(kind: Kind, name: string, operation: Manager['operation']): Manager {
+/** `name`: the name that the client gave, if any. */
+export function managerOf(
+  kind: Kind,
+  name = 'unknown',
+  operation: Manager['operation'] = 'Update',
+): Manager {
   return { name, operation, apiVersion: apiVersionOf(kind), subresource: '' };
 }
 
@@ -94,7 +91,7 @@ function recorded(
 }
 
 export function gitManager(kind: Kind): Manager {
-  return managerOf(kind, GIT, 'Update');
+  return managerOf(kind, GIT);
 }
 
 /**
@@ -133,7 +130,7 @@ export function managersBeforeApply(kind: Kind, live: KubeObject, time: string):
     before: {},
     after: managedPart(live),
     managers: new Map(),
-    manager: managerOf(kind, BEFORE_FIRST_APPLY, 'Update'),
+    manager: managerOf(kind, BEFORE_FIRST_APPLY),
     time,
   });
 }

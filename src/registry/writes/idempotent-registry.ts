@@ -22,7 +22,13 @@ import type { DeleteRequest } from './delete.ts';
 import { type RecentWrite, RecentWrites } from './recent-writes.ts';
 import { UnresolvedIdempotencyKeys } from './unresolved-idempotency-keys.ts';
 import type { UpdateRequest } from './update.ts';
-import { type DeleteResult, type Target, type WriteOptions, type WriteResult, keyOf } from './write-context.ts';
+import {
+  type DeleteResult,
+  keyOf,
+  type Target,
+  type WriteOptions,
+  type WriteResult,
+} from './write-context.ts';
 
 export interface IdempotentParts {
   readonly registry: Required<ObjectRegistry>;
@@ -65,11 +71,10 @@ interface Wanted extends Target {
   readonly verbs: readonly string[];
 }
 
-interface Work<R extends WriteResult> {
-  run(): Promise<R>;
-  /** The result of an earlier write with that verb. */
-  again(made: WriteResult, verb: string): R;
-}
+/** The result of an earlier write with that verb, for its repetition. */
+type Again<R extends WriteResult> = (made: WriteResult, verb: string) => R;
+
+const unchanged: Again<WriteResult> = (made) => made;
 
 /** A cached result, or one in progress. */
 interface CachedResult {
@@ -111,52 +116,35 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   }
 
   create(request: CreateRequest): Promise<WriteResult> {
-    const name = nameIn(request.body);
-    return this.#once(
-      { ...request, name, verbs: CREATES },
-      {
-        run: () => this.#registry.create(request),
-        again: (made) => made,
-      },
-    );
+    const wanted = { ...request, name: nameIn(request.body), verbs: CREATES };
+    return this.#once(wanted, () => this.#registry.create(request), unchanged);
   }
 
   update(request: UpdateRequest): Promise<WriteResult> {
-    return this.#once(
-      { ...request, verbs: UPDATES },
-      {
-        run: () => this.#registry.update(request),
-        again: (made) => made,
-      },
-    );
+    const wanted = { ...request, verbs: UPDATES };
+    return this.#once(wanted, () => this.#registry.update(request), unchanged);
   }
 
   apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
-    return this.#once(
-      { ...request, verbs: [...CREATES, ...UPDATES] },
-      {
-        run: () => this.#registry.apply(request),
-        again: (made, verb) => ({ ...made, created: CREATES.includes(verb) }),
-      },
-    );
+    const wanted = { ...request, verbs: [...CREATES, ...UPDATES] };
+    const again: Again<WriteResult & { created: boolean }> = (made, verb) => {
+      return { ...made, created: CREATES.includes(verb) };
+    };
+    return this.#once(wanted, () => this.#registry.apply(request), again);
   }
 
   delete(request: DeleteRequest): Promise<DeleteResult> {
-    return this.#once(
-      { ...request, verbs: DELETES },
-      {
-        run: () => this.#registry.delete(request),
-        again: (made) => ({ ...made, gone: made.stored === undefined }),
-      },
-    );
+    const wanted = { ...request, verbs: DELETES };
+    const again: Again<DeleteResult> = (made) => ({ ...made, gone: made.stored === undefined });
+    return this.#once(wanted, () => this.#registry.delete(request), again);
   }
 
-  #once<R extends WriteResult>(wanted: Wanted, work: Work<R>): Promise<R> {
+  #once<R extends WriteResult>(wanted: Wanted, run: () => Promise<R>, again: Again<R>): Promise<R> {
     const { options } = wanted;
     const { idempotencyKey, user, dryRun } = options;
-    if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return work.run();
+    if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return run();
     if (this.#unresolved.has(user.name, idempotencyKey)) {
-      return this.#unresolved.settle().then(() => this.#once(wanted, work));
+      return this.#unresolved.settle().then(() => this.#once(wanted, run, again));
     }
     if (this.#isOfAnother(options)) return Promise.reject(idempotencyKeyReused(idempotencyKey));
     const { verbs } = wanted;
@@ -169,7 +157,10 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       return Promise.reject(refusal.error);
     }
     const found = this.#recent.find(user.name, idempotencyKey, { verbs, key });
-    const result = found === undefined ? work.run() : this.#again(wanted, work, found);
+    const result =
+      found === undefined
+        ? run()
+        : this.#made(wanted.kind, found).then((made) => (made ? again(made, found.verb) : run()));
     this.#cache(id, { user: user.name, idempotencyKey, digest: options.requestDigest, result });
     result.then(
       (made) => this.#record(wanted, made),
@@ -190,15 +181,6 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     if (commit === undefined || idempotencyKey === undefined || verb === undefined) return;
     const key = keyOf({ kind, namespace, name });
     this.#recent.record({ user: user.name, idempotencyKey, verb, key, commit, digest });
-  }
-
-  async #again<R extends WriteResult>(
-    { kind }: Wanted,
-    work: Work<R>,
-    found: RecentWrite,
-  ): Promise<R> {
-    const made = await this.#made(kind, found);
-    return made === undefined ? await work.run() : work.again(made, found.verb);
   }
 
   /**

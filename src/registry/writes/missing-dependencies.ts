@@ -71,9 +71,7 @@ function missing(
   const absent = (kind.dependsOn?.(object) ?? []).flatMap(
     ({ path, group = kind.group, plural = '', kind: named, namespace, name, effect }) => {
       const wanted =
-        named === undefined
-          ? kinds.byPlural(group, plural)
-          : kinds.byKey({ group, kind: named });
+        named === undefined ? kinds.byPlural(group, plural) : kinds.byKey({ group, kind: named });
       const place = path.join('.');
       if (wanted === undefined) {
         const what = `${named} of the group ${JSON.stringify(group)}`;

@@ -2,7 +2,7 @@
  * Values of a write that `.sops.yaml` encrypts beside the secret fields of the kind, also where the
  * write is refused and no file encrypts them: the audit log masks them in every request.
  */
-import { keyOf } from './write-context.ts';
+
 import type { JsonObject } from '../../apimachinery/index.ts';
 import {
   besideSecrets,
@@ -16,6 +16,7 @@ import { type CreationRule, type Rule, SealingError, selectionOf } from '../../s
 import type { Branch } from '../branch.ts';
 import type { SealedPlace } from './creation-rules.ts';
 import { selectedPlaces } from './rule-places.ts';
+import { keyOf } from './write-context.ts';
 
 export interface PlannedWrite {
   readonly kind: Kind;
@@ -75,7 +76,8 @@ export class PlannedEncryption {
     const { state, sealer, under } = this.#context.branch;
     const { sealing } = state.view;
     const { namespace, name } = named;
-    if (name === undefined || name === '') return fieldRules(sealer?.rules.knownRules({ sealing }) ?? []);
+    if (name === undefined || name === '')
+      return fieldRules(sealer?.rules.knownRules({ sealing }) ?? []);
     const key = keyOf({ kind, namespace, name });
     const current = state.catalog.object(key)?.place.path;
     const paths = fanOutPaths(defaultPath(under, kind.plural, key));

@@ -3,7 +3,7 @@
  * the catalog. Nothing of it is on disk or visible, and all of it can be undone.
  */
 import type { LRUCache } from 'lru-cache';
-import type { Clock, ObjectKey } from '../../apimachinery/index.ts';
+import type { Clock } from '../../apimachinery/index.ts';
 import type { FileReader } from '../../catalog/index.ts';
 import { type CommitBatch, PathError, type Repository } from '../../git/index.ts';
 import type { Store } from '../../state/index.ts';
@@ -76,7 +76,8 @@ export async function stage(
           ),
   };
   const { id } = await batch.add(commit).catch((error: unknown) => {
-    throw asConflict(write.key, error);
+    // Another part of the repository blocks the file.
+    throw error instanceof PathError ? conflictWithRepository(write.key, error.message) : error;
   });
   const { changes, undo } = state.stage({ id, committerTime }, edited);
   const paths = [edited.path];
@@ -93,9 +94,4 @@ function keepsInState(prepared: Prepared): boolean {
 function withParagraph(message: string, paragraph: string): string {
   const [subject = '', ...rest] = message.split('\n\n');
   return [subject, paragraph, ...rest].join('\n\n');
-}
-
-/** Error for the writer of an object if another part of the repository blocks the file. */
-function asConflict(key: ObjectKey, error: unknown): unknown {
-  return error instanceof PathError ? conflictWithRepository(key, error.message) : error;
 }

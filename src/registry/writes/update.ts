@@ -34,10 +34,10 @@ import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject } from './decode.ts';
 import {
   type FieldWrite,
+  managerOf,
   recordAfter,
   recordSent,
   sameRecord,
-  updaterOf,
 } from './field-managers.ts';
 import { applyGuards, refuseAnother } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
@@ -45,7 +45,7 @@ import { desiredPart, patchManifest } from './patch-manifest.ts';
 import { isStateObject, updatedInState } from './state-objects.ts';
 import type { TextEdit } from './text-edit.ts';
 import type { Prepared, Write } from './write.ts';
-import { type DecisionParts, type Target, type WriteOptions, keyOf } from './write-context.ts';
+import { type DecisionParts, keyOf, type Target, type WriteOptions } from './write-context.ts';
 import {
   byPath,
   type Concealed,
@@ -170,7 +170,7 @@ function fieldWrite(request: UpdateRequest, sent: unknown, live: KubeObject): Fi
   if (request.managers !== undefined) return { do: 'replace', managers: request.managers() };
   const base = recordSent(sent, live);
   if (base === 'forget') return { do: 'replace', managers: new Map() };
-  return { do: 'update', manager: updaterOf(request.kind, request.options.fieldManager), base };
+  return { do: 'update', manager: managerOf(request.kind, request.options.fieldManager), base };
 }
 
 /** Adds the managed fields to the object. */

@@ -1,6 +1,13 @@
 /** Context of every write: dependencies, options, and results. */
 
-import type { Authorizer, Clock, KubeObject, StatusError, User, ObjectKey } from '../../apimachinery/index.ts';
+import type {
+  Authorizer,
+  Clock,
+  KubeObject,
+  ObjectKey,
+  StatusError,
+  User,
+} from '../../apimachinery/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
 import type { Store, StoredObject } from '../../state/index.ts';

@@ -8,7 +8,7 @@ import { getSystemErrorName } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
 import { runYielding } from '../../apimachinery/index.ts';
 import { RetryDelay } from '../../concurrency/index.ts';
-import { StateError, unreadableState } from '../state-error.ts';
+import { reason, StateError, unreadableState } from '../state-error.ts';
 import {
   checkEngineKey,
   closedEngine,
@@ -18,8 +18,6 @@ import {
   evaluateEach,
   type StateEngine,
 } from './engine.ts';
-import type { CommitReason } from './lmdb-error.ts';
-import { reason } from './lmdb-error.ts';
 import {
   DATA_FILE,
   isTruncated,
@@ -40,6 +38,12 @@ export interface LmdbEngineOptions {
   readonly onRecovered?: () => void;
   /** Free bytes below a directory. */
   readonly freeBytes?: (directory: string) => number;
+}
+
+/** The reason of a failed write, as text and as a code such as `ENOSPC`. */
+interface CommitReason {
+  readonly why: string;
+  readonly code: string;
 }
 
 type Database = RootDatabase<Buffer, Buffer>;

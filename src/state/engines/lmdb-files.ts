@@ -1,8 +1,7 @@
 /** The files of an LMDB database: their mode, and the marker of a clean close. */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { StateError } from '../state-error.ts';
-import { reason } from './lmdb-error.ts';
+import { reason, StateError } from '../state-error.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';

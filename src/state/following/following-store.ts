@@ -37,20 +37,7 @@ export interface FollowingStoreOptions {
   readonly window?: Partial<JournalWindow>;
 }
 
-type Reading = Pick<
-  Store,
-  | 'resourceVersion'
-  | 'get'
-  | 'list'
-  | 'listAt'
-  | 'watch'
-  | 'observe'
-  | 'document'
-  | 'documents'
-  | 'close'
->;
-
-export interface FollowingStore extends Reading {
+export interface FollowingStore extends Pick<ViewReader, keyof ViewReader>, Pick<Store, 'close'> {
   /** True once the store was up to date. Do not read from it before. */
   readonly loaded: boolean;
   /** Resolves when `loaded` is true; rejects when the store closes before. */

@@ -1,6 +1,6 @@
 /** The events and results of a batch, computed before any change. */
 import { jsonEqual, keyString, type ObjectKey } from '../../apimachinery/index.ts';
-import type { Change, EventType, JournalEvent, Provenance } from '../store.ts';
+import type { Change, EventType, JournalEvent, NewProvenance } from '../store.ts';
 import { ObjectHandle, withResourceVersion } from './object-handle.ts';
 import { OwnVersion } from './own-version.ts';
 
@@ -44,12 +44,10 @@ export class Draft {
   }
 
   /** Called before changes are added. */
-  *addProvenance(
-    added: Iterable<readonly [ObjectKey, Provenance | undefined]>,
-  ): Generator<void, void> {
-    for (const [key, provenance] of added) {
+  *addProvenance(added: Iterable<NewProvenance>): Generator<void, void> {
+    for (const brought of added) {
       yield;
-      this.#provenance.set(keyString(key), { key, provenance });
+      this.#provenance.set(keyString(brought[0]), brought);
     }
   }
 
@@ -62,7 +60,7 @@ export class Draft {
 
   /** Called after every change was added. */
   *finish(): Generator<void, void> {
-    for (const [id, { key, provenance }] of this.#provenance) {
+    for (const [id, [key, provenance]] of this.#provenance) {
       yield;
       const previous = this.#current(id, key);
       // Objects that the batch stored already have their provenance.
@@ -88,7 +86,7 @@ export class Draft {
     const object = withResourceVersion(change.object, this.#next);
     const key = previous?.key ?? ownKey(change.key);
     const brought = this.#provenance.get(id);
-    const provenance = brought === undefined ? previous?.provenance() : brought.provenance;
+    const provenance = brought === undefined ? previous?.provenance() : brought[1];
     const current = new ObjectHandle(
       key,
       new OwnVersion(object, { hidden: change.hidden, provenance }),
@@ -116,11 +114,6 @@ export class Draft {
   #event(type: EventType, current: ObjectHandle, previous: ObjectHandle | undefined): void {
     this.events.push(Object.freeze({ type, resourceVersion: this.#next++, current, previous }));
   }
-}
-
-interface NewProvenance {
-  readonly key: ObjectKey;
-  readonly provenance: Provenance | undefined;
 }
 
 /** True if a put changes nothing; its resourceVersion is ignored. */

@@ -119,7 +119,7 @@ export class Pack implements VersionContainer {
       get facts() {
         return factsAt();
       },
-      text: this.#provenanceText(at),
+      text: this.#text(at, 2) || undefined,
     };
   }
 
@@ -133,11 +133,6 @@ export class Pack implements VersionContainer {
 
   #decodeFacts(): readonly JsonValue[] {
     return decodeHeads(this.#bytes).heads.map((head) => head[9]);
-  }
-
-  #provenanceText(at: number): string | undefined {
-    const text = this.#text(at, 2);
-    return text === '' ? undefined : text;
   }
 
   /** Facts of the provenance, or null. Caches those of all objects until `release`. */

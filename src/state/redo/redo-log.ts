@@ -8,11 +8,12 @@
  * its length.
  * The next file begins where the last one ends, and makes the one before that unnecessary.
  */
+
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { type Clock, runAtOnce } from '../../apimachinery/index.ts';
-import { reason } from '../engines/lmdb-error.ts';
 import type { RecordCodec } from '../records/codec.ts';
+import { reason } from '../state-error.ts';
 import { PartCompressor } from './part-compression.ts';
 import {
   frameOf,
@@ -153,7 +154,8 @@ export class RedoLog {
    * from here on. `sealed` is used if nothing was appended since, and the file is the same.
    */
   append(step: StepChanges, head: number, sealed?: SealedStep): void {
-    if (this.#mark === undefined) this.#retry(head);
+    const isDue = this.#options.boot !== '' && this.#clock.now() >= this.#retryAt;
+    if (this.#mark === undefined && isDue) this.begin(head);
     if (this.#mark === undefined) return;
     const isNext = sealed?.mark.step === this.#mark.step + 1 && sealed.file === this.#file;
     const found = isNext ? sealed : runAtOnce(this.seal(step));
@@ -194,10 +196,6 @@ export class RedoLog {
     if (this.#file === undefined) return false;
     const { bytes, begun } = this.#file;
     return bytes >= this.#limits.bytes || this.#clock.now() - begun >= this.#limits.ms;
-  }
-
-  #retry(head: number): void {
-    if (this.#options.boot !== '' && this.#clock.now() >= this.#retryAt) this.begin(head);
   }
 
   /** Continues in the next file, which begins after `head`. */

@@ -65,14 +65,11 @@ export async function mergeTrees(
   context: TreeMergeContext,
   { base, tip, pushed }: MergedCommits,
 ): Promise<TreeMerge> {
-  const theirs = byPath(await context.repository.diff(base, pushed));
+  const changes = await context.repository.diff(base, pushed);
+  const theirs = new Map(changes.map((change) => [change.path, change]));
   const ours = new BranchChanges(context.repository, { base, tip });
   await ours.read([...theirs.keys()]);
   return await new Merge(context, ours, theirs).run(base);
-}
-
-function byPath(changes: readonly PathChange[]): ReadonlyMap<string, PathChange> {
-  return new Map(changes.map((change) => [change.path, change]));
 }
 
 class Merge {

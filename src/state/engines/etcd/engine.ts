@@ -6,7 +6,7 @@
  */
 import { backoffBound, pause, RetryDelay } from '../../../concurrency/index.ts';
 import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
-import { StateError, unreadableState } from '../../state-error.ts';
+import { reason, StateError, unreadableState } from '../../state-error.ts';
 import {
   checkEngineKey,
   closedEngine,
@@ -14,7 +14,6 @@ import {
   type EngineWrite,
   type StateEngine,
 } from '../engine.ts';
-import { reason } from '../lmdb-error.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { Chain, type Step } from './chain.ts';
 import { Layout } from './layout.ts';

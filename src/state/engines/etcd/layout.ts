@@ -24,7 +24,7 @@ export class Layout {
   }
 
   record(key: string): string {
-    return `${this.prefix}${escaped(key)}`;
+    return `${this.prefix}${key.startsWith('~') ? '~' : ''}${key}`;
   }
 
   /** The key of a record; undefined for other keys. */
@@ -66,10 +66,6 @@ export class Layout {
     const [id = '', part = ''] = etcdKey.slice(this.valueParts.length).split('/', 2);
     return { id, key: etcdKey.slice(this.valuePartsOf(id).length + part.length + 1) };
   }
-}
-
-function escaped(key: string): string {
-  return key.startsWith('~') ? `~${key}` : key;
 }
 
 function numbered(part: number): string {
