@@ -54,33 +54,18 @@ async function isGitInstalled(): Promise<boolean> {
   return false;
 }
 
-/** `head`: where the branch is taken to be. */
+/** The reader as a repository. `head`: where the branch is taken to be. */
 export function readOnlyRepository(
   reader: ObjectReader,
   { gitDir, ref, head }: Pick<Repository, 'gitDir' | 'ref'> & { readonly head: string | undefined },
 ): Repository {
-  return {
+  return Object.assign(reader, {
     gitDir,
     ref,
     head: async () => head,
-    listFiles: (revision, under) => reader.listFiles(revision, under),
-    diff: (from, to) => reader.diff(from, to),
-    diffAt: (from, to, paths) => reader.diffAt(from, to, paths),
-    readBlobs: (ids) => reader.readBlobs(ids),
-    readCommits: (ids) => reader.readCommits(ids),
-    history: (from, to, against) => reader.history(from, to, against),
-    newHistory: (tips) => reader.newHistory(tips),
-    rootCommit: (revision) => reader.rootCommit(revision),
-    mergeBases: (one, other) => reader.mergeBases(one, other),
-    isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),
-    commitMetadata: (commit) => reader.commitMetadata(commit),
-    checkLimits: (commit, of) => reader.checkLimits(commit, of),
-    folderWidths: (commit) => reader.folderWidths(commit),
-    objectionsTo: (pushed) => reader.objectionsTo(pushed),
     begin: () => {
       throw new GitError(`${gitDir} is open for reading only`);
     },
     advance: () => Promise.reject(new GitError(`${gitDir} is open for reading only`)),
-    close: () => reader.close(),
-  };
+  });
 }

@@ -2,7 +2,9 @@
  * Environment of every git process: it names the repository, and keeps out the config of the user and
  * of the system, the locale, replacement refs and grafts, any of which could change an answer.
  */
+
 import { devNull } from 'node:os';
+import type { Person } from '../repository.ts';
 
 /** A repository for child processes. */
 export interface GitContext {
@@ -74,6 +76,16 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
       ]),
     ),
     ...context.env,
+  };
+}
+
+/** Environment that names the author and committer of commits. */
+export function identityEnvironment({ name, email }: Person): Record<string, string> {
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
   };
 }
 

@@ -42,12 +42,8 @@ export interface HistorySource {
 /** A walk by processes of git; a long one must not delay other questions, so they are its own. */
 export function historyOfGit(context: GitContext): HistorySource {
   const diffs = new RequestProcess(context, diffTreeProtocol);
-  return {
-    list: (range) => listCommits(context, range),
-    compare: (comparisons) => compareAll(context, diffs, comparisons),
-    additions: (commit) => additionsOf(context, commit),
-    close: () => diffs.close(),
-  };
+  const list = (range: HistoryRange) => listCommits(context, range);
+  return { ...knownHistory(context, diffs, []), list, close: () => diffs.close() };
 }
 
 /** A short walk over known commits, which takes no process of its own. */

@@ -4,8 +4,10 @@
  * remote itself refuses late pushes of a former leader, even if the branch has not moved. With a remote
  * that does not support this, pushes are not fenced.
  */
+
 import { randomBytes } from 'node:crypto';
 import { type GitLogger, silent } from '../logger.ts';
+import { identityEnvironment } from '../process/git-environment.ts';
 import { runGit } from '../process/git-process.ts';
 import { Remote, type RemoteOptions, type RemotePush, type RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
@@ -19,7 +21,7 @@ export interface FencedRemoteOptions extends RemoteOptions {
 /** Ref at the remote. Between terms it points to the last pushed commit. */
 export const TERM_REF = 'refs/gitplane/term';
 const MAX_RACES = 5;
-const AUTHOR = ['gitplane', 'gitplane@noreply.gitplane.dev'] as const;
+const AUTHOR = { name: 'gitplane', email: 'gitplane@noreply.gitplane.dev' };
 
 export class FencedRemote extends Remote {
   readonly #options: FencedRemoteOptions;
@@ -109,14 +111,7 @@ export class FencedRemote extends Remote {
 
   async #marker(): Promise<string> {
     const { gitDir, name } = this.#options;
-    const [author, email] = AUTHOR;
-    const env = {
-      GIT_AUTHOR_NAME: author,
-      GIT_AUTHOR_EMAIL: email,
-      GIT_COMMITTER_NAME: author,
-      GIT_COMMITTER_EMAIL: email,
-    };
-    const context = { gitDir, env };
+    const context = { gitDir, env: identityEnvironment(AUTHOR) };
     const tree = await runGit(context, ['hash-object', '-w', '-t', 'tree', '/dev/null']);
     // The random part makes each commit unique, even if an etcd restarts its revisions.
     const text = `${name}\n\n${randomBytes(8).toString('hex')}`;

@@ -3,9 +3,11 @@
  * in an object directory of its own, which is removed afterwards: the repository, in which nothing is ever
  * pruned, does not grow.
  */
+
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from '../git-error.ts';
+import { identityEnvironment } from '../process/git-environment.ts';
 import { runGit, tryGit } from '../process/git-process.ts';
 import type { ProcessLimits } from '../process/process-limits.ts';
 import type { ObjectReader } from '../reading/reader.ts';
@@ -34,7 +36,7 @@ export type TrialMerge =
 const PREFIX = 'tmp_objdir-incoming-pull-';
 const WATCH_MS = 200;
 const MERGE: ProcessLimits = { deadlineMs: 60_000, outputBytes: 16 * 1024 * 1024, cpuSeconds: 60 };
-const AUTHOR = { NAME: 'gitplane', EMAIL: 'gitplane@localhost' };
+const AUTHOR = { name: 'gitplane', email: 'gitplane@localhost' };
 /** Exit code of git for options that it does not know. */
 const USAGE = 129;
 
@@ -118,15 +120,7 @@ async function mergeIn(context: Context, base: string, head: string): Promise<Tr
     ? { tree: `${head}^{tree}` }
     : await mergedTree(context, base, head);
   if (!('tree' in merged)) return { is: 'conflict', paths: merged.conflicts };
-  const env = {
-    ...context.env,
-    ...Object.fromEntries(
-      Object.entries(AUTHOR).flatMap(([name, value]) => [
-        [`GIT_AUTHOR_${name}`, value],
-        [`GIT_COMMITTER_${name}`, value],
-      ]),
-    ),
-  };
+  const env = { ...context.env, ...identityEnvironment(AUTHOR) };
   const args = ['commit-tree', merged.tree, '-p', base, '-m', 'Trial merge'];
   const made = await runGit({ gitDir: context.gitDir, env }, args);
   return { is: 'merged', commit: made.toString('latin1').trim(), source };

@@ -89,7 +89,11 @@ async function* plainRecords(
 ): AsyncGenerator<PlainRecord> {
   const ahead: PlainRecord[] = [];
   for await (const [key, bytes] of engine.load('')) {
-    if (key === MIGRATION_KEY) throw halfMigrated(engine.place);
+    if (key === MIGRATION_KEY) {
+      throw new StateError(
+        `the state in ${engine.place} is incomplete: a migration was interrupted; run it again, or delete the state: it is rebuilt from git`,
+      );
+    }
     const plain = decompressInPool(decoded(engine, codec, [key, bytes]));
     // The caller handles the rejection when it comes to the record.
     if (plain instanceof Promise) plain.catch(() => undefined);
@@ -97,12 +101,6 @@ async function* plainRecords(
     if (ahead.length > AHEAD) yield* ahead.splice(0, 1);
   }
   yield* ahead;
-}
-
-function halfMigrated(place: string): StateError {
-  return new StateError(
-    `the state in ${place} is incomplete: a migration was interrupted; run it again, or delete the state: it is rebuilt from git`,
-  );
 }
 
 class Reading {
@@ -121,7 +119,8 @@ class Reading {
   /** Keys come in order: the first one gives the format. */
   take(key: string, plain: Buffer, isSealed: boolean): void {
     if (key === META_KEY) this.#meta = decodeMeta(plain);
-    else if (key.startsWith(EVENT_PREFIX)) this.#takeEvents(key, plain);
+    else if (key.startsWith(EVENT_PREFIX))
+      this.#events.push({ key, count: decodeEvents(plain).length });
     else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(plain, isSealed);
     else if (key.startsWith(DOCUMENT_PREFIX)) this.#documents.set(...decodeDocument(plain));
     else if (key.startsWith(PACK_PREFIX)) this.#takePack(key, plain, isSealed);
@@ -165,10 +164,6 @@ class Reading {
     this.#objects.push(stored);
     const exposed = this.#codec.isSecret(stored.key) && !isSealed;
     if (first || exposed) this.#repairs.push(objectWrite(this.#codec, stored));
-  }
-
-  #takeEvents(key: string, plain: Buffer): void {
-    this.#events.push({ key, count: decodeEvents(plain).length });
   }
 
   #takePack(key: string, plain: Buffer, isSealed: boolean): void {

@@ -94,12 +94,7 @@ class Merge {
 
   async run(base: string): Promise<TreeMerge> {
     const touched = await this.#touchedManifests();
-    const keys = new Map<string, ObjectKey>();
-    for (const { base: was, pushed: is } of touched) {
-      for (const { key } of [...(was?.documents ?? []), ...(is?.documents ?? [])]) {
-        if (key !== undefined) keys.set(keyString(key), key);
-      }
-    }
+    const keys = keysOf(touched);
     const claims = [...keys.values()].flatMap((key) => this.#context.catalog.claims(key));
     await this.#ours.read(claims.map(({ path }) => path));
     const group = this.#group(touched);
@@ -163,11 +158,8 @@ class Merge {
     for (const { path, base, pushed } of touched) {
       const [our, their] = [this.#ours.get(path), this.#theirs.get(path)];
       if (our !== undefined && !isSameChange(our, their)) group.add(path);
-      const keys = new Map<string, ObjectKey>();
-      for (const { key } of [...(base?.documents ?? []), ...(pushed?.documents ?? [])]) {
-        if (key !== undefined) keys.set(keyString(key), key);
-      }
-      for (const elsewhere of this.#placesElsewhere(path, { keys: [...keys.values()], origins })) {
+      const keys = [...keysOf([{ base, pushed }]).values()];
+      for (const elsewhere of this.#placesElsewhere(path, { keys, origins })) {
         group.add(path).add(elsewhere);
       }
     }
@@ -341,6 +333,15 @@ class Merge {
     const textOf = (id: string | undefined): string | undefined => id && byId.get(id);
     return { base: textOf(base), tip: textOf(tip), pushed: textOf(pushed) };
   }
+}
+
+/** Objects in the files, before and after. */
+function keysOf(touched: readonly Pick<Touched, 'base' | 'pushed'>[]): Map<string, ObjectKey> {
+  const documents = touched.flatMap(({ base, pushed }) => [
+    ...(base?.documents ?? []),
+    ...(pushed?.documents ?? []),
+  ]);
+  return new Map(documents.flatMap(({ key }) => (key ? [[keyString(key), key]] : [])));
 }
 
 /** Adds an object to those of its incarnation. */
