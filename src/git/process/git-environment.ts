@@ -4,7 +4,6 @@
  */
 
 import { devNull } from 'node:os';
-import type { Person } from '../repository.ts';
 
 /** A repository for child processes. */
 export interface GitContext {
@@ -80,7 +79,10 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
 }
 
 /** Environment that names the author and committer of commits. */
-export function identityEnvironment({ name, email }: Person): Record<string, string> {
+export function identityEnvironment({
+  name,
+  email,
+}: Readonly<Record<'name' | 'email', string>>): Record<string, string> {
   return {
     GIT_AUTHOR_NAME: name,
     GIT_AUTHOR_EMAIL: email,
