@@ -28,28 +28,20 @@ export interface RestOptions {
   readonly checkMs?: number;
   /** Longest pause that is taken. It grows with the heap, and is estimated from the one before. */
   readonly pauseMs?: number;
-  /** Returns free room of the heap to the system after a longer rest. Absent: V8 keeps it. */
-  readonly shrink?: ShrinkOptions;
-}
-
-export interface ShrinkOptions {
-  /** Free room that is worth the pause. */
-  readonly bytes: number;
-  /** Longest pause, as above. Shrinking takes as long as some collections. */
-  readonly pauseMs: number;
+  /** V8 collects in small steps and compacts the heap while the process rests. For the main thread. */
+  readonly shrinks?: boolean;
 }
 
 const CHECK_MS = 1000;
 /** Share of the time that the event loop of a thread at rest is busy, at most. */
 const BUSY_SHARE = 0.1;
 const CHECKS_AT_REST = 2;
-const CHECKS_BEFORE_SHRINK = 5;
-/** A collection that compacts the heap repeats until nothing more is found. */
-const COLLECTIONS_PER_SHRINK = 3;
 /** Share of the time that collections take, at most. */
 const COLLECTING_SHARE = 0.03;
 /** Of the first collection: 145 MB took 50 to 60 ms on a quiet machine. */
 const MS_PER_BYTE = 0.4 / 1e6;
+/** From a collection of V8 until its memory reducer looks whether the process rests, and between looks. */
+const REDUCER_DELAY_MS = 1000;
 /** An estimate from a busy machine halves in 23 checks at rest. */
 const DECAY = 0.97;
 
@@ -58,7 +50,7 @@ export function collectGarbageAtRest({
   bytes,
   checkMs = CHECK_MS,
   pauseMs = Number.POSITIVE_INFINITY,
-  shrink,
+  shrinks = false,
 }: RestOptions): () => void {
   const collect = collector();
   let floor = memoryInUse();
@@ -66,51 +58,41 @@ export function collectGarbageAtRest({
   let rested = 0;
   let notBefore = 0;
   let msPerByte = MS_PER_BYTE;
-  /** Free room that the last shrinking left. */
-  let room = 0;
   let isShrinking = false;
+  if (shrinks) setFlagsFromString(`--gc-memory-reducer-start-delay-ms=${REDUCER_DELAY_MS}`);
   const timer = setInterval(check, checkMs).unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    shrink(false);
+  };
 
   function check(): void {
     const before = loop;
     loop = performance.eventLoopUtilization();
     rested =
       performance.eventLoopUtilization(loop, before).utilization < BUSY_SHARE ? rested + 1 : 0;
+    shrink(shrinks && rested >= CHECKS_AT_REST);
     const began = performance.now();
-    if (rested < CHECKS_AT_REST || began < notBefore || isShrinking) return;
+    if (rested < CHECKS_AT_REST || began < notBefore) return;
     msPerByte = Math.max(MS_PER_BYTE, msPerByte * DECAY);
     const used = memoryInUse();
     floor = Math.min(floor, used);
-    const estimate = process.memoryUsage().heapUsed * msPerByte;
-    if (used - floor >= bytes && estimate <= pauseMs) {
-      collect();
-      collected(began, 1);
-    } else if (shrink !== undefined && rested >= CHECKS_BEFORE_SHRINK) {
-      const isWorth = freeRoom() - room >= shrink.bytes;
-      if (isWorth && estimate * COLLECTIONS_PER_SHRINK <= shrink.pauseMs) void giveBack(began);
-    }
-  }
-
-  function collected(began: number, collections: number): void {
-    floor = memoryInUse();
+    if (used - floor < bytes || process.memoryUsage().heapUsed * msPerByte > pauseMs) return;
+    collect();
     const ended = performance.now();
+    floor = memoryInUse();
     notBefore = ended + (ended - began) / COLLECTING_SHARE;
-    msPerByte = (ended - began) / collections / process.memoryUsage().heapUsed;
+    msPerByte = (ended - began) / process.memoryUsage().heapUsed;
   }
 
-  async function giveBack(began: number): Promise<void> {
-    isShrinking = true;
-    try {
-      await collectGarbage();
-      collected(began, COLLECTIONS_PER_SHRINK);
-      room = freeRoom();
-    } catch {
-      // Node was built without an inspector: no later attempt succeeds.
-      room = Number.POSITIVE_INFINITY;
-    } finally {
-      isShrinking = false;
-    }
+  /**
+   * The memory reducer of V8 waits for a low rate of allocation, and takes no allocation at all for
+   * a high one. It does not wait where memory matters more than speed.
+   */
+  function shrink(isAtRest: boolean): void {
+    if (isAtRest === isShrinking) return;
+    isShrinking = isAtRest;
+    setFlagsFromString(isAtRest ? '--optimize-for-size' : '--no-optimize-for-size');
   }
 }
 
@@ -120,11 +102,6 @@ function collector(): () => void {
   const collect = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');
   return collect;
-}
-
-function freeRoom(): number {
-  const { heapTotal, heapUsed } = process.memoryUsage();
-  return heapTotal - heapUsed;
 }
 
 function memoryInUse(): number {

@@ -6,10 +6,8 @@ import { collectGarbage, collectGarbageAtRest } from '../../concurrency/index.ts
 const AFTER_MS = 500;
 /** A smaller gain is not worth the pause. */
 const REST_BYTES = 32 * 1024 * 1024;
-/** A request that comes meanwhile waits as long. V8 collects the garbage of larger heaps when it needs room. */
+/** A request that comes meanwhile waits as long. Larger heaps are collected in steps. */
 const REST_PAUSE_MS = 100;
-/** V8 keeps free room of the heap, half of the memory after 10,000 creates. */
-const SHRINK = { bytes: 64 * 1024 * 1024, pauseMs: 200 };
 
 /** Collects garbage shortly after `settled`, and whenever the process rests. Returns a function that ends it. */
 export function collectGarbageAfter(settled: Promise<void>): () => void {
@@ -33,7 +31,7 @@ export function collectGarbageAfter(settled: Promise<void>): () => void {
       endRest = collectGarbageAtRest({
         bytes: REST_BYTES,
         pauseMs: REST_PAUSE_MS,
-        shrink: SHRINK,
+        shrinks: true,
       });
   }
 }
