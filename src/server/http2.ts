@@ -132,7 +132,7 @@ function limitSession(
   };
   let idle = setTimeout(end, idleMs).unref();
   session.setLocalWindowSize(CONNECTION_WINDOW);
-  session.on('stream', (stream) => {
+  const count = (stream: ServerHttp2Stream): void => {
     open++;
     clearTimeout(idle);
     stream.once('close', () => {
@@ -142,8 +142,13 @@ function limitSession(
       if (now - countedSince > RESETS_WITHIN_MS) [resets, countedSince] = [0, now];
       if (++resets === MOST_RESETS + 1) calm();
     });
+  };
+  session.on('stream', count);
+  session.once('close', () => {
+    clearTimeout(idle);
+    // Node keeps a session whose client never acknowledged its settings, with all that it refers to.
+    session.off('stream', count);
   });
-  session.once('close', () => clearTimeout(idle));
 }
 
 /**

@@ -59,7 +59,12 @@ export function limitBody(request: IncomingMessage): void {
   const length = request.headers['content-length'];
   const chunked = request.headers['transfer-encoding'] !== undefined;
   if (!chunked && (length === undefined || length === '0')) return;
-  const timer = setTimeout(() => cutOff(request), BODY_WITHIN_MS).unref();
+  // A connection that fails behind an early answer gives the request neither event below.
+  const held = new WeakRef(request);
+  const timer = setTimeout(() => {
+    const late = held.deref();
+    if (late !== undefined) cutOff(late);
+  }, BODY_WITHIN_MS).unref();
   request.once('end', () => clearTimeout(timer));
   request.once('close', () => clearTimeout(timer));
 }
