@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { type Clock, ExpiringMap, isRecord } from '../apimachinery/index.ts';
+import { type Clock, ExpiringMap, isRecord, StatusError } from '../apimachinery/index.ts';
 import type { PlatformConfigSource } from '../config/index.ts';
 import type { Person, PersonSession } from './account-claims.ts';
 import type { OidcConfig } from './client-config.ts';
@@ -194,6 +194,11 @@ export class OidcServer {
     provider.use(async (ctx, next) => {
       allowForm(ctx);
       await next();
+      // The library does not tell the reason.
+      const refusal = ctx.req.errored;
+      if (refusal instanceof StatusError && isRecord(ctx.body)) {
+        ctx.body = { ...ctx.body, error_description: refusal.message };
+      }
       const { oidc = {} } = ctx as unknown as { oidc?: OidcFacts };
       this.#note(ctx.req, oidc);
       if (oidc.session?.destroyed === true) await this.#options.endSession(ctx.req, ctx.res);

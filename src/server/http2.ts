@@ -101,6 +101,13 @@ export function endUnread(request: IncomingMessage, end: () => void): void {
   closeUnread(stream);
 }
 
+/** The same for an answer that has ended. */
+export function closeRefused(request: IncomingMessage): void {
+  const stream = streamOf(request);
+  if (stream !== undefined) stream.destroy();
+  else endUnread(request, () => request.socket.destroySoon());
+}
+
 /** The client may have its answer. */
 function closeUnread(stream: ServerHttp2Stream): void {
   stream.close(stream.headersSent ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
+import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { API, type Daemon, run, scratchDir, startDaemon } from '../support/daemon.ts';
 import { ETCD_MISSING } from '../support/etcd.ts';
@@ -20,6 +21,7 @@ async function connection({ daemon }: Server) {
   const socket: TLSSocket = connect({ host: '127.0.0.1', port: daemon.port, ca });
   onTestFinished(() => void socket.destroy());
   let text = '';
+  let last = '';
   let ended = false;
   let wake = (): void => {};
   socket.on('data', (part) => {
@@ -42,7 +44,7 @@ async function connection({ daemon }: Server) {
   await new Promise((done) => socket.once('secureConnect', done));
   return {
     /** Resolves when the bytes are on their way, or the connection is closed. */
-    send: (part: string) =>
+    send: (part: string | Buffer) =>
       new Promise<void>((done) => {
         if (ended) done();
         else socket.write(part, () => done());
@@ -56,9 +58,12 @@ async function connection({ daemon }: Server) {
       const length = Number(/content-length: (\d+)/i.exec(head[0])?.[1] ?? 0);
       const total = head[0].length + length;
       await until(() => text.length >= total);
+      last = text.slice(head[0].length, total);
       text = text.slice(total);
       return head[1];
     },
+    /** Body of the last answer. */
+    body: () => last,
     /** Resolves with the errors of the connection when it has ended; a reset is one. */
     async end(): Promise<readonly Error[]> {
       await until(() => false);
@@ -146,6 +151,56 @@ describe.each(Object.entries(ROUTES))('a body that is too large, sent to %s', (_
     expect(await answer()).toBe('413');
     for (let sent = 0; sent < 256; sent += 1) await send('x'.repeat(MIB));
     await end();
+  });
+});
+
+/** The first 2 MiB of a push of a blob of 4: the daemon starts git after one. */
+const PACK = (() => {
+  const command = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/main\0 report-status`;
+  const line = `${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`;
+  // Type and length of the object (gitformat-pack).
+  const object = Buffer.from([0xb0, 0x80, 0x80, 0x10]);
+  const bytes = deflateSync(Buffer.alloc(4 * MIB), { level: 0 }).subarray(0, 2 * MIB);
+  const start = Buffer.from('PACK\0\0\0\x02\0\0\0\x01');
+  const whole = Buffer.concat([Buffer.from(line), start, object, bytes]);
+  const size = Buffer.from(`${whole.length.toString(16)}\r\n`);
+  return Buffer.concat([size, whole, Buffer.from('\r\n')]);
+})();
+
+describe('a body in too many chunks of one byte', () => {
+  const BYTES = chunk(1).repeat(20_000);
+  let daemon: Daemon;
+  beforeAll(async () => {
+    daemon = await startDaemon();
+    const body = { spec: { raw: JSON.stringify({ oidc: { enabled: true } }) } };
+    const options = { body, type: 'application/merge-patch+json' };
+    expect((await daemon.call('PATCH', `${API}/config/platform`, options)).code).toBe(200);
+  });
+  afterAll(() => daemon?.stop());
+
+  const git = (service: string): string[] => [
+    `authorization: Basic ${Buffer.from(`admin:${daemon.token}`).toString('base64')}`,
+    `content-type: application/x-git-${service}-request`,
+  ];
+  const form = (): string[] => ['content-type: application/x-www-form-urlencoded'];
+  test.each([
+    ['a push', '/git/platform.git/git-receive-pack', () => git('receive-pack'), ''],
+    [
+      'a push that git reads',
+      '/git/platform.git/git-receive-pack',
+      () => git('receive-pack'),
+      PACK,
+    ],
+    ['a fetch', '/git/platform.git/git-upload-pack', () => git('upload-pack'), ''],
+    ['a request to the OpenID provider', '/oidc/token', form, ''],
+  ])('%s is refused with 400 and the remedy', async (_what, path, own, first) => {
+    const { send, answer, body, end } = await connection({ daemon, token: daemon.token });
+    await send(head('POST', path, [...own(), CHUNKED]));
+    await send(first);
+    await send(BYTES);
+    expect(await answer()).toBe('400');
+    expect(body()).toContain('send it in larger chunks');
+    expect(await end()).toEqual([]);
   });
 });
 

@@ -5,7 +5,6 @@
  */
 
 import { PassThrough, Readable, type Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { forbiddenError, StatusError, type User } from '../../apimachinery/index.ts';
 import type { AuditedAnswer, AuditTrail } from '../../audit/index.ts';
@@ -21,6 +20,8 @@ import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
 import { toStatusError } from '../errors.ts';
 import { authenticateRequest, authorizeRequest, userNow } from '../filters/access.ts';
 import { beginAudit } from '../filters/audit.ts';
+import { textAnswer } from '../output/answer.ts';
+import { writeAnswer } from '../output/send.ts';
 import { GIT_PATH } from '../paths.ts';
 
 export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
@@ -148,10 +149,19 @@ async function answerRpc(
     signal: gone.signal,
     ...(push === undefined ? {} : { hooks: push.hooks, procReceive: deps.git.procReceive }),
   };
-  const response = holdBack(reply.raw, async () => void (await push?.end()));
-  if (push === undefined) endAuditWithAnswer(trail, reply);
   // A request without a content type has no body here.
   const body = (request.body ?? Readable.from([])) as Readable;
+  let isRefused = false;
+  body.once('error', (error) => {
+    if (!(error instanceof StatusError) || reply.raw.headersSent) return;
+    isRefused = true;
+    gone.abort();
+    const answer = textAnswer(`${error.message}\n`, error.code);
+    writeAnswer(reply.raw, answer, { id: request.id, last: true });
+  });
+  const answered = async () => void (await push?.end());
+  const response = holdBack(reply.raw, answered, () => isRefused);
+  if (push === undefined) endAuditWithAnswer(trail, reply);
   const input = serviceInput(body, request.headers['content-encoding']);
   const streams = { service, request: input, response };
   try {
@@ -171,8 +181,12 @@ function beginPush(deps: ServerDependencies, request: FastifyRequest, user: User
   return deps.git.beginPush({ user, userNow: () => userNow(deps, request, attributes) });
 }
 
-/** Delays the end of the response until readers see the push. */
-function holdBack(response: Writable, before: () => Promise<void>): Writable {
+/** Delays the end of the response until readers see the push. A refused request has another answer. */
+function holdBack(
+  response: Writable,
+  before: () => Promise<void>,
+  isRefused: () => boolean,
+): Writable {
   const gate = new PassThrough({
     flush: (done) => {
       before().then(
@@ -181,9 +195,11 @@ function holdBack(response: Writable, before: () => Promise<void>): Writable {
       );
     },
   });
-  // Unlike `pipe`, it destroys the response with the gate.
-  pipeline(gate, response).catch(() => undefined);
-  return gate;
+  response.once('close', () => gate.destroy());
+  gate.pipe(response);
+  return gate.once('close', () => {
+    if (!gate.readableEnded && !isRefused()) response.destroy();
+  });
 }
 
 function gitProtocol(request: FastifyRequest): string | undefined {
@@ -199,7 +215,6 @@ function begin(reply: FastifyReply, contentType: string): void {
   }
   reply.raw.setHeader('content-type', contentType);
   reply.raw.setHeader('cache-control', 'no-cache, max-age=0, must-revalidate');
-  reply.raw.writeHead(200);
 }
 
 function plain(reply: FastifyReply, code: number, text: string): FastifyReply {

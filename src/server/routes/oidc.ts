@@ -8,6 +8,7 @@ import type { Handled } from '../../oidc-server/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { beginAudit } from '../filters/audit.ts';
 import { limitBody } from '../filters/hardening.ts';
+import { closeRefused } from '../http2.ts';
 import type { PathInfo } from '../input/request-info.ts';
 import { OIDC_PATH } from '../paths.ts';
 import { configuredHeaders } from '../sign-in/headers.ts';
@@ -68,6 +69,7 @@ async function answer(
     networks: networksOf(request.ip),
   });
   trail?.ended({ code: raw.statusCode, annotations: annotationsOf(handled) });
+  if (request.raw.errored !== null) closeRefused(request.raw);
   return reply;
 }
 
