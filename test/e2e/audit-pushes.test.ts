@@ -1,13 +1,14 @@
-/** The audit log of pushes whose clients are gone before the answer. */
-import { accessSync, readFileSync, writeFileSync } from 'node:fs';
+/** The audit log of pushes whose clients are gone before the answer, or whose git service fails. */
+import { accessSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { startCutProxy } from '../support/cut-proxy.ts';
-import { API, startDaemon } from '../support/daemon.ts';
+import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { commitFiles, gitIn, manifest } from './clones.ts';
 
-test('a push that landed is recorded with its commits, although its client is gone', async () => {
+/** Its audit log has every request. */
+async function audited(): Promise<Daemon> {
   const first = await startDaemon();
   const config = `${API}/config/platform`;
   const current = (await first.call('GET', config)).json();
@@ -15,6 +16,53 @@ test('a push that landed is recorded with its commits, although its client is go
   const raw = stringify({ audit: { enabled: true, path: 'all.log', policy } });
   await first.call('PUT', config, { body: { ...current, spec: { raw } } });
   await first.stop();
+  return first;
+}
+
+/** Events of pushes that have ended. */
+function pushesOf({ dataDir }: Daemon) {
+  return readFileSync(join(dataDir, 'all.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('/git-receive-pack') && line.includes('ResponseComplete'))
+    .map((line) => JSON.parse(line));
+}
+
+test('a push whose git service fails is answered with 500, and recorded', async () => {
+  const { dataDir } = await audited();
+  const daemon = await startDaemon({ dataDir, seed: undefined });
+  const [objects, away] = [join(dataDir, 'repo.git/objects'), join(dataDir, 'repo.git/away')];
+  const command = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/main\0 report-status`;
+  const body = `${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`;
+  const basic = Buffer.from(`admin:${daemon.token}`).toString('base64');
+  const push = () =>
+    daemon.call('POST', '/git/platform.git/git-receive-pack', {
+      body,
+      type: 'application/x-git-receive-pack-request',
+      headers: { authorization: `Basic ${basic}` },
+      token: null,
+    });
+
+  renameSync(objects, away);
+  try {
+    expect(await push()).toMatchObject({
+      code: 500,
+      text: 'git failed: see the log of the server\n',
+    });
+  } finally {
+    renameSync(away, objects);
+  }
+  await expect
+    .poll(() => pushesOf(daemon))
+    .toEqual([expect.objectContaining({ responseStatus: expect.objectContaining({ code: 500 }) })]);
+  expect(daemon.output()).toContain('A git service failed');
+
+  // git finds no pack behind the command.
+  expect(await push()).toMatchObject({ code: 200, text: expect.stringContaining('unpack ') });
+  await daemon.stop();
+});
+
+test('a push that landed is recorded with its commits, although its client is gone', async () => {
+  const first = await audited();
   const repository = join(first.dataDir, 'repo.git');
   // Git answers the client after this hook.
   const hook = '#!/bin/sh\ntouch landed\nuntil test -e gone; do sleep 0.1; done\n';
@@ -33,11 +81,7 @@ test('a push that landed is recorded with its commits, although its client is go
   expect((await pushing).code).not.toBe(0);
   writeFileSync(join(repository, 'gone'), '');
 
-  const events = () =>
-    readFileSync(join(daemon.dataDir, 'all.log'), 'utf8')
-      .split('\n')
-      .filter((line) => line.includes('/git-receive-pack') && line.includes('ResponseComplete'))
-      .map((line) => JSON.parse(line).annotations);
+  const events = () => pushesOf(daemon).map(({ annotations }) => annotations);
   await expect.poll(events).toEqual([
     expect.objectContaining({
       'gitplane.dev/push-result': 'accepted',

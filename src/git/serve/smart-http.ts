@@ -102,21 +102,30 @@ export function serveRpc(
   const context = contextOf(repository, options);
   if (service === 'git-receive-pack') return servePush({ context, args }, exchange, options);
   const git = new GitProcess(context, args, CLONE);
-  const input = Readable.from(fetchRequest(request, response), { objectMode: false });
-  return run(git, { request: input, response, signal: options.signal });
+  let isExplained = false;
+  const refuse = (message: string): void => {
+    isExplained = true;
+    response.write(pktLine(`ERR gitplane: ${message}\n`));
+  };
+  const input = Readable.from(fetchRequest(request, refuse), { objectMode: false });
+  const { signal } = options;
+  return run(git, { request: input, response, signal, isExplained: () => isExplained });
 }
 
 /** Several times the names of all refs that a repository may have, and of the commits that a client offers. */
 const MAX_FETCH_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /** Passes on the request of a fetch, whose every line costs git time, up to its limit. */
-async function* fetchRequest(request: Readable, response: Writable): AsyncGenerator<Buffer> {
+async function* fetchRequest(
+  request: Readable,
+  refuse: (message: string) => void,
+): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of bytesOf(request)) {
     bytes += chunk.length;
     if (bytes > MAX_FETCH_REQUEST_BYTES) {
       const limit = `${MAX_FETCH_REQUEST_BYTES / MIB} MiB`;
-      response.write(pktLine(`ERR gitplane: The request of a fetch is larger than ${limit}\n`));
+      refuse(`The request of a fetch is larger than ${limit}`);
       return;
     }
     yield chunk;
@@ -169,7 +178,8 @@ async function servePush(
   const answer = new PushAnswer((tail) => (canShow ? limitMessage(git, tail) : undefined));
   const forwarded = pipeline(answer, response).catch(() => undefined);
   const input = Readable.from(wholeInput(head, rest, git), { objectMode: false });
-  const result = await run(git, { request: input, response: answer, signal, isExplained: true });
+  const isExplained = (): boolean => git.met !== undefined;
+  const result = await run(git, { request: input, response: answer, signal, isExplained });
   await forwarded;
   // A push lands although its client is gone.
   await answered;
@@ -256,8 +266,8 @@ interface Streams {
   readonly request?: Readable;
   readonly response: Writable;
   readonly signal: AbortSignal | undefined;
-  /** The response itself reports a limit that ended the service. */
-  readonly isExplained?: boolean;
+  /** True if the response itself reports why the service ended. */
+  readonly isExplained?: () => boolean;
 }
 
 /**
@@ -275,7 +285,7 @@ async function finish(response: Writable, isWhole: boolean): Promise<void> {
 
 async function run(
   git: GitProcess,
-  { request, response, signal, isExplained = false }: Streams,
+  { request, response, signal, isExplained = () => false }: Streams,
 ): Promise<ServeResult> {
   const stop = () => git.stop();
   if (signal?.aborted) stop();
@@ -283,6 +293,10 @@ async function run(
   // A service may end before it has read all input: that is not a failure.
   if (request === undefined) git.stdin.end();
   else void pipeline(request, git.stdin).catch(() => undefined);
+  let hasAnswered = false;
+  git.stdout.once('data', () => {
+    hasAnswered = true;
+  });
   try {
     await pipeline(git.stdout, response, { end: false });
   } catch {
@@ -290,7 +304,8 @@ async function run(
     stop();
   }
   const end = await git.ended;
-  await finish(response, end.code !== null || (isExplained && git.met !== undefined));
+  const isWhole = end.code === 0 || (end.code !== null && hasAnswered);
+  await finish(response, isWhole || isExplained());
   signal?.removeEventListener('abort', stop);
   const { code, failure } = end;
   if (code === 0) return { code, stderr: git.stderr };

@@ -151,27 +151,36 @@ async function answerRpc(
   };
   // A request without a content type has no body here.
   const body = (request.body ?? Readable.from([])) as Readable;
-  let isRefused = false;
+  let failure = serviceFailed();
   body.once('error', (error) => {
-    if (!(error instanceof StatusError) || reply.raw.headersSent) return;
-    isRefused = true;
+    if (!(error instanceof StatusError)) return;
+    failure = error;
     gone.abort();
-    const answer = textAnswer(`${error.message}\n`, error.code);
-    writeAnswer(reply.raw, answer, { id: request.id, last: true });
   });
-  const answered = async () => void (await push?.end());
-  const response = holdBack(reply.raw, answered, () => isRefused);
+  const response = holdBack(reply.raw, async () => void (await push?.end()));
+  const fail = (): void => {
+    if (response.readableEnded) return;
+    if (reply.raw.headersSent || reply.raw.destroyed) reply.raw.destroy();
+    else {
+      const answer = textAnswer(`${failure.message}\n`, failure.code);
+      writeAnswer(reply.raw, answer, { id: request.id, last: true });
+    }
+  };
+  response.once('close', fail);
   if (push === undefined) endAuditWithAnswer(trail, reply);
   const input = serviceInput(body, request.headers['content-encoding']);
   const streams = { service, request: input, response };
   try {
     const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
     if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+  } catch (error) {
+    response.destroy();
+    throw error;
   } finally {
     // Its client may be gone before it has landed.
     const outcome = await push?.end();
-    if (push !== undefined)
-      trail?.ended(outcome ? pushed(outcome) : { code: reply.raw.statusCode });
+    const code = reply.raw.headersSent ? reply.raw.statusCode : failure.code;
+    if (push !== undefined) trail?.ended(outcome ? pushed(outcome) : { code });
   }
 }
 
@@ -181,12 +190,12 @@ function beginPush(deps: ServerDependencies, request: FastifyRequest, user: User
   return deps.git.beginPush({ user, userNow: () => userNow(deps, request, attributes) });
 }
 
-/** Delays the end of the response until readers see the push. A refused request has another answer. */
-function holdBack(
-  response: Writable,
-  before: () => Promise<void>,
-  isRefused: () => boolean,
-): Writable {
+function serviceFailed(): StatusError {
+  return new StatusError(500, 'InternalError', 'git failed: see the log of the server');
+}
+
+/** Delays the end of the response until readers see the push. */
+function holdBack(response: Writable, before: () => Promise<void>): PassThrough {
   const gate = new PassThrough({
     flush: (done) => {
       before().then(
@@ -197,9 +206,7 @@ function holdBack(
   });
   response.once('close', () => gate.destroy());
   gate.pipe(response);
-  return gate.once('close', () => {
-    if (!gate.readableEnded && !isRefused()) response.destroy();
-  });
+  return gate;
 }
 
 function gitProtocol(request: FastifyRequest): string | undefined {
