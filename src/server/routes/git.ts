@@ -172,7 +172,9 @@ async function answerRpc(
   const streams = { service, request: input, response };
   try {
     const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
-    if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+    // A client may break off at will.
+    const level = gone.signal.aborted ? 'debug' : 'warn';
+    if (code !== 0) deps.logger[level]({ service, code, stderr }, 'A git service failed');
   } catch (error) {
     response.destroy();
     throw error;

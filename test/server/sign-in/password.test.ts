@@ -302,3 +302,16 @@ test('a body that cannot be read is logged at debug level alone: strangers send 
   const refusals = lines.filter(({ reason }) => reason === 'bad-body');
   expect(refusals).toEqual([expect.objectContaining({ level: 'debug' })]);
 });
+
+test('refusals beyond a hundred are logged at debug level: strangers cause them at will', async () => {
+  const platform = await withAnn();
+  for (let i = 0; i < 300; i += 1) {
+    const answer = await platform.browser().get('/auth/cli?redirect_uri=x');
+    expect(answer.statusCode).toBe(400);
+  }
+  const refusals = platform.log.map((line) => JSON.parse(line)).filter(({ reason }) => reason);
+  const warnings = refusals.filter(({ level }) => level === 'warn');
+  expect(refusals).toHaveLength(300);
+  expect(warnings.length).toBeGreaterThanOrEqual(100);
+  expect(warnings.length).toBeLessThan(290);
+});
