@@ -59,6 +59,8 @@ export interface OpenedFile {
 }
 
 export interface SealedPlace {
+  /** Index of its document. */
+  readonly index: number;
   readonly bound: string;
   readonly clear: ClearValue;
   readonly text: string;
@@ -157,7 +159,7 @@ class Opener {
     if (!isRecord(value)) return plain(index, value);
     const problems: SealProblem[] = [];
     const opened = mapLeaves(this.#treeOf(stream, index, value), (leaf) =>
-      this.#leaf(leaf, problems),
+      this.#leaf(leaf, { index, problems }),
     );
     if (problems.length > 0) this.#failed = true;
     const { [SOPS]: _metadata, ...rest } = isRecord(opened) ? opened : {};
@@ -172,7 +174,10 @@ class Opener {
     return (slice && orderedTree(text.slice(slice.start, slice.end))) ?? value;
   }
 
-  #leaf(leaf: Leaf, problems: SealProblem[]): JsonValue {
+  #leaf(
+    leaf: Leaf,
+    { index, problems }: { readonly index: number; readonly problems: SealProblem[] },
+  ): JsonValue {
     const { path, at, value, bytes } = leaf;
     if (path[0] === SOPS || value === null || value === '') return value;
     const refuse = (error: unknown): null => {
@@ -191,7 +196,7 @@ class Opener {
       const bound = boundTo(path);
       const clear = openValue(value, this.#dataKey, bound);
       this.#mac.sealed(clear.bytes);
-      this.#sealed.push({ bound, clear, text: value });
+      this.#sealed.push({ index, bound, clear, text: value });
       return jsonOf(clear);
     } catch (error) {
       return refuse(error);

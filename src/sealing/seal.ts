@@ -244,7 +244,7 @@ function refuseProblems(documents: readonly ManifestDocument[], opened: OpenedFi
 export class Reuse {
   readonly #texts = new Map<string, string[]>();
 
-  constructor(sealed: readonly SealedPlace[]) {
+  constructor(sealed: readonly Omit<SealedPlace, 'index'>[]) {
     for (const { bound, clear, text } of sealed) {
       const id = idOf(bound, clear);
       const known = this.#texts.get(id);
@@ -264,8 +264,12 @@ function idOf(bound: string, { type, bytes }: SealedPlace['clear']): string {
 }
 
 /** Encrypted comments of a text, for `Reuse`. */
-export function sealedComments(text: string, rule: Rule, dataKey: Buffer): SealedPlace[] {
-  const found: SealedPlace[] = [];
+export function sealedComments(
+  text: string,
+  rule: Rule,
+  dataKey: Buffer,
+): Omit<SealedPlace, 'index'>[] {
+  const found: Omit<SealedPlace, 'index'>[] = [];
   editComments(text, selectionOf(rule), ({ text: words, path }) => {
     if (!isSealed(words)) return words;
     const clear = openComment(words, path, dataKey);

@@ -95,6 +95,31 @@ describe('a rule for a kind without secret fields', () => {
     expect(specOf()).toEqual({ displayName: CANARY });
   });
 
+  describe('keeps two objects of one file apart: it', () => {
+    const values = (): readonly string[] => inGit().match(/ENC\[AES256_GCM,[^\]]*\]/g) ?? [];
+
+    beforeEach(async () => {
+      const objects = [team('a', { displayName: CANARY }), team('b', { displayName: 'own' })];
+      const files = { '.sops.yaml': config(DISPLAY_NAME), [PATH]: objects.join('---\n') };
+      await platform.commit(files);
+      await update({ displayName: CANARY, description: 'encrypted' });
+    });
+
+    test('refuses the encrypted value of one in a write of the other', async () => {
+      const [value = ''] = values();
+      const { message } = await refusal(update({ displayName: value }, 'b'));
+      expect(message).toContain('spec.displayName is an encrypted value; write it in plaintext');
+      expect(specOf('b')).toEqual({ displayName: 'own' });
+    });
+
+    test('encrypts a value of both twice, so that a guess cannot be confirmed', async () => {
+      await update({ displayName: CANARY }, 'b');
+      const [one, , other] = values();
+      expect([one, other]).toEqual([expect.any(String), expect.any(String)]);
+      expect(other).not.toBe(one);
+    });
+  });
+
   test('encrypts every document of a file that a create is appended to', async () => {
     const other = team('b', { displayName: 'of another team' });
     await platform.commit({ '.sops.yaml': config(DISPLAY_NAME), [PATH]: other });

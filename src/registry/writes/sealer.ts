@@ -23,7 +23,9 @@ import {
 import {
   documentsOf,
   type FileKey,
+  isSealed,
   type Keyring,
+  mapLeaves,
   mayBeSealed,
   metadataOf,
   missingKey,
@@ -195,6 +197,7 @@ export class Sealer {
   /** The text of the file with the document in it. Throws SealingError. */
   async write(write: SealedWrite): Promise<string> {
     const { index, manifest, encrypted = [] } = write;
+    refuseEncrypted(manifest);
     const { text, ...ready } = await this.#ready(write, [{ manifest, encrypted }]);
     const sealing = { ...ready, now: this.#options.clock.now() };
     const own = text === undefined || index === undefined ? undefined : blockOf(text, index);
@@ -245,7 +248,9 @@ export class Sealer {
       open.isOwn &&
       sameNames(open.key, recipients) &&
       secrets.every((one) => hidesSecrets(kinds, rule, one));
-    if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
+    // The bytes of a neighbour would tell that the values are equal.
+    const own = open.file.sealed.filter((place) => place.index === index);
+    if (keeps) return { text, key: open.key, rule, reuse: new Reuse(own) };
     const key = await this.make(of, recipients);
     const clear = unsealText(text, open.key.dataKey);
     const created = (await this.rules.ruleFor(of))?.rule;
@@ -318,6 +323,14 @@ export class Sealer {
     }
     return { age: recipients.length > 0 ? recipients : mine, pgp };
   }
+}
+
+/** A value that looks encrypted would be decrypted as if it were: another object may have it. Throws SealingError. */
+function refuseEncrypted(manifest: JsonObject): void {
+  mapLeaves(manifest, ({ at, value }) => {
+    if (!isSealed(value)) return value;
+    throw new SealingError(`${formatPath(at)} is an encrypted value; write it in plaintext`);
+  });
 }
 
 /** Undefined if the metadata is broken as well, which is reported where the file is read. */
