@@ -22,7 +22,14 @@ export {
   provenanceOf,
 } from './provenance.ts';
 export { ReaderPool } from './reader-pool/reader-pool.ts';
-export { encryptionOf, readEach, readPaths, readReadable, type SeenPath } from './reading.ts';
+export {
+  encryptionOf,
+  readEach,
+  readPaths,
+  readReadable,
+  type SeenPath,
+  SUBMODULE,
+} from './reading.ts';
 export {
   extend,
   type Folded,

@@ -111,7 +111,13 @@ export {
   valuesAt,
 } from './secrets/masking.ts';
 export { secretDataOf } from './secrets/secret-data.ts';
-export { isEncryptedKind, sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
+export {
+  isEncryptedKind,
+  sealedKinds,
+  secretKeys,
+  secretPlaces,
+  sourcesOfSecrets,
+} from './secrets/secret-places.ts';
 export {
   DEFAULT_STORE,
   linkAnnotations,

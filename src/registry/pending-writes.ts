@@ -17,7 +17,13 @@ import {
   unavailable,
 } from '../apimachinery/index.ts';
 import { type PathChange, RemoteError } from '../git/index.ts';
-import { isEncryptedKind, type Kind, ownPart } from '../kinds/index.ts';
+import {
+  isEncryptedKind,
+  type Kind,
+  type KindTable,
+  ownPart,
+  sourcesOfSecrets,
+} from '../kinds/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
 import { encryptedFields } from './projection/encrypted-fields.ts';
@@ -50,6 +56,7 @@ export interface Shadow {
 export interface PendingWritesOptions {
   /** Present objects, as readers see them. */
   readonly served: { readonly registry: Registry; readonly store: Store; readonly branch: Branch };
+  readonly kinds: KindTable;
   /** The branch for writes, in git. */
   readonly pending: {
     readonly name: string;
@@ -324,12 +331,17 @@ export class PendingWrites implements ObjectRegistry {
 
   /** Values in the file may have been encrypted for another object, which the answer would show. */
   #assertMayCopy({ store }: Shadow, { kind, namespace, name = '', options }: Asked): void {
-    const { authorizer, pending } = this.#options;
+    const { authorizer, kinds, pending } = this.#options;
     const stored = store.get(keyOf({ kind, namespace, name }));
-    if (!isEncryptedKind(kind) && encryptedFields(stored) === undefined) return;
-    const { group, plural: resource } = kind;
-    const every = { verb: 'get', group, resource, namespace: '', name: '' };
-    if (authorizer?.authorize(options.user, every).allowed !== false) return;
+    const isBeside = encryptedFields(stored) !== undefined;
+    if (!isEncryptedKind(kind) && !isBeside) return;
+    const sources = sourcesOfSecrets(kinds, { kind, manifest: stored?.object, isBeside });
+    const unread = sources.find(({ group, plural: resource }) => {
+      const every = { verb: 'get', group, resource, namespace: '', name: '' };
+      return authorizer?.authorize(options.user, every).allowed === false;
+    });
+    if (unread === undefined) return;
+    const { plural: resource } = unread;
     const user = JSON.stringify(options.user.name);
     const message = `its file on the branch ${pending.name} was written by others than the platform, and User ${user} cannot get every one of the ${resource}; merge the branch first`;
     throw forbiddenError(`${kind.kind} ${JSON.stringify(name)}: ${message}`, kind, name);

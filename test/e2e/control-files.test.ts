@@ -345,7 +345,7 @@ describe('the encryption of the object of another user', () => {
     for (const file of copies) {
       const result = await pushAs('creator', { 'copy.yaml': file });
       expect(hookSaid(result)).toContain(
-        'copy.yaml: SharedSecret "mine/copy": Forbidden: its values were encrypted for another object or an earlier state, and User "creator" cannot get every one of the sharedsecrets; encrypt them anew with "gitplane rotate copy.yaml"',
+        'copy.yaml: SharedSecret "mine/copy": Forbidden: its values were encrypted for another object or an earlier state, and User "creator" cannot get every one of the sharedsecrets, projectsecrets; encrypt them anew with "gitplane rotate copy.yaml"',
       );
       await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
     }

@@ -180,13 +180,22 @@ test('nobody reads a secret in a copy that was pushed to the branch for writes',
     .replace('namespace: default', 'namespace: payments')
     .replace('  name: hidden', '  name: copy');
   const path = 'namespaces/payments/sharedsecrets/copy.yaml';
-  await push(WRITES, { [path]: `${copy}\n` });
+  const project = copy.replace('kind: SharedSecret', 'kind: ProjectSecret');
+  await push(WRITES, {
+    [path]: `${copy}\n`,
+    'namespaces/payments/sharedsecrets/project.yaml': `${project}\n`,
+  });
   const target = `${API}/namespaces/payments/sharedsecrets/copy`;
   const body = { metadata: { labels: { a: 'b' } } };
   const type = 'application/merge-patch+json';
-  for (const query of ['?dryRun=All', '?dryRun=All&show=file,effect', '']) {
-    const answer = await daemon.call('PATCH', target + query, { body, type, ...as('tenant') });
-    expectHidden(answer.text, query);
+  const asked = ['?dryRun=All', '?dryRun=All&show=file,effect', ''].flatMap((query) => [
+    ['tenant', target + query] as const,
+    // Reads every ProjectSecret.
+    ['follower', target.replace('shared', 'project') + query] as const,
+  ]);
+  for (const [name, url] of asked) {
+    const answer = await daemon.call('PATCH', url, { body, type, ...as(name) });
+    expectHidden(answer.text, url);
     expect([answer.code, answer.json().message]).toEqual([
       403,
       expect.stringContaining('cannot get every one of the sharedsecrets'),

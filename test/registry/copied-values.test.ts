@@ -3,11 +3,12 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'v
 import type { User } from '../../src/apimachinery/request.ts';
 import type { Readers } from '../../src/catalog/file-reader.ts';
 import { ReaderPool } from '../../src/catalog/reader-pool/reader-pool.ts';
+import { MOST_VERSIONS } from '../../src/registry/pushes/former-values.ts';
 import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
 import { metadataOf } from '../../src/sealing/open.ts';
 import { documentsOf, sealText } from '../../src/sealing/seal.ts';
 import { formatSopsConfig, ruleOfKeys } from '../../src/sealing/sops-config.ts';
-import { foreignCommit, git } from '../support/git.ts';
+import { commitOf, foreignCommit, git, publish } from '../support/git.ts';
 import { openTestPlatform, type TestPlatform } from '../support/platform.ts';
 
 const RULE = ruleOfKeys(['data']);
@@ -21,6 +22,12 @@ const writer: User = { name: 'writer', groups: [] };
 const reader: User = { name: 'reader', groups: [] };
 /** Reads every secret of the namespace "web". */
 const member: User = { name: 'member', groups: [] };
+/** Readers of every object of some kinds, by their names. */
+const READERS: Readonly<Record<string, readonly string[]>> = {
+  projects: ['projectsecrets'],
+  secrets: ['projectsecrets', 'sharedsecrets'],
+  teams: ['teams'],
+};
 
 beforeAll(async () => {
   const made = await makeIdentity();
@@ -36,7 +43,8 @@ beforeEach(async () => {
         allowed:
           name === 'reader' ||
           of.verb !== 'get' ||
-          (name === 'member' && 'namespace' in of && of.namespace === 'web'),
+          (name === 'member' && 'namespace' in of && of.namespace === 'web') ||
+          ('resource' in of && READERS[name]?.includes(of.resource) === true),
         reason: '',
       }),
     },
@@ -53,6 +61,14 @@ async function encrypted(...texts: string[]): Promise<string> {
   const key = await keyring.make([recipient]);
   return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
 }
+
+/** As a person encrypts a file. */
+async function own(...texts: string[]): Promise<string> {
+  const key = await new Keyring([]).make([recipient]);
+  return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
+}
+
+const copyOf = (file: string, name = 'b'): string => file.replace('name: a', `name: ${name}`);
 
 /** The lines of the refusal; empty where the push was taken. */
 async function push(user: User, files: Readonly<Record<string, string | null>>): Promise<string> {
@@ -155,10 +171,6 @@ describe('values that were encrypted for another object', () => {
     ],
     ['without padding', (file) => file.replaceAll(/=+(?=,|\])/g, '')],
   ])('are refused in files that persons encrypted, %s', async (_, spelled) => {
-    const own = async (...texts: string[]): Promise<string> => {
-      const key = await new Keyring([]).make([recipient]);
-      return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
-    };
     const file = await own(secret('a', 'c2VjcmV0'));
     const pair = await own(secret('c', 'b2xk'), secret('d', 'b3du'));
     await platform.commit({ 'a.yaml': file, 'pair.yaml': pair });
@@ -208,12 +220,6 @@ describe('values that were encrypted for another object', () => {
   });
 
   describe('are refused from a version that a person encrypted and only history has, of', () => {
-    const own = async (...texts: string[]): Promise<string> => {
-      const key = await new Keyring([]).make([recipient]);
-      return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
-    };
-    const copyOf = (file: string, name = 'b') => file.replace('name: a', `name: ${name}`);
-
     test.each<[string, (file: string) => Promise<Record<string, string | null>[]>]>([
       ['an object that is gone', async () => [{ 'a.yaml': null }]],
       ['an object that has others now', async () => [{ 'a.yaml': await own(secret('a', 'bmV3')) }]],
@@ -239,6 +245,60 @@ describe('values that were encrypted for another object', () => {
       expect(await push(reader, { 'b.yaml': copyOf(file) })).toBe('');
     });
 
+    test.each(['a.yaml.bak', 'a.env', '.archive/a.yaml'])('the file %s', async (path) => {
+      const file = await own(secret('a', 'c2VjcmV0'));
+      await platform.commit({ [path]: file });
+
+      expect(await push(writer, { 'b.yaml': copyOf(file) })).toContain(refused('b.yaml', 'b'));
+      await platform.commit({ [path]: null });
+      expect(await push(writer, { 'b.yaml': copyOf(file) })).toContain(refused('b.yaml', 'b'));
+      expect(await push(member, { 'b.yaml': copyOf(file) })).toBe('');
+    });
+
+    test('a branch whose former head git has pruned', async () => {
+      const { gitDir } = platform.repository;
+      const start = git(gitDir, ['rev-parse', 'main']);
+      const files = { 'a.yaml': await own(secret('a', 'Z29uZQ==')) };
+      const gone = foreignCommit(gitDir, { files, time: 1_800_000_000 });
+      git(gitDir, ['update-ref', 'refs/heads/main', gone]);
+      const file = await own(secret('a', 'c2VjcmV0'));
+      await platform.branch.sync();
+      const other = { 'c.yaml': await own(secret('c', 'b3du')) };
+      const to = foreignCommit(gitDir, { files: other, time: 1_800_000_000 });
+      const source = platform.repository;
+      expect((await platform.judge.dryRun({ to, source, user: writer })).objections).toEqual([]);
+      git(gitDir, ['update-ref', 'refs/heads/main', start]);
+      await platform.branch.sync();
+      await platform.commit({ 'a.yaml': file });
+      await platform.commit({ 'a.yaml': null });
+      git(gitDir, ['reflog', 'expire', '--expire=now', '--all']);
+      git(gitDir, ['update-ref', '-d', 'refs/heads/pushed']);
+      git(gitDir, ['gc', '--quiet', '--prune=now']);
+      expect(() => git(gitDir, ['cat-file', '-e', gone])).toThrow();
+
+      expect(await push(writer, { 'b.yaml': copyOf(file) })).toContain(refused('b.yaml', 'b'));
+      expect(await push(writer, { 'd.yaml': await own(secret('d', 'b3du')) })).toBe('');
+    });
+
+    test('more versions than are kept of one value, and not of as many', async () => {
+      const [few, many] = [await own(secret('a', 'ZmV3')), await own(secret('c', 'bWFueQ=='))];
+      const labelled = (file: string, at: number): string =>
+        file.replace(/name: [ac]/, (name) => `${name}\n  labels:\n    at: "${at}"`);
+      const versions = Array.from({ length: MOST_VERSIONS + 1 }, (_, at) =>
+        commitOf({
+          // The first version comes twice, and counts once.
+          'a.yaml': labelled(few, at % MOST_VERSIONS),
+          'c.yaml': labelled(many, at),
+        }),
+      );
+      await publish(platform.repository, ...versions);
+      await platform.commit({ 'a.yaml': null, 'c.yaml': null });
+
+      expect(await push(member, { 'c.yaml': many })).toContain(refused('c.yaml', 'c'));
+      expect(await push(member, { 'a.yaml': few })).toBe('');
+      expect(await push(reader, { 'c.yaml': many })).toBe('');
+    });
+
     test('a former object of the name', async () => {
       const file = await own(secret('a', 'c2VjcmV0'));
       await platform.commit({ 'a.yaml': file });
@@ -259,11 +319,82 @@ describe('values that were encrypted for another object', () => {
     });
   });
 
-  test('are not meant where the pusher may read each former object that had them', async () => {
-    const own = async (text: string): Promise<string> => {
-      const key = await new Keyring([]).make([recipient]);
-      return sealText(text, { key, rule: RULE, now: 0 });
+  describe('are refused in an object of another kind, which the pusher may read,', () => {
+    const inProject = (file: string): string =>
+      copyOf(file).replace('kind: SharedSecret', 'kind: ProjectSecret');
+
+    test.each<[string, typeof own, boolean]>([
+      ['as the daemon encrypted them', encrypted, false],
+      ['as a person encrypted them', own, false],
+      ['from a version that only history has', own, true],
+    ])('%s', async (_, sealed, isFormer) => {
+      const file = await sealed(secret('a', 'c2VjcmV0'));
+      await platform.commit({ 'a.yaml': file });
+      if (isFormer) await platform.commit({ 'a.yaml': null });
+
+      const projects: User = { name: 'projects', groups: [] };
+      expect(await push(projects, { 'b.yaml': inProject(file) })).toContain(
+        'b.yaml: ProjectSecret "web/b": Forbidden: its values were encrypted for another object',
+      );
+      const secrets: User = { name: 'secrets', groups: [] };
+      expect(await push(secrets, { 'b.yaml': inProject(file) })).toBe('');
+    });
+
+    test('values beside the secret fields of the kind', async () => {
+      const user = (name: string): string =>
+        `apiVersion: management.gitplane.dev/v1\nkind: User\nmetadata:\n  name: ${name}\nspec:\n  displayName: Secret\n`;
+      const key = await keyring.make([recipient]);
+      const rule = ruleOfKeys(['displayName']);
+      const file = sealText(user('a'), { key, rule, now: 0 });
+      await platform.commit({ 'a.yaml': file });
+
+      const teams: User = { name: 'teams', groups: [] };
+      const copy = { 'b.yaml': copyOf(file).replace('kind: User', 'kind: Team') };
+      expect(await push(teams, copy)).toContain('b.yaml: Team "b": Forbidden: its values were');
+      expect(await push(reader, copy)).toBe('');
+    });
+  });
+
+  test('are searched in history while writes go on', async () => {
+    const file = await own(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file });
+    await platform.commit({ 'a.yaml': null });
+    const { repository } = platform;
+    let reach = (): void => undefined;
+    let goOn = (): void => undefined;
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const written = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const history: typeof repository.history = async function* (...range) {
+      reach();
+      await written;
+      yield* repository.history(...range);
     };
+    const paused = new Proxy(repository, {
+      get(target, name) {
+        if (name === 'history') return history;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const judge = platform.judgeOn(paused);
+    const files = { 'b.yaml': copyOf(file) };
+    const to = foreignCommit(repository.gitDir, { files, time: 1_800_000_000 });
+    const report = judge.dryRun({ to, source: repository, user: writer });
+
+    await reached;
+    await platform.create('teams', { metadata: { name: 'meanwhile' } });
+    goOn();
+
+    expect((await report).objections).toContainEqual(
+      expect.stringContaining(refused('b.yaml', 'b')),
+    );
+  });
+
+  test('are not meant where the pusher may read each former object that had them', async () => {
     const file = await own(secret('a', 'c2VjcmV0'));
     const other = (await own(secret('a', 'b3BzLW9ubHk='))).replace('space: web', 'space: ops');
     await platform.commit({ 'a.yaml': file, 'ops.yaml': other });
@@ -307,8 +438,7 @@ describe('values that were encrypted for another object', () => {
     expect(await push(writer, { 'moved/a.yaml': await encrypted(secret('a', 'bmV3')) })).toContain(
       refused('moved/a.yaml', 'a'),
     );
-    const own = await new Keyring([]).make([recipient]);
-    const anew = sealText(secret('a', 'bmV3'), { key: own, rule: RULE, now: 0 });
+    const anew = await own(secret('a', 'bmV3'));
     expect(metadataOf(documentsOf(anew))?.mark).toBeUndefined();
     expect(await push(writer, { 'moved/a.yaml': anew })).toBe('');
     expect(git(platform.repository.gitDir, ['show', 'main:moved/a.yaml'])).toBe(anew.trim());

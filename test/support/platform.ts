@@ -75,6 +75,8 @@ export class TestPlatform {
   readonly branch: Branch;
   readonly registry: Registry;
   readonly judge: PushJudge;
+  /** Another judge, which reads the repository in its own way. */
+  readonly judgeOn: (source: BareRepository) => PushJudge;
   readonly #setup: PlatformSetup;
 
   constructor(of: {
@@ -90,7 +92,8 @@ export class TestPlatform {
     this.store = store;
     this.branch = branch;
     this.registry = new Registry({ ...parts, branch, issuers: {} });
-    this.judge = new PushJudge({ ...parts, branch, repository, authorizer });
+    this.judgeOn = (source) => new PushJudge({ ...parts, branch, repository: source, authorizer });
+    this.judge = this.judgeOn(repository);
     this.#setup = { ...setup, repository };
   }
 

@@ -59,6 +59,7 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
   const writes = new PendingWrites({
     served: parts,
     pending,
+    kinds: parts.kinds,
     authorizer: parts.authorizer,
     open: async (base, pushes) => {
       const tips = pushes.map(({ tip }) => tip);

@@ -127,7 +127,7 @@ function collectValues(
 }
 
 /** True if the whole value at the path is secret. */
-function covers(secret: readonly string[], path: FieldPath): boolean {
+export function covers(secret: readonly string[], path: FieldPath): boolean {
   return (
     secret.length <= path.length &&
     secret.every((step, i) => step === '*' || step === String(path[i]))

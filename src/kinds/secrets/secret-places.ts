@@ -3,6 +3,7 @@ import { type FieldPath, isRecord, valueAt } from '../../apimachinery/index.ts';
 import type { Kind } from '../kind.ts';
 import type { KindTable } from '../table.ts';
 import { LAST_APPLIED } from './last-applied.ts';
+import { covers } from './masking.ts';
 
 /**
  * Paths of secret scalars, in order. Values that git stores as hashes are not among them. `object` may
@@ -12,6 +13,25 @@ export function secretPlaces(kind: Kind, object: unknown): FieldPath[] {
   const found: FieldPath[] = [];
   for (const pattern of sealedPaths(kind)) collect(found, { kind, pattern }, object, []);
   return found;
+}
+
+/**
+ * Kinds that the encrypted values of an object may come from: a value is bound to its place, and not to its
+ * kind. Files in another format, and values beside the secret fields, may have them from any kind.
+ */
+export function sourcesOfSecrets(
+  { kinds }: KindTable,
+  { kind, manifest, isBeside }: { kind: Kind; manifest: unknown; isBeside: boolean },
+): Kind[] {
+  if (isBeside || kind.storedIn === 'file') {
+    return kinds.filter(({ storedIn }) => storedIn === 'git' || storedIn === 'file');
+  }
+  const places = secretPlaces(kind, manifest);
+  return kinds.filter(
+    (one) =>
+      one === kind ||
+      sealedPaths(one).some((pattern) => places.some((place) => covers(pattern, place))),
+  );
 }
 
 /** Names of the fields that hold secrets. */

@@ -143,7 +143,7 @@ async function formerlyHeld(
   { former, head, mayRead }: Pick<Copying, 'former' | 'head' | 'mayRead'>,
   foreign: ReadonlyMap<ObjectChange, ReadonlySet<string>>,
 ): Promise<ObjectChange[]> {
-  if (foreign.size === 0) return [];
+  if (foreign.size === 0 || head === undefined) return [];
   const wanted = new Set([...foreign.values()].flatMap((values) => [...values]));
   const versions = await former.versionsWith(wanted, head);
   const mayReadAll = async (value: string): Promise<boolean> => {

@@ -1,14 +1,19 @@
 /**
- * Encrypted values of every version of the manifests of the branch: the data key of a file that a user
+ * Encrypted values of every version of the files of the branch: the data key of a file that a user
  * encrypted is not known, so a copy of a former version is found by its values. Read when a push needs them,
  * extended as the branch grows, and dropped when idle.
  */
 import { createHash } from 'node:crypto';
 import { type ObjectKey, ownText, Yielding } from '../../apimachinery/index.ts';
-import { encryptionOf, type FileReader, readEach, readReadable } from '../../catalog/index.ts';
+import {
+  encryptionOf,
+  type FileReader,
+  readEach,
+  readReadable,
+  SUBMODULE,
+} from '../../catalog/index.ts';
 import { Mutex } from '../../concurrency/index.ts';
 import type { HistoryCommit, Repository } from '../../git/index.ts';
-import { pathFilter } from '../../manifests/index.ts';
 import { ciphertextsIn } from '../../sealing/index.ts';
 
 /** A file as it is or was. */
@@ -23,14 +28,24 @@ export interface FormerOptions {
 }
 
 const IDLE_MS = 10 * 60_000;
-const BLOBS_AT_ONCE = 64;
+/** Bounds the memory of a read: a version may have 8 MiB. */
+const BLOBS_AT_ONCE = 16;
+/** Commits and versions that a judgement reads itself: API writes may wait for it. */
+const READ_WHILE_JUDGED = 256;
 /** More of one value are not kept: the pusher encrypts it anew. */
 export const MOST_VERSIONS = 64;
 /** Git stores these bytes as they are: tools that encrypt write no escapes. */
 const SEALED = 'ENC[AES256_GCM,';
 
-/** A folder that is no part of the platform may have manifests, too. */
-const MANIFESTS = pathFilter('', undefined);
+/** The values of a long part of the history are not known: `read` them while nothing waits, and judge again. */
+export class UnreadHistoryError extends Error {
+  readonly head: string;
+
+  constructor(head: string) {
+    super(`The values of the history of ${head} are not read yet`);
+    this.head = head;
+  }
+}
 
 export class FormerValues {
   readonly #options: FormerOptions;
@@ -38,30 +53,38 @@ export class FormerValues {
   /** By digest of the value. */
   #versions = new Map<string, FormerVersion[]>();
   #head: string | undefined;
+  #reads = 0;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(options: FormerOptions) {
     this.#options = options;
   }
 
-  /** The versions with each of the values (`ciphertextOf`) that the history of `head` has; undefined: it has no commit. */
+  /** The versions with each of the values (`ciphertextOf`) that the history of `head` has. Throws UnreadHistoryError. */
   async versionsWith(
     values: ReadonlySet<string>,
-    head: string | undefined,
+    head: string,
   ): Promise<ReadonlyMap<string, readonly FormerVersion[]>> {
-    if (head === undefined) return new Map();
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.#forget(), IDLE_MS).unref();
+    const forget = (): void => void this.#mutex.run(() => this.#forget());
+    this.#idle = setTimeout(forget, IDLE_MS).unref();
+    if (this.#reads > 0) throw new UnreadHistoryError(head);
     return await this.#mutex.run(async () => {
-      if (this.#head !== head) {
-        await this.#extend(head).catch((error: unknown) => {
-          // Git may have pruned the former head, after an operator moved the branch.
-          this.#forget();
-          throw error;
-        });
-      }
+      // Git may have pruned the former head, after an operator moved the branch.
+      const isRead = await this.#extend(head, READ_WHILE_JUDGED).catch(() => false);
+      if (!isRead) throw new UnreadHistoryError(head);
       return new Map([...values].map((value) => [value, this.#versions.get(digest(value)) ?? []]));
     });
+  }
+
+  /** Takes seconds for a long history, so callers hold no mutex. */
+  async read(head: string): Promise<void> {
+    this.#reads += 1;
+    try {
+      await this.#mutex.run(() => this.#extend(head, Number.POSITIVE_INFINITY));
+    } finally {
+      this.#reads -= 1;
+    }
   }
 
   /** Objects of a version that have the value; undefined: a document that is none. */
@@ -82,17 +105,28 @@ export class FormerValues {
     return found;
   }
 
-  async #extend(head: string): Promise<void> {
-    let unread: FormerVersion[] = [];
-    const { repository } = this.#options;
-    for await (const commit of repository.history(this.#head, head, 'first parent')) {
-      unread.push(...versionsOf(commit));
-      if (unread.length < BLOBS_AT_ONCE) continue;
+  /** False: there are more than `most` commits and versions, and none of them was read. */
+  async #extend(head: string, most: number): Promise<boolean> {
+    if (this.#head === head) return true;
+    const isWhole = most === Number.POSITIVE_INFINITY;
+    if (!isWhole && this.#head === undefined) return false;
+    const unread: FormerVersion[] = [];
+    let count = 0;
+    try {
+      const { repository } = this.#options;
+      for await (const commit of repository.history(this.#head, head, 'first parent')) {
+        unread.push(...versionsOf(commit));
+        count += 1 + (commit.changes[0]?.length ?? 0);
+        if (count > most) return false;
+        if (isWhole && unread.length >= BLOBS_AT_ONCE) await this.#read(unread.splice(0));
+      }
       await this.#read(unread);
-      unread = [];
+    } catch (error) {
+      this.#forget();
+      throw error;
     }
-    await this.#read(unread);
     this.#head = head;
+    return true;
   }
 
   async #read(versions: readonly FormerVersion[]): Promise<void> {
@@ -116,7 +150,8 @@ export class FormerValues {
     const name = digest(value);
     const others = this.#versions.get(name);
     if (others === undefined) this.#versions.set(name, [version]);
-    else if (others.length <= MOST_VERSIONS) others.push(version);
+    else if (others.length <= MOST_VERSIONS && !others.some((one) => isSame(one, version)))
+      others.push(version);
   }
 
   #forget(): void {
@@ -126,11 +161,13 @@ export class FormerValues {
 }
 
 function versionsOf({ changes: [changes = []] }: HistoryCommit): FormerVersion[] {
-  return changes.flatMap(({ path, newId }) =>
-    newId !== undefined && MANIFESTS.includes(path)
-      ? { path: ownText(path), blob: ownText(newId) }
-      : [],
+  return changes.flatMap(({ path, newId, mode }) =>
+    newId === undefined || mode === SUBMODULE ? [] : { path: ownText(path), blob: ownText(newId) },
   );
+}
+
+function isSame(one: FormerVersion, other: FormerVersion): boolean {
+  return one.blob === other.blob && one.path === other.path;
 }
 
 /** The whole digest: decisions rest on it. */

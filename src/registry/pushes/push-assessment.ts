@@ -8,6 +8,7 @@ import {
   flatMapYielding,
   SUPERUSER_GROUP,
   type User,
+  unavailable,
 } from '../../apimachinery/index.ts';
 import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
@@ -17,7 +18,7 @@ import { isVisible } from '../writes/change-verbs.ts';
 import { missingAfterPush } from '../writes/missing-dependencies.ts';
 import type { WriteParts } from '../writes/write-context.ts';
 import { copiedValues, encryptionChanges } from './encryption-changes.ts';
-import { FormerValues } from './former-values.ts';
+import { FormerValues, UnreadHistoryError } from './former-values.ts';
 import { prunesOf } from './prune-approvals.ts';
 import { describePrune } from './prune-budget.ts';
 import type { Outcome } from './push-dry-run.ts';
@@ -26,6 +27,9 @@ import { capped, summary, type Verdict } from './verdict.ts';
 
 /** A pusher with write access to the repository's folder can change everything in it anyway. */
 export const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
+
+/** Reads of the history for one push, while the branch goes on. */
+const MOST_READS = 3;
 
 /** A push that was tried on the catalog. */
 export interface Tried {
@@ -82,6 +86,19 @@ export class PushAssessment {
       reason: 'accepted push',
       byVerdict: true,
     });
+  }
+
+  /** Judges again if a judgement lacks a part of the history, which is read while nothing waits for it. */
+  async withHistory<T>(judge: () => Promise<T>): Promise<T> {
+    for (let reads = 1; ; reads += 1) {
+      try {
+        return await judge();
+      } catch (error) {
+        if (!(error instanceof UnreadHistoryError)) throw error;
+        if (reads > MOST_READS) throw unavailable('The branch keeps moving; please try again');
+        await this.#former.read(error.head);
+      }
+    }
   }
 
   /** `planned`: the changes that readers will see. */

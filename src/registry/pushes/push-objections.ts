@@ -14,7 +14,13 @@ import {
   withoutValues,
 } from '../../apimachinery/index.ts';
 import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../../catalog/index.ts';
-import { hasKeyOwner, isEncryptedKind, isKeyOwner, type Kind } from '../../kinds/index.ts';
+import {
+  hasKeyOwner,
+  isEncryptedKind,
+  isKeyOwner,
+  type Kind,
+  sourcesOfSecrets,
+} from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
@@ -64,10 +70,9 @@ export class PushObjections {
     return isEncryptedKind(kind) || encryptedPathsOf(change).length > 0;
   }
 
-  /** True if the user may read every object of the kind, and so may copy the values of any. */
-  mayCopy(change: Pick<ObjectChange, 'key'>, user: User): boolean {
-    const kind = this.#options.kinds.byKey(change.key);
-    return kind === undefined || this.#mayReadAll(kind, '', user);
+  /** True if the user may read every object that may have had the values, and so may copy them. */
+  mayCopy(change: ObjectChange, user: User): boolean {
+    return this.#sourcesOf(change).every((kind) => this.#mayReadAll(kind, '', user));
   }
 
   /** True if the user may read the object, and every former one of its name. */
@@ -78,13 +83,11 @@ export class PushObjections {
 
   /** One line per object with the encrypted values of another one that the user may not read. */
   ofCopies(copies: readonly ObjectChange[], user: User): string[] {
-    return copies.flatMap((change) => {
-      const kind = this.#options.kinds.byKey(change.key);
-      if (kind === undefined) return [];
+    return copies.map((change) => {
       const place = shownPath(change.after?.place.path ?? '');
-      return [
-        `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}; encrypt them anew with "gitplane rotate ${place}"`,
-      ];
+      const unread = this.#sourcesOf(change).filter((kind) => !this.#mayReadAll(kind, '', user));
+      const plurals = unread.map(({ plural }) => plural).join(', ');
+      return `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${plurals}; encrypt them anew with "gitplane rotate ${place}"`;
     });
   }
 
@@ -134,6 +137,15 @@ export class PushObjections {
     if (this.#mayReadAll(kind, namespace, user)) return undefined;
     const where = namespace === '' ? '' : ` in the namespace ${JSON.stringify(namespace)}`;
     return `Forbidden: a merge brings it back from before its deletion, with its past, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}${where}`;
+  }
+
+  /** Kinds that the encrypted values of an object may come from. */
+  #sourcesOf(change: ObjectChange): Kind[] {
+    const kind = this.#options.kinds.byKey(change.key);
+    if (kind === undefined) return [];
+    const isBeside = encryptedPathsOf(change).length > 0;
+    const manifest = change.after?.manifest;
+    return sourcesOfSecrets(this.#options.kinds, { kind, manifest, isBeside });
   }
 
   /** `namespace`: empty for all of them. */

@@ -97,7 +97,7 @@ export class PushJudge {
    */
   async judge(push: Push): Promise<Verdict> {
     const judgeMove = ({ oldId }: RefMove, newId: string): Promise<Verdict> =>
-      this.#judgeMove(push, oldId, newId);
+      this.#assessment.withHistory(() => this.#judgeMove(push, oldId, newId));
     return await this.#judged(push, { judgeMove, isFinal: true });
   }
 
@@ -110,8 +110,9 @@ export class PushJudge {
     let open: OpenPush | undefined;
     const judgeMove = async ({ oldId: lease }: RefMove, to: string): Promise<Verdict> => {
       const parts = { branch, repository, signatures, assessment: this.#assessment };
-      open = new OpenPush(parts, { ...push, to, lease });
-      return await open.examine(push.source);
+      const opened = new OpenPush(parts, { ...push, to, lease });
+      open = opened;
+      return await this.#assessment.withHistory(() => opened.examine(push.source));
     };
     const verdict = await this.#judged(push, { judgeMove, isFinal: false });
     return { verdict, open: verdict.ok ? open : undefined };
@@ -119,7 +120,7 @@ export class PushJudge {
 
   /** Moves the branch to an examined push, or to a merge with it. */
   async land(open: OpenPush): Promise<Landed> {
-    const landed = await open.land();
+    const landed = await this.#assessment.withHistory(() => open.land());
     const { verdict } = landed;
     const { to: revision, user } = open;
     const time = this.#options.clock.now();
@@ -173,7 +174,11 @@ export class PushJudge {
   }
 
   /** Moves nothing. */
-  async dryRun(of: DryRun): Promise<DryRunReport> {
+  dryRun(of: DryRun): Promise<DryRunReport> {
+    return this.#assessment.withHistory(() => this.#dryRun(of));
+  }
+
+  async #dryRun(of: DryRun): Promise<DryRunReport> {
     const { branch } = this.#options;
     const { source, to } = of;
     const from = branch.state.shown;
