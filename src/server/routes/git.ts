@@ -155,6 +155,8 @@ async function answerRpc(
   body.once('error', (error) => {
     if (!(error instanceof StatusError)) return;
     failure = error;
+    // Before git answers to what it has.
+    response.destroy();
     gone.abort();
   });
   const response = holdBack(reply.raw, async () => void (await push?.end()));
@@ -172,8 +174,9 @@ async function answerRpc(
   const streams = { service, request: input, response };
   try {
     const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
-    // A client may break off at will.
-    const level = gone.signal.aborted ? 'debug' : 'warn';
+    // A client may break off at will. The answer to a failure may have been sent already.
+    const isBrokenOff = gone.signal.aborted && !reply.raw.writableFinished;
+    const level = isBrokenOff ? 'debug' : 'warn';
     if (code !== 0) deps.logger[level]({ service, code, stderr }, 'A git service failed');
   } catch (error) {
     response.destroy();
