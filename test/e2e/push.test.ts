@@ -59,6 +59,30 @@ function head(): Promise<string> {
     .then(({ stdout }) => stdout.trim());
 }
 
+describe.each([
+  ['over HTTP', 'http', () => 'origin'],
+  ['by path', 'path', () => join(daemon.dataDir, 'repo.git')],
+])('a push %s', (_, folder, remote) => {
+  test('is warned of each folder that it widens past 5,000 entries', async () => {
+    const files = Array.from({ length: 5001 }, (_, i) => [`${folder}/${i}.txt`, ''] as const);
+    const pushed = async (changes: Record<string, string>): Promise<string[]> => {
+      await commit(changes);
+      const result = await push(remote(), 'HEAD:main');
+      expect(result.code, result.stderr).toBe(0);
+      return hookSaid(result).filter((line) => line.startsWith('warning: '));
+    };
+    const warned = (entries: number) => [
+      expect.stringMatching(
+        `^warning: ${folder}:1:1: The folder has ${entries} entries, .*"gitplane repo fan-out ${folder}"`,
+      ),
+    ];
+    expect(await pushed(Object.fromEntries(files.slice(1)))).toEqual([]);
+    expect(await pushed({ [`${folder}/0.txt`]: '' })).toEqual(warned(5001));
+    expect(await pushed({ 'elsewhere.txt': folder })).toEqual([]);
+    expect(await pushed({ [`${folder}/one-more.txt`]: '' })).toEqual(warned(5002));
+  });
+});
+
 describe('a push that is refused', () => {
   test('names every mistake with its place, and changes nothing', async () => {
     const before = [await everything(), await head()];

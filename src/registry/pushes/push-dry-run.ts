@@ -336,6 +336,7 @@ export async function dryRunAhead(
     warnings: [
       ...linkWarnings(view, net ?? []),
       ...warningsOf(changed.map((path) => after.file(path))),
+      ...(await wideningWarnings(repository, { from, to })),
     ],
     leaks: leaks.of(steps.map(({ commit }) => commit.id).filter((id) => id !== to)),
     growth: after.size - base.size,
