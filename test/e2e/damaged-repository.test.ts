@@ -108,8 +108,10 @@ async function expectDamaged(daemon: Daemon): Promise<void> {
   const probe = async () => (await daemon.call('GET', '/readyz')).text;
   const failed = /\[-\]repository-objects failed: .*cannot be read/;
   await vi.waitFor(async () => expect(await probe()).toMatch(failed), PATIENCE);
-  const metrics = (await daemon.call('GET', '/metrics')).text;
-  expect(metrics).toMatch(/^gitplane_repository_damaged\{part="tip"\} 1$/m);
+  // The packs may be found damaged before the tip is.
+  const metrics = async () => (await daemon.call('GET', '/metrics')).text;
+  const damaged = /^gitplane_repository_damaged\{part="tip"\} 1$/m;
+  await vi.waitFor(async () => expect(await metrics()).toMatch(damaged), PATIENCE);
   const write = await daemon.call('POST', TEAMS, { body: team('late') });
   expect(write.code).toBe(503);
   expect(write.json().message).toMatch(/cannot be read.*restore/i);
