@@ -248,6 +248,7 @@ export class Episode {
     }
     findings.push(...this.judge.grants(key, changes, next));
     findings.push(...this.judge.keysWritten(key, changes));
+    findings.push(...this.judge.revived(key, changes));
     findings.push(...this.judge.brought(act.person.name, key, changes));
     const scopes = this.world.rightsOf(key)?.identity.scopes ?? [];
     for (const { plural, before, after } of changes) {

@@ -158,6 +158,20 @@ export class Judge {
     return findings;
   }
 
+  /** An object that a merge brings back has the past that it had: the right on its name is not enough. */
+  revived(key: HeldKey, changes: readonly Change[]): string[] {
+    const rights = this.#world.rightsOf(key);
+    return changes.flatMap((change) => {
+      const { plural, namespace, before, after } = change;
+      if (before !== undefined || !this.#world.lives.has(after?.metadata.uid ?? '')) return [];
+      const every = { plural, namespace, name: '' };
+      const mayRead = [every, { ...every, name: NOBODY_HAS }].every(
+        (target) => rights?.allows(askFor('get', target)) === true,
+      );
+      return mayRead ? [] : [`brought ${describeTarget(change)} back without the right to get all`];
+    });
+  }
+
   /** A project secret that begins to follow shows its readers the data of another object. */
   #followed(rights: Rights, { plural, before, after }: Change): string[] {
     const source = sourceOf(after);

@@ -37,7 +37,9 @@ export function pushStep(player: Player): Act {
       const base = repository.at;
       const merged = random.chance(0.25) ? pickMerged(player) : [];
       const files: Files = merged.length === 0 ? {} : await mergedFiles(player, merged);
-      const count = random.chance(0.3) ? MOST_CHANGES : 1;
+      // A merge alone lands more often than one with changes beside it.
+      const count =
+        merged.length > 0 && random.chance(0.6) ? 0 : random.chance(0.3) ? MOST_CHANGES : 1;
       for (let i = 0; i < count; i++) Object.assign(files, await pickChange(player));
       // What a commit brings and the next one takes back is in history all the same.
       const isBack = random.chance(0.2);
@@ -94,13 +96,14 @@ function pickMerged({ random, episode }: Player): Moment[] {
   return [...new Set(found)];
 }
 
-/** A merge takes nothing, a file, each file that is gone, or everything from another commit. */
+/** A merge takes nothing, a file, each file that is gone, or everything from another commit; or it steers. */
 async function mergedFiles(player: Player, merged: readonly Moment[]): Promise<Files> {
   const { random, episode } = player;
   const other = random.pick(merged);
   const now = episode.repository.at.files;
   const way = random.below(6);
-  if (way > 3) return {};
+  if (way === 5) return {};
+  if (way === 4) return await steering(player);
   if (way > 1) return await takenBack(player, other);
   const paths = new Set([...other.files.keys(), ...(way === 1 ? [] : now.keys())]);
   const files: Files = {};
