@@ -2,7 +2,7 @@
 import type { Random } from '../support/random.ts';
 import type { Episode } from './episode.ts';
 import { askFor, type Target } from './judge.ts';
-import { isNamespaced } from './rights-model.ts';
+import { idOf, isNamespaced } from './rights-model.ts';
 import { NAMES, NAMESPACES, pickName, pickPlural } from './wishes.ts';
 import { type HeldKey, type Person, PLURALS } from './world.ts';
 
@@ -22,6 +22,11 @@ export function pickTarget(player: Player, verb: string): Target {
     episode.world.find(plural, namespace, name) !== undefined;
   const there = allowed.filter((target) => isThere(target) !== (verb === 'create'));
   const from = there.length > 0 && random.chance(0.8) ? there : allowed;
+  // Others may have touched what waits for a review.
+  const waiting = from.filter(({ plural, namespace, name }) =>
+    episode.world.waiting.has(idOf(plural, namespace, name)),
+  );
+  if (waiting.length > 0 && random.chance(0.5)) return random.pick(waiting);
   // Secrets are what it is about.
   const secrets = from.filter(({ plural }) => plural.endsWith('secrets'));
   return random.pick(secrets.length > 0 && random.chance(0.6) ? secrets : from);

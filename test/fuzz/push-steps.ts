@@ -261,7 +261,7 @@ async function sealedAnew(player: Player): Promise<Files> {
 }
 
 /** Sealed values of any time under a name of the pusher's choice, perhaps with another owner. */
-function copied(player: Player): Files {
+export function copied(player: Player): Files {
   const { random, episode, person } = player;
   if (episode.repository.sealed.length === 0) return {};
   const docs = parseAllDocuments(random.pick(episode.repository.sealed));

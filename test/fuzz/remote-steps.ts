@@ -2,16 +2,17 @@
 import type { Act } from './episode.ts';
 import { bare, type Player } from './player.ts';
 import { BRANCH } from './push-client.ts';
-import { pickChange } from './push-steps.ts';
+import { copied, pickChange } from './push-steps.ts';
 import { ReviewEpisode, WRITES } from './review-episode.ts';
 
 type Way = (player: Player, episode: ReviewEpisode) => Promise<string> | string;
 
 const WAYS: readonly (readonly [weight: number, way: Way])[] = [
   [14, pushed],
-  [5, takenBack],
-  [2, discarded],
-  [12, merged],
+  [10, pushedCopy],
+  [4, takenBack],
+  [1, discarded],
+  [7, merged],
   [3, pushedToFollowed],
   [1, restarted],
 ];
@@ -39,6 +40,14 @@ async function pushed(player: Player, episode: ReviewEpisode): Promise<string> {
   episode.noteForeign(player.person, files);
   episode.commit(WRITES, files);
   return JSON.stringify(files).slice(0, 4000);
+}
+
+/** Encrypted values of one object under the name of another one, where other users may read. */
+function pushedCopy(player: Player, episode: ReviewEpisode): string {
+  const files = copied(player);
+  episode.noteForeign(player.person, files);
+  episode.commit(WRITES, files);
+  return Object.keys(files).join();
 }
 
 function takenBack({ random }: Player, episode: ReviewEpisode): string {

@@ -117,6 +117,15 @@ export class RepositoryWatch {
     return { files, commits: found.map(({ text }) => text), steers };
   }
 
+  /** True if a commit is one of the few next ones. */
+  async isAhead(head: string): Promise<boolean> {
+    let id = head;
+    for (let depth = 0; depth < MOST_RECENT && id !== this.head && id !== ''; depth++) {
+      id = /^parent ([0-9a-f]{40})$/m.exec(await this.object(id))?.[1] ?? '';
+    }
+    return id === this.head;
+  }
+
   /** Commits that were not looked at yet, parents after their children. */
   async #unseen(head: string): Promise<{ id: string; parents: string[]; text: string }[]> {
     const found: { id: string; parents: string[]; text: string }[] = [];
