@@ -77,6 +77,8 @@ test('a push that landed is recorded with its commits, although its client is go
   const url = `https://admin:${daemon.token}@127.0.0.1:${proxy.port}/git/platform.git`;
   const pushing = daemon.git(['push', url, 'HEAD:main'], clone);
   await vi.waitFor(() => accessSync(join(repository, 'landed')), 60_000);
+  // curl repeats a request on a new connection if the old one broke without a byte of an answer.
+  proxy.refusing = true;
   proxy.cut();
   expect((await pushing).code).not.toBe(0);
   writeFileSync(join(repository, 'gone'), '');

@@ -22,6 +22,9 @@ const SHOWN_STEPS = 30;
 const LANES = 3;
 
 const wantedSteps = process.env['GITPLANE_FUZZ_STEPS'];
+const wantedReviewSteps = process.env['GITPLANE_FUZZ_REVIEW_STEPS'];
+/** A step with two branches takes as long as this number of others. */
+const STEPS_PER_REVIEW_STEP = 20;
 const wanted = process.env['GITPLANE_TEST_SEED'] ?? '2026';
 const seed = wanted === 'random' ? Math.floor(Math.random() * 1_000_000_000) : Number(wanted);
 
@@ -104,7 +107,7 @@ class Campaign {
 }
 
 for (const mode of [HOSTED, REVIEWED]) {
-  const steps = Number(wantedSteps ?? mode.steps);
+  const steps = stepsOf(mode);
   const timeout = 60_000 + 2 * SHRINK_MS + steps * mode.msPerStep;
   const title = `nothing is read, changed or granted beyond what was granted: ${mode.title}`;
   // Daemons wait for git much of the time. One way at a time where the steps are many.
@@ -120,10 +123,19 @@ for (const mode of [HOSTED, REVIEWED]) {
   });
 }
 
+function stepsOf(mode: Mode): number {
+  if (mode === HOSTED) return Number(wantedSteps ?? mode.steps);
+  if (wantedReviewSteps !== undefined) return Number(wantedReviewSteps);
+  return wantedSteps === undefined
+    ? mode.steps
+    : Math.ceil(Number(wantedSteps) / STEPS_PER_REVIEW_STEP);
+}
+
 function describeFailure({ mode, seed }: Run, report: Report, least: Report): string {
   const { findings = [] } = report.found ?? {};
+  const variable = mode === HOSTED ? 'GITPLANE_FUZZ_STEPS' : 'GITPLANE_FUZZ_REVIEW_STEPS';
   return [
-    `GITPLANE_TEST_SEED=${seed} GITPLANE_FUZZ_STEPS=${report.trail.length} (${mode.title}):`,
+    `GITPLANE_TEST_SEED=${seed} ${variable}=${report.trail.length} (${mode.title}):`,
     ...findings,
     `The fewest steps that were found (${least.trail.length}), the last ${SHOWN_STEPS} of them:`,
     ...least.trail.slice(-SHOWN_STEPS),
