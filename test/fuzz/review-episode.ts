@@ -174,7 +174,7 @@ export class ReviewEpisode extends Episode {
   async #settleWaiting({ key, road, target, sent }: Act, findings: string[]): Promise<string> {
     const then = this.#waiting;
     const tip = this.repository.newest();
-    // Where the probe was refused, the write carried over what others pushed.
+    // A write after a refused probe carries over what others pushed.
     if (!(await this.repository.isAhead(tip))) {
       await this.observe();
       return 'for review: carried over';

@@ -4,7 +4,7 @@
  * started by the first login, and hold nothing of the one before.
  */
 import type { Worker } from 'node:worker_threads';
-import { startWorker, WorkerChannel, WorkerLostError } from '../../concurrency/index.ts';
+import { deferred, startWorker, WorkerChannel, WorkerLostError } from '../../concurrency/index.ts';
 import { Refusal } from './refusal.ts';
 import type { AssertionFacts, ReadRequest, ReadResult, ThreadRequest } from './worker-messages.ts';
 
@@ -60,7 +60,7 @@ export class ResponseReaders {
     if (this.#waiting.length >= MOST_WAITING) {
       throw new Refusal('too many people sign in at once', { reason: 'busy', code: 502 });
     }
-    const { promise, resolve, reject } = withResolvers<AssertionFacts>();
+    const { promise, resolve, reject } = deferred<AssertionFacts>();
     const job: Job = { request, resolve, reject };
     const forget = (): void => {
       const at = this.#waiting.indexOf(job);
@@ -159,21 +159,6 @@ function refusalOf({
   code,
 }: Extract<ReadResult, { refused: unknown }>['refused']) {
   return new Refusal(message, { reason, code });
-}
-
-interface Resolvers<T> extends Pick<Job, 'reject'> {
-  readonly promise: Promise<T>;
-  resolve(value: T): void;
-}
-
-function withResolvers<T>(): Resolvers<T> {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }
 
 function startThread(): Worker {
