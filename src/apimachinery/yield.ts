@@ -80,7 +80,7 @@ export async function flatMapYielding<T, R>(
   const pauses = new Yielding();
   for (const item of items) {
     if (pauses.due) await pauses.pause();
-    results.push(...map(item));
+    for (const result of map(item)) results.push(result);
   }
   return results;
 }

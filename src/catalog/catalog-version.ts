@@ -119,6 +119,8 @@ export class CatalogVersion {
 
   /** Ends the need for this version, except as a way to others. */
   release(): void {
+    // A merge may name a parent twice.
+    if (!this.#isNeeded) return;
     this.#isNeeded = false;
     this.#prune();
   }

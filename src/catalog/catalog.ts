@@ -14,13 +14,12 @@ import type { Footprint } from './footprint.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
 import { childrenOf, type Hold, RecentSteps, type SideStep } from './recent-steps.ts';
-import { type ObjectChange, pointOf, type Step, type StepResult, type Trial } from './step.ts';
+import { type ObjectChange, pointOf, type Step, type StepResult } from './step.ts';
 import { UndoLog } from './undo-log.ts';
 
 /** A catalog at one revision, while the one below moves on. */
 export interface PinnedCatalog {
   readonly catalog: Catalog;
-  readonly on: Catalog;
   /** Files and objects that have changed since. */
   changed(): Footprint;
   /** The catalog is not used any more. */
@@ -39,13 +38,11 @@ interface Line {
 export class Catalog {
   readonly rootCommit: string;
   #at: CommitPoint | undefined;
-  #contents: Contents;
+  #contents = Contents.of();
   #line: Line = { recent: new RecentSteps() };
 
-  constructor(rootCommit: string, from?: Catalog) {
+  constructor(rootCommit: string) {
     this.rootCommit = rootCommit;
-    this.#at = from?.at;
-    this.#contents = from === undefined ? Contents.of() : from.#contents.clone();
   }
 
   get revision(): string | undefined {
@@ -59,10 +56,6 @@ export class Catalog {
 
   get size(): number {
     return this.#contents.objects.size;
-  }
-
-  clone(): Catalog {
-    return new Catalog(this.rootCommit, this);
   }
 
   /** A layer on top of this catalog, which must not change while the layer is in use. */
@@ -80,7 +73,12 @@ export class Catalog {
     catalog.#contents = this.#contents.before(step, recent.chains);
     catalog.#line = { recent, step, hold };
     const changed = (): Footprint => this.#contents.footprintOf(recent.changedSince(step));
-    return { catalog, on: this, changed, release: () => recent.release(hold) };
+    return { catalog, changed, release: () => recent.release(hold) };
+  }
+
+  /** True if the layer, or the pin that it is on, is on this catalog. */
+  isBelow(layer: Catalog): boolean {
+    return this.#contents === layer.#contents.bottom;
   }
 
   /** Entries that a layer changed; see `Contents.footprint`. */
@@ -225,27 +223,6 @@ export class Catalog {
       applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
     );
     return this.#taken(step, changes, undo);
-  }
-
-  /**
-   * Tries a step, yielding to the event loop; readers do not see it. The step must not be a merge.
-   */
-  async tryYielding(step: Step): Promise<Trial> {
-    const { rootCommit } = this;
-    const contents = this.#contents.layered();
-    const changes = await runYielding(
-      applyCommit({ rootCommit, contents, undo: new UndoLog() }, step),
-    );
-    return {
-      changes,
-      growth: contents.objects.size - this.size,
-      problemsOf: (paths) => runYielding(problemsOf(contents, paths)),
-      take: () => {
-        const undo = new UndoLog();
-        contents.sink(undo);
-        return this.#taken(step, changes, undo);
-      },
-    };
   }
 
   #taken({ commit }: Step, changes: readonly ObjectChange[], undo: UndoLog): StepResult {

@@ -18,6 +18,13 @@ import type { OwnerBinding } from './owner-binding.ts';
 import { type ChangeLog, type FormerEntry, UndoLog } from './undo-log.ts';
 import type { VersionChains } from './version-chains.ts';
 
+/** An access key with its owner before and after a step. */
+export interface OwnerMove {
+  readonly key: ObjectKey;
+  readonly from: OwnerBinding | undefined;
+  readonly to: OwnerBinding | undefined;
+}
+
 interface Parts {
   readonly files: Entries<string, FileEntry>;
   readonly objects: Entries<ObjectKey, CatalogObject>;
@@ -70,22 +77,12 @@ export class Contents {
     });
   }
 
-  clone(): Contents {
-    return new Contents({
-      files: new Map(this.files.entries()),
-      objects: new KeyMap(this.objects),
-      claims: new KeyMap(this.#claims),
-      waiting: new KeyMap(this.waiting),
-      cases: new PathCollisions(this.cases.unusual),
-    });
-  }
-
   layered(): Contents {
     const files = overlayOfPaths(this.files);
     const objects = overlayOfKeys(this.objects);
     const claims = overlayOfKeys(this.#claims);
     const waiting = overlayOfKeys(this.waiting);
-    const cases = new PathCollisions(this.cases.unusual);
+    const cases = new PathCollisions(overlayOfPaths(this.cases.unusual));
     const contents = new Contents({ files, objects, claims, waiting, cases });
     contents.#layer = { below: this, files, objects, claims, waiting };
     return contents;
@@ -202,10 +199,18 @@ export class Contents {
   }
 
   document(place: Place): DocumentEntry | undefined {
-    const documents = this.files.get(place.path)?.documents;
-    const first = documents?.[0];
-    if (first?.index === place.index) return first;
-    return documents?.find(({ index }) => index === place.index);
+    const documents = this.files.get(place.path)?.documents ?? [];
+    // They are in the order of their indexes, and most files have no empty document between them.
+    const guess = documents[place.index];
+    if (guess?.index === place.index) return guess;
+    let [low, high] = [0, Math.min(place.index, documents.length)];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((documents[middle]?.index ?? 0) < place.index) low = middle + 1;
+      else high = middle;
+    }
+    const found = documents[low];
+    return found?.index === place.index ? found : undefined;
   }
 
   /** Every document that names the key. */
@@ -230,24 +235,16 @@ export class Contents {
     else this.#claims.set(key, claims);
   }
 
-  /** Records the owner that an access key waits for after a step, instead of the former one. */
-  setWaiting(
-    key: ObjectKey,
-    { from, to }: { from: OwnerBinding | undefined; to: OwnerBinding | undefined },
-    undo?: ChangeLog,
-  ): void {
-    const [left, joined] = [from, to].map((binding) =>
-      binding?.incarnation === undefined ? binding?.owner : undefined,
-    );
-    if (left === joined || (left && joined && sameKey(left, joined))) return;
+  /** Records the owners that access keys wait for after a step, instead of the former ones. */
+  setWaiting(moves: readonly OwnerMove[], undo?: ChangeLog): void {
     const { waiting } = this;
-    for (const owner of [left, joined]) if (owner !== undefined) undo?.map(waiting, owner);
-    if (left !== undefined) {
-      const rest = (waiting.get(left) ?? []).filter((other) => !sameKey(other, key));
-      if (rest.length === 0) waiting.delete(left);
-      else waiting.set(left, rest);
+    for (const [owner, keys] of movesByOwner(moves).entries()) {
+      const waits = (waiting.get(owner) ?? []).filter((key) => !keys.has(key));
+      for (const [key, isWaiting] of keys.entries()) if (isWaiting) waits.push(key);
+      undo?.map(waiting, owner);
+      if (waits.length === 0) waiting.delete(owner);
+      else waiting.set(owner, waits);
     }
-    if (joined !== undefined) waiting.set(joined, [...(waiting.get(joined) ?? []), key]);
   }
 
   /** Keys that more than one document may name. */
@@ -257,10 +254,13 @@ export class Contents {
 
   /** Loads the persisted state of an earlier process into empty contents. */
   load(files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
+    const moves: OwnerMove[] = [];
     for (const object of objects) {
-      this.objects.set(object.key, object);
-      this.setWaiting(object.key, { from: undefined, to: object.ownerBinding });
+      const { key, ownerBinding } = object;
+      this.objects.set(key, object);
+      if (ownerBinding !== undefined) moves.push({ key, from: undefined, to: ownerBinding });
     }
+    this.setWaiting(moves);
     const claims = new KeyMap<Place[]>();
     for (const file of files) {
       this.setFile(file.path, file);
@@ -287,6 +287,27 @@ export class Contents {
   }
 }
 
+/** Keys that came to wait for each owner, true, or ceased to. Thousands may wait for one. */
+function movesByOwner(moves: readonly OwnerMove[]): KeyMap<KeyMap<boolean>> {
+  const changed = new KeyMap<KeyMap<boolean>>();
+  const note = (owner: ObjectKey, key: ObjectKey, isWaiting: boolean): void => {
+    const keys = changed.get(owner) ?? new KeyMap();
+    keys.set(key, isWaiting);
+    changed.set(owner, keys);
+  };
+  for (const { key, from, to } of moves) {
+    const [left, joined] = [from, to].map(missingOwner);
+    if (left === joined || (left && joined && sameKey(left, joined))) continue;
+    if (left !== undefined) note(left, key, false);
+    if (joined !== undefined) note(joined, key, true);
+  }
+  return changed;
+}
+
+function missingOwner(binding: OwnerBinding | undefined): ObjectKey | undefined {
+  return binding?.incarnation === undefined ? binding?.owner : undefined;
+}
+
 /** Adds an object, with the owners that its versions are bound to. */
 function addObject(
   found: Footprint,
@@ -299,57 +320,70 @@ function addObject(
   }
 }
 
+/** Place of a path in the list of those that differ from it by case or composition alone. */
+interface Link {
+  readonly previous: string | undefined;
+  readonly next: string | undefined;
+}
+
 /**
  * Paths that differ only in case or in Unicode composition. The file systems of macOS and Windows
  * store only one of them, so a clone there would silently lose the other.
  */
 class PathCollisions {
-  /** Paths that differ from their key, by key. Most repositories have few. */
-  readonly #unusual: Map<string, readonly string[]>;
+  /**
+   * Paths that differ from their key, as linked lists: a push may have thousands of spellings of one
+   * path. A list begins at its key after a slash, as no path does.
+   */
+  readonly unusual: Entries<string, Link>;
 
-  constructor(from?: Entries<string, readonly string[]>) {
-    this.#unusual = new Map(from?.entries());
-  }
-
-  /** The map that holds the paths. */
-  get unusual(): Entries<string, readonly string[]> {
-    return this.#unusual;
+  constructor(unusual: Entries<string, Link> = new Map()) {
+    this.unusual = unusual;
   }
 
   set(path: string, exists: boolean, undo?: ChangeLog): void {
     const fold = collisionKey(path);
-    if (fold === path) return;
-    const known = this.#unusual.get(fold) ?? [];
-    if (known.includes(path) === exists) return;
-    undo?.map(this.#unusual, fold);
-    const left = exists ? [...known, path] : known.filter((other) => other !== path);
-    if (left.length === 0) this.#unusual.delete(fold);
-    else this.#unusual.set(fold, left);
+    const link = this.unusual.get(path);
+    if (fold === path || (link !== undefined) === exists) return;
+    const previous = link?.previous ?? `/${fold}`;
+    const next = link === undefined ? this.unusual.get(previous)?.next : link.next;
+    const { previous: start } = this.unusual.get(previous) ?? {};
+    this.#put(previous, { previous: start, next: exists ? path : next }, undo);
+    if (next !== undefined) {
+      const { next: end } = this.unusual.get(next) ?? {};
+      this.#put(next, { previous: exists ? path : previous, next: end }, undo);
+    }
+    this.#put(path, exists ? { previous, next } : { previous: undefined, next: undefined }, undo);
+  }
+
+  #put(at: string, link: Link, undo: ChangeLog | undefined): void {
+    undo?.map(this.unusual, at);
+    if (link.previous === undefined && link.next === undefined) this.unusual.delete(at);
+    else this.unusual.set(at, link);
   }
 
   /** The existing path that collides with a new one; undefined: there is none. */
   twinOf(path: string, has: (path: string) => boolean): string | undefined {
     const fold = collisionKey(path);
-    const same = [...(this.#unusual.get(fold) ?? []), ...(has(fold) ? [fold] : [])];
-    return same.includes(path) ? undefined : same[0];
-  }
-
-  /** A problem for each path that another one collides with. */
-  problemsOf(path: string, has: (path: string) => boolean): Problem[] {
-    return this.#among(collisionKey(path), has);
+    if (path === fold ? has(path) : this.unusual.has(path)) return undefined;
+    return this.unusual.get(`/${fold}`)?.next ?? (has(fold) ? fold : undefined);
   }
 
   problems(has: (path: string) => boolean): Problem[] {
-    return [...this.#unusual.keys()].flatMap((fold) => this.#among(fold, has));
+    return [...this.unusual.entries()].flatMap(([at]) =>
+      at.startsWith('/') ? this.problemsOf(at.slice(1), has) : [],
+    );
   }
 
-  #among(fold: string, has: (path: string) => boolean): Problem[] {
-    const unusual = this.#unusual.get(fold);
-    if (unusual === undefined) return [];
-    const paths = [...unusual, ...(has(fold) ? [fold] : [])];
-    if (paths.length < 2) return [];
+  /** A problem for each path of a key that another one collides with. */
+  problemsOf(fold: string, has: (path: string) => boolean): Problem[] {
+    const paths = has(fold) ? [fold] : [];
+    let at = this.unusual.get(`/${fold}`)?.next;
+    for (; at !== undefined; at = this.unusual.get(at)?.next) paths.push(at);
+    const [first = '', second] = paths;
+    if (second === undefined) return [];
     return paths.map((path) => {
-      const other = paths.find((one) => one !== path) ?? '';
+      const other = path === first ? second : first;
       const message = `The path differs by case alone from ${shownPath(other)}; a clone on macOS or Windows would lose one of them, so rename one`;
       return { path, line: 1, col: 1, message };
     });

@@ -81,8 +81,7 @@ export async function foldAhead(
     for (const change of changed) changes.push(change);
     for (const path of step.files.keys()) paths.add(path);
   }
-  const last = commits.at(-1);
-  const folded = last && (await heads.take(last.id));
+  const folded = await heads.take(commits.at(-1)?.id ?? now.catalog.revision ?? '');
   if (folded === undefined) return undefined;
   return { ...folded, changes: netChanges(changes), paths, steps, sides: sides.slice(0, -1) };
 }
@@ -94,7 +93,7 @@ function firstParentLine(
 ): ReadonlySet<string> | undefined {
   const byId = new Map(commits.map((commit) => [commit.id, commit]));
   const line = new Set<string>();
-  let start: string | undefined;
+  let start = commits.length === 0 ? catalog.revision : undefined;
   for (let at = commits.at(-1); at !== undefined; at = byId.get(start ?? '')) {
     line.add(at.id);
     start = at.parents[0];

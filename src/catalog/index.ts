@@ -2,7 +2,6 @@
 
 export { Catalog, type PinnedCatalog } from './catalog.ts';
 export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
-export { compareManifests } from './compare-manifests.ts';
 export { encryptedPathsOf, encryptedValuesOf } from './encrypted-values.ts';
 export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
@@ -47,5 +46,5 @@ export {
   restore,
   type StateDocuments,
 } from './restore.ts';
-export type { ObjectChange, StepResult, Trial } from './step.ts';
-export { linkWarnings, type Sealing, sealingConfigPaths, seenPaths, TreeView } from './tree.ts';
+export type { ObjectChange, StepResult } from './step.ts';
+export { linkWarnings, type Sealing, sealingConfigPaths, TreeView } from './tree.ts';

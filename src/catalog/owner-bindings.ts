@@ -9,7 +9,7 @@
 import { KeyMap, keyString, type ObjectKey } from '../apimachinery/index.ts';
 import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
-import type { Contents } from './contents.ts';
+import type { Contents, OwnerMove } from './contents.ts';
 import { type OwnerBinding, sameBinding } from './owner-binding.ts';
 import type { ObjectChange, Step } from './step.ts';
 import type { ChangeLog } from './undo-log.ts';
@@ -29,6 +29,7 @@ export class OwnerBindings {
   readonly #due = new KeyMap<Due>();
   /** Affected owners, in their state before the step. */
   readonly #owners = new KeyMap<CatalogObject | undefined>();
+  readonly #moves: OwnerMove[] = [];
 
   constructor(contents: Contents, step: Step, undo: ChangeLog | undefined) {
     this.#contents = contents;
@@ -62,6 +63,7 @@ export class OwnerBindings {
       const after = this.#bind(key, before, merged);
       if (!isAffected && after !== before) changes.push({ key, before, after });
     }
+    this.#contents.setWaiting(this.#moves, this.#undo);
     return changes;
   }
 
@@ -78,7 +80,7 @@ export class OwnerBindings {
     const { objects } = this.#contents;
     const object = objects.get(key);
     const binding = object && this.#bindingOf(object, before, merged);
-    this.#contents.setWaiting(key, { from: before?.ownerBinding, to: binding }, this.#undo);
+    this.#moves.push({ key, from: before?.ownerBinding, to: binding });
     if (object === undefined || sameBinding(object.ownerBinding, binding)) return object;
     const bound = object.withOwnerBinding(binding);
     this.#undo?.map(objects, key);

@@ -3,15 +3,19 @@ import { describeKey, KeyMap, type ObjectKey, shownPath } from '../apimachinery/
 import type { Problem } from '../manifests/index.ts';
 import { comparePlaces } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
+import { collisionKey } from './footprint.ts';
 
 /** Every problem of every file, duplicates included, by path and line. */
 export function allProblems(contents: Contents): Problem[] {
   const found: Problem[] = [];
   for (const file of contents.files.values()) {
-    for (const document of file.documents) found.push(...document.problems);
+    for (const document of file.documents)
+      for (const problem of document.problems) found.push(problem);
   }
-  for (const key of contents.disputed()) found.push(...duplicates(contents, key));
-  found.push(...contents.cases.problems((path) => contents.files.has(path)));
+  for (const key of contents.disputed())
+    for (const problem of duplicates(contents, key)) found.push(problem);
+  for (const problem of contents.cases.problems((path) => contents.files.has(path)))
+    found.push(problem);
   return sortProblems(found);
 }
 
@@ -23,18 +27,23 @@ export function* problemsOf(
   const { files, cases } = contents;
   const found: Problem[] = [];
   const keys = new KeyMap<ObjectKey>();
+  const folds = new Set<string>();
   for (const path of paths) {
     yield;
     if (!files.has(path)) continue;
-    found.push(...cases.problemsOf(path, (other) => files.has(other)));
+    folds.add(collisionKey(path));
     for (const { key, problems } of files.get(path)?.documents ?? []) {
-      found.push(...problems);
+      for (const problem of problems) found.push(problem);
       if (key !== undefined) keys.set(key, key);
     }
   }
+  for (const fold of folds) {
+    yield;
+    for (const problem of cases.problemsOf(fold, (path) => files.has(path))) found.push(problem);
+  }
   for (const key of keys.values()) {
     yield;
-    found.push(...duplicates(contents, key));
+    for (const problem of duplicates(contents, key)) found.push(problem);
   }
   return sortProblems(found);
 }

@@ -81,10 +81,14 @@ export async function readEach(
 
 /** A smaller file takes a parser some milliseconds at most. */
 const LARGE_BYTES = 32 * 1024;
+/** The pattern of an encrypted file is matched with its keys, which takes some 100 ms at most. */
+const LARGE_SEALED_BYTES = 4 * 1024;
 
 /** True if reading the file would block this thread for too long. */
-function isForThread({ pool }: Pick<FileReader, 'pool'>, { length }: Buffer): boolean {
-  return pool !== undefined && length > LARGE_BYTES && length <= LARGEST_FILE;
+function isForThread({ pool }: Pick<FileReader, 'pool'>, content: Buffer): boolean {
+  const { length } = content;
+  if (pool === undefined || length <= LARGE_SEALED_BYTES || length > LARGEST_FILE) return false;
+  return length > LARGE_BYTES || mayBeSealed(content);
 }
 
 /** Encryption of the documents of a file. */

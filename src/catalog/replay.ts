@@ -12,7 +12,7 @@ import type { FileReader } from './file-reader.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { ObjectSource } from './reading.ts';
 import type { ObjectChange, Step } from './step.ts';
-import { seenPaths, TreeView } from './tree.ts';
+import { relevantChanges, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with its view of the tree. */
 export interface Folded {
@@ -43,10 +43,11 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   const { repository, under } = context;
   const rootCommit = await repository.rootCommit(revision);
   const commits: HistoryCommit[] = [];
+  const relevant = relevantChanges(under);
   const ancestry = new Ancestry();
   const children = new Map<string, number>();
   for await (const commit of repository.history(undefined, revision, 'first parent')) {
-    commits.push(commit);
+    commits.push(relevant(commit));
     ancestry.add(commit);
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
@@ -137,11 +138,12 @@ export async function extend(
 ): Promise<Extended | undefined> {
   const from = folded.catalog.revision;
   const commits: HistoryCommit[] = [];
+  const relevant = relevantChanges(context.under);
   let previous = from;
   for await (const commit of context.repository.history(from, revision)) {
     if (commit.parents.length > 1 || commit.parents[0] !== previous) return undefined;
     previous = commit.id;
-    commits.push(commit);
+    commits.push(relevant(commit));
   }
   if (previous !== revision) return undefined;
   const changes: ObjectChange[] = [];

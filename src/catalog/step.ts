@@ -1,6 +1,5 @@
 /** A commit as input of a catalog, and its result. */
 import type { ObjectKey } from '../apimachinery/index.ts';
-import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint, IsAncestor } from './identity.ts';
@@ -33,17 +32,6 @@ export interface StepResult {
   readonly changes: readonly ObjectChange[];
   /** Returns the catalog to its state before the step. Only the newest step can be undone. */
   undo(): void;
-}
-
-/** Result of a tried step. */
-export interface Trial {
-  readonly changes: readonly ObjectChange[];
-  /** Number of added objects. */
-  readonly growth: number;
-  /** Like `Catalog.problemsOf`, after the step. */
-  problemsOf(paths: Iterable<string>): Promise<Problem[]>;
-  /** Applies the step. The catalog must be at the revision on which it was tried. */
-  take(): StepResult;
 }
 
 /** A commit may reference all of its changes; this copy must not. */

@@ -4,7 +4,7 @@
  */
 
 import { flatMapYielding, jsonEqual, ownText } from '../apimachinery/index.ts';
-import type { PathChange, TreeFile } from '../git/index.ts';
+import type { HistoryCommit, PathChange, TreeFile } from '../git/index.ts';
 import {
   IGNORE_FILE,
   LARGEST_IGNORE_FILE,
@@ -133,6 +133,21 @@ export class TreeView {
     const ignorePath = this.#ignorePath;
     return changes.find((change) => change.path === ignorePath);
   }
+}
+
+/**
+ * Copies of commits with the changes that a view follows, whatever its rules are. Commits may change
+ * millions of other files, and a replay has all commits in memory.
+ */
+export function relevantChanges(under: string): (commit: HistoryCommit) => HistoryCommit {
+  const filter = pathFilter(under, undefined);
+  const { rulePaths } = new TreeView(under);
+  const isRelevant = ({ path }: PathChange): boolean =>
+    filter.includes(path) || rulePaths.includes(path);
+  return (commit) => {
+    const changes = commit.changes.map((list) => list.filter(isRelevant));
+    return { ...commit, changes };
+  };
 }
 
 /**

@@ -59,7 +59,7 @@ export function openKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
     for (;;) {
       const due = options.overdue().filter((name) => refused.get(name) !== versionOf(name));
       const gone = await round(due.slice(0, MAX_PER_ROUND));
-      all.push(...gone);
+      for (const name of gone) all.push(name);
       if (due.length <= MAX_PER_ROUND || gone.length === 0) return all;
       await sleep(NEXT_ROUND_MS, undefined, { signal });
     }

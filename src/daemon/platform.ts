@@ -105,8 +105,10 @@ const PARTS = StartOrder.with<PlatformContext>()
   .open('pending', openPending)
   .make('judge', makePushJudge)
   .open('core', openCoreObjects)
-  .open('history', ({ source: { repository }, branch, kinds, secrets: { reader }, options }) => {
-    return new History({ repository, branch, kinds, reader, under: options.under });
+  .open('history', ({ source, branch, kinds, secrets: { reader }, options }) => {
+    const { repository, following } = source;
+    const isFollowed = following !== undefined;
+    return new History({ repository, branch, kinds, reader, under: options.under, isFollowed });
   })
   .open('suspensionsObserved', (given) => observeSuspensions({ ...given, store: given.readable }))
   .open('controllers', (given) =>

@@ -61,7 +61,7 @@ function below(shape: Shape, value: JsonValue): string {
     for (const [at, element] of itemElements(shape, value).entries()) {
       texts.set(element, below(child, value[at] ?? null));
     }
-    parts.push(...texts);
+    for (const one of texts) parts.push(one);
   } else {
     for (const [name, item] of Object.entries(value)) {
       parts.push([fieldElement(name), below(fieldShape(shape, name), item)]);

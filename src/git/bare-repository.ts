@@ -7,6 +7,7 @@ import { importPacks } from './packs/pack-import-export.ts';
 import { packFolder } from './packs/pack-names.ts';
 import { buildPack } from './packs/pack-writer.ts';
 import type { GitContext } from './process/git-environment.ts';
+import { writeCommitGraph } from './process/git-walk.ts';
 import { Batch, type FinishedBatch } from './publication/batch.ts';
 import { realFiles } from './publication/durable-files.ts';
 import type { Publishing } from './publication/publisher.ts';
@@ -31,6 +32,8 @@ export interface BareRepositoryParts extends ReaderOptions {
 /** Maps the branch tip found on disk to the tip that this process counts as current. */
 export type ResolveHead = (found: string | undefined) => Promise<string | undefined>;
 
+const MAX_UNCOVERED_BYTES = 8 * 1024 * 1024;
+
 export class BareRepository extends Reader implements Repository {
   readonly gitDir: string;
   readonly ref: string;
@@ -39,6 +42,8 @@ export class BareRepository extends Reader implements Repository {
   readonly ancestry: AncestryCache;
   readonly maxPaths: number | undefined;
   readonly #parts: BareRepositoryParts;
+  /** Bytes of pushed commits that the commit-graph file may not have. */
+  #uncovered = MAX_UNCOVERED_BYTES;
 
   constructor(parts: BareRepositoryParts) {
     const { gitDir, ref, ancestry, maxPaths } = parts;
@@ -104,6 +109,21 @@ export class BareRepository extends Reader implements Repository {
     await publisher.close();
     recent.clear();
     await Promise.all([super.close(), maintenance.close()]);
+  }
+
+  /**
+   * Call before a push is judged: adds the commits of earlier pushes to the commit-graph file when they are large
+   * together. Otherwise git would keep them in memory with their messages, as the tips of all branches.
+   */
+  async coverCommits(): Promise<void> {
+    if (this.#uncovered < MAX_UNCOVERED_BYTES) return;
+    this.#uncovered = 0;
+    await writeCommitGraph(this.context);
+  }
+
+  /** Call with the bytes of the commits of a push that was judged. */
+  commitsCame(bytes: number): void {
+    this.#uncovered += bytes;
   }
 
   async #publish(batch: FinishedBatch): Promise<void> {

@@ -25,7 +25,8 @@ export {
   inheritedEnvironment,
   MAX_PUSH_BYTES,
 } from './process/git-environment.ts';
-export { runGit, tryGit } from './process/git-process.ts';
+export { gitLines, runGit, tryGit } from './process/git-process.ts';
+export { tryWalk } from './process/git-walk.ts';
 export { startLauncher } from './process/launcher.ts';
 export { limitedCommand, NOT_FOUND } from './process/limited-command.ts';
 export { GitLimitError, gitMemoryMib, limitGitMemory } from './process/process-limits.ts';
@@ -84,6 +85,7 @@ export {
   advertiseRefs,
   type GitService,
   isGitService,
+  type ServeOptions,
   serveRpc,
   serviceInput,
 } from './serve/smart-http.ts';

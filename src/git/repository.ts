@@ -50,6 +50,8 @@ export interface CommitMetadata {
   readonly parents: readonly string[];
   readonly author: Person;
   readonly committer: Person;
+  /** Seconds since the epoch; 0 where it cannot be read. */
+  readonly committerTime: number;
   readonly message: string;
 }
 

@@ -142,6 +142,26 @@ export class CommitIndex {
     return paths.every(({ versions }) => (versions.at(-1)?.at ?? 0) <= last);
   }
 
+  /** True if the first-parent line of `last` has the commit. */
+  isOnLine(ordinal: number, last: number): boolean {
+    let at = last;
+    while (at > ordinal) at = this.firstParent(at);
+    return at === ordinal;
+  }
+
+  /** The merge that brought a commit to the first-parent line of `last`. */
+  mergeOf(ordinal: number, last: number): number {
+    const line = new Set<number>();
+    for (let at = last; at > ordinal; at = this.firstParent(at)) line.add(at);
+    const descendants = new Set([ordinal]);
+    for (let at = ordinal + 1; at < last; at++) {
+      if (!this.parents(at).some((parent) => descendants.has(parent))) continue;
+      if (line.has(at)) return at;
+      descendants.add(at);
+    }
+    return last;
+  }
+
   /** The first commit of the first-parent line of `ordinal`. */
   root(ordinal: number): number {
     let at = ordinal;

@@ -47,6 +47,8 @@ export interface HistoryOptions {
   readonly reader: FileReader;
   /** Folder with the manifests; '' is the whole tree. */
   readonly under: string;
+  /** The branch is followed: nobody judged the commits that its merges brought. */
+  readonly isFollowed?: boolean;
   /** Idle time after which the index is dropped; for tests. */
   readonly idleMs?: number;
 }
@@ -63,6 +65,8 @@ export interface PastPoint {
   readonly ordinal: number;
   /** The index that it was found in. */
   readonly among: Indexed;
+  /** Merge on a forge that brought the commit: rights of its author are unknown. */
+  readonly broughtBy: string | undefined;
 }
 
 /** Object versions in the cache of timelines. */
@@ -90,8 +94,11 @@ export class History {
     const among = await this.#follow();
     if (among === undefined) throw noCommit('', 'the branch has no commit yet');
     const { index, head } = among;
-    const ordinal = findCommit(index, index.ordinal(head) ?? 0, past);
-    return { revision: index.id(ordinal), ordinal, among };
+    const newest = index.ordinal(head) ?? 0;
+    const ordinal = findCommit(index, newest, past);
+    const isJudged = this.#options.isFollowed !== true || index.isOnLine(ordinal, newest);
+    const broughtBy = isJudged ? undefined : index.id(index.mergeOf(ordinal, newest));
+    return { revision: index.id(ordinal), ordinal, among, broughtBy };
   }
 
   /** The object at the commit; undefined if it does not exist there. */

@@ -5,7 +5,7 @@
  */
 import type { JsonObject, KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import { type CatalogObject, provenanceFacts } from '../catalog/index.ts';
-import type { Kind } from '../kinds/index.ts';
+import { type Kind, valuesAt } from '../kinds/index.ts';
 import { serveObject } from '../registry/index.ts';
 import type { Provenance, StoredObject } from '../state/index.ts';
 
@@ -35,6 +35,13 @@ export class PastObject implements StoredObject {
 
   get labels(): StoredObject['labels'] {
     return this.object.metadata.labels;
+  }
+
+  /** True if the manifest has values that readers without `get` never see. */
+  get hasSecrets(): boolean {
+    const { manifest, source } = this.source;
+    if (source.encrypted !== undefined) return true;
+    return valuesAt([manifest], this.#kind.secretPaths).length > 0;
   }
 
   get hidden(): JsonObject | undefined {

@@ -77,7 +77,7 @@ interface Stream {
  * This many make a megabyte of usual YAML. The fast reader, which accepts larger manifests, has no
  * such limit.
  */
-const MAX_LEXEMES = 250_000;
+export const MAX_LEXEMES = 250_000;
 const TOO_LONG = `more than ${MAX_LEXEMES} words, marks and comments in one document; split it`;
 
 /** The library creates an error for each mistake, and a stack trace costs more than parsing. */

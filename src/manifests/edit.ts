@@ -5,6 +5,7 @@
  */
 import type { ParsedNode } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
+import { MAX_LEXEMES } from './compose.ts';
 import { plan } from './edit/plan.ts';
 import { reorder } from './edit/reorder.ts';
 import { apply, inOrder, lineBreak, OverlapError, type Splice } from './edit/splice.ts';
@@ -31,6 +32,18 @@ export interface Edit {
  */
 export function editDocument(text: string, index: number, desired: JsonObject): string {
   return describeEdit(text, index, desired).text;
+}
+
+/** Throws a ManifestEditError for an object that no later edit could read: the readers of manifests take larger ones. */
+export function assertEditable(object: JsonObject): void {
+  // An item of a list, such as `- 1`, has five of them, and two characters of JSON.
+  if (JSON.stringify(object).length * 3 <= MAX_LEXEMES) return;
+  const [flaw] = readTree(formatManifest(object)).flaws;
+  if (flaw !== undefined) {
+    throw new ManifestEditError(
+      `the object could not be edited as a YAML document: ${flaw.message}`,
+    );
+  }
 }
 
 /** Like `editDocument`, and returns the strategy. */
@@ -93,8 +106,10 @@ function editSource(
   }
   const edited = freshDocument(tree, target);
   const read = readTree(edited);
-  if (read.flaws.length > 0 || !jsonEqual(read.value, target) || !ends(edited)) {
-    throw new ManifestEditError('the object cannot be written as a YAML document');
+  const [flaw] = read.flaws;
+  if (flaw !== undefined || !jsonEqual(read.value, target) || !ends(edited)) {
+    const why = flaw === undefined ? '' : `: ${flaw.message}`;
+    throw new ManifestEditError(`the object cannot be written as a YAML document${why}`);
   }
   return { edited, strategy: 'document' };
 }

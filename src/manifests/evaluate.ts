@@ -103,7 +103,7 @@ class Evaluator {
     const merges: JsonObject[] = [];
     for (const { key, value } of node.items) {
       if (isMergeKey(key)) {
-        merges.push(...this.#mergeSources(key, value, depth));
+        for (const source of this.#mergeSources(key, value, depth)) merges.push(source);
         continue;
       }
       const name = this.#key(key);

@@ -3,10 +3,12 @@ export { compose } from './compose.ts';
 export { matchItems } from './edit/match.ts';
 export {
   appendDocument,
+  assertEditable,
   editDocument,
   type FormerDocument,
   formatLike,
   isEmptyStream,
+  ManifestEditError,
   removeDocument,
 } from './edit.ts';
 export { evaluate, isMergeKey, setOwn } from './evaluate.ts';

@@ -8,16 +8,27 @@ export const SOPS_CONFIG = '.sops.yaml';
 /** Files that configure the daemon, or git and sops in every clone, in lower case. */
 const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.gitattributes']);
 
+/** Characters that HFS+, and folders of ext4 that ignore case, leave out of comparisons (git: `next_hfs_char`). */
+const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/** Short names that Windows may give to control files: to write one is to write the control file. */
+const SHORT_NAME = /^(?:gi[a-z\d]{0,4}~\d+|so[a-z\d]{0,4}~\d+\.yam)$/;
+
 /**
- * True for a control file below `under` or in a folder above. Ignores case: a clone on a
- * case-insensitive file system treats `.SOPS.yaml` as `.sops.yaml`.
+ * True for a control file below `under` or in a folder above. Compares as clones do: a file system that ignores
+ * case treats `.SOPS.yaml` and `.ſops.yaml` as `.sops.yaml`.
  */
 export function isControlFile(under: string, path: string): boolean {
-  const names = path.toLowerCase().split('/');
-  if (!CONTROL_FILES.has(names.pop() ?? '')) return false;
-  const root = under === '' ? [] : under.toLowerCase().split('/');
+  const names = folded(path).split('/');
+  const name = names.pop() ?? '';
+  if (!CONTROL_FILES.has(name) && !SHORT_NAME.test(name)) return false;
+  const root = under === '' ? [] : folded(under).split('/');
   const shared = Math.min(root.length, names.length);
   return root.slice(0, shared).join('/') === names.slice(0, shared).join('/');
+}
+
+/** Upper case comes first: only there the long s and the dotless i are those of ASCII. */
+function folded(path: string): string {
+  return path.replace(IGNORED, '').toUpperCase().toLowerCase();
 }
 
 export const MANIFEST_EXTENSION = /\.ya?ml$/;

@@ -8,7 +8,6 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, unavailable } from '../apimachinery/index.ts';
 import type { FileReader, Folded } from '../catalog/index.ts';
 import { Mutex } from '../concurrency/index.ts';
-import type { Repository } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
@@ -17,15 +16,7 @@ import { FileMerger, UNDER_MUTEX } from './pushes/merge/file-merger.ts';
 import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
 import { type Approval, refuseWhileHeld } from './pushes/prune-approvals.ts';
 import type { Hold } from './pushes/prune-budget.ts';
-import {
-  type DryRunAhead,
-  type DryRunContext,
-  dryRunAhead,
-  dryRunPush,
-  type Outcome,
-  type PushDryRun,
-  type PushedRange,
-} from './pushes/push-dry-run.ts';
+import type { DryRunContext } from './pushes/push-dry-run.ts';
 import { type EditContext, editFile } from './writes/file-edits.ts';
 import type { Sealer } from './writes/sealer.ts';
 import type { Write, Written } from './writes/write.ts';
@@ -160,28 +151,23 @@ export class Branch {
     });
   }
 
-  /**
-   * Reads the result of commits in quarantine. Does not take the mutex, so that a large push delays
-   * no other writer. Undefined: the branch is elsewhere, or moves meanwhile.
-   */
-  async dryRun(
-    repository: DryRunContext['repository'],
-    range: PushedRange,
-  ): Promise<PushDryRun | undefined> {
+  /** Context for dry runs of commits that `repository` has, also in quarantine. */
+  dryRunContext(repository: DryRunContext['repository']): DryRunContext {
     const { under, reader, kinds, sealer } = this.#options;
-    const { catalog, view } = this.#state;
-    const context = { repository, under, reader, kinds, sealer };
-    return await dryRunPush(context, { catalog, view }, range);
+    return { repository, under, reader, kinds, sealer };
   }
 
-  /** See `dryRunAhead`. Callers hold the mutex, or have a snapshot. */
-  async dryRunAhead(
-    repository: DryRunContext['repository'] & Pick<Repository, 'isAncestor'>,
-    on: Folded,
-    ahead: DryRunAhead,
-  ): Promise<Outcome | undefined> {
-    const { under, reader, kinds, sealer } = this.#options;
-    return await dryRunAhead({ repository, under, reader, kinds, sealer }, on, ahead);
+  /** Works on the desired state as it is now, while writes go on. */
+  async onPin<T>(work: (now: Folded) => Promise<T>): Promise<T> {
+    const { pin, view } = await this.runExclusive(async (state) => {
+      await state.recover();
+      return { pin: state.catalog.pin(), view: state.view.clone() };
+    });
+    try {
+      return await work({ catalog: pin.catalog, view });
+    } finally {
+      pin.release();
+    }
   }
 
   /** The desired state at the head of the branch, which the caller releases. Undefined: it is held. */
@@ -190,7 +176,7 @@ export class Branch {
       await state.recover();
       await state.catchUp();
       const { catalog, view, revision } = state;
-      if (revision === undefined || this.hold !== undefined) return undefined;
+      if (this.hold !== undefined) return undefined;
       return new BranchSnapshot({ catalog, view, revision }, this.#options);
     });
   }

@@ -121,7 +121,7 @@ export class DesiredState {
   async effectOf({ path, entry }: EditedFile): Promise<WriteEffect> {
     const commit = { id: NO_COMMIT, committerTime: Math.floor(this.#options.clock.now() / 1000) };
     const files = new Map([[path, entry]]);
-    const { changes } = await this.catalog.tryYielding({ commit, files });
+    const { changes } = await this.catalog.fork().advanceYielding({ commit, files });
     return { changes, derived: await this.derivedSecretsAfter(changes) };
   }
 
@@ -304,7 +304,7 @@ export class DesiredState {
     const { store } = context;
     const { changes, documents, leftovers, isFirst } = of;
     const own = await flatMapYielding(changes, (change) => projectChange(context, change));
-    if (isFirst) own.push(...leftovers);
+    if (isFirst) for (const one of leftovers) own.push(one);
     const projected = await this.#derivedSecrets.completeYielding(own, context.time);
     const provenance = await flatMapYielding(provenanceFor(store, projected, changes), (one) => [
       one,

@@ -28,6 +28,7 @@ import type { Store, StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
 import { encryptedFields } from './projection/encrypted-fields.ts';
 import type { ObjectRegistry, Registry } from './registry.ts';
+import { mayReadSecrets } from './secret-readers.ts';
 import type { ApplyRequest } from './writes/apply.ts';
 import type { CreateRequest } from './writes/create.ts';
 import type { DeleteRequest } from './writes/delete.ts';
@@ -269,7 +270,10 @@ export class PendingWrites implements ObjectRegistry {
     this.#assertSameRules(shadow, asked);
     const before = pathOf(shadow, asked);
     if (before !== undefined && opened.foreign.has(before)) this.#assertMayCopy(shadow, asked);
-    const result = await work(shadow);
+    const present = shadow.store.get(keyOf({ ...asked, name: asked.name ?? '' }));
+    const made = await work(shadow);
+    const encrypted = [present, made.stored].flatMap((version) => encryptedFields(version) ?? []);
+    const result = { ...made, encrypted };
     const path = before ?? pathOf(shadow, asked, result.object.metadata.name);
     if (result.commit === undefined || path === undefined) return result;
     const { catalog, revision } = shadow.state;
@@ -336,10 +340,8 @@ export class PendingWrites implements ObjectRegistry {
     const isBeside = encryptedFields(stored) !== undefined;
     if (!isEncryptedKind(kind) && !isBeside) return;
     const sources = sourcesOfSecrets(kinds, { kind, manifest: stored?.object, isBeside });
-    const unread = sources.find(({ group, plural: resource }) => {
-      const every = { verb: 'get', group, resource, namespace: '', name: '' };
-      return authorizer?.authorize(options.user, every).allowed === false;
-    });
+    const of = { namespace: '', user: options.user };
+    const unread = authorizer && sources.find((one) => !mayReadSecrets(authorizer, one, of));
     if (unread === undefined) return;
     const { plural: resource } = unread;
     const user = JSON.stringify(options.user.name);

@@ -17,7 +17,7 @@ import {
   TreeView,
 } from '../catalog/index.ts';
 import type { BranchOptions } from './branch-options.ts';
-import type { PreparedLayer, PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
+import type { PreparedLayer, PreparedMove } from './pushes/push-dry-run.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 
 /** A step to another revision, applied in memory, that readers do not see yet. */
@@ -137,9 +137,6 @@ export class SpeculativeCatalog {
 
   /** The result of a judged push, if the branch moved to it. */
   #takePrepared(target: string, served: Folded, expected: PreparedMove): FollowedStep | undefined {
-    if ('commit' in expected) {
-      return expected.commit.id === target ? this.#takeStep(served, expected) : undefined;
-    }
     if ('ahead' in expected) {
       return expected.to === target ? this.#takeLayer(served, expected) : undefined;
     }
@@ -152,8 +149,8 @@ export class SpeculativeCatalog {
   }
 
   /** Applies the range that was folded when it was judged. Undefined: on another catalog. */
-  #takeLayer(served: Folded, { base, ahead, at }: PreparedLayer): FollowedStep | undefined {
-    if (base !== served.catalog) return undefined;
+  #takeLayer(served: Folded, { ahead, at }: PreparedLayer): FollowedStep | undefined {
+    if (!served.catalog.isBelow(ahead.catalog)) return undefined;
     const { changes, paths, view, sides } = ahead;
     const undo = served.catalog.adopt(ahead.catalog, sides, at);
     this.#folded = { catalog: served.catalog, view };
@@ -162,18 +159,6 @@ export class SpeculativeCatalog {
       this.#folded = served;
     };
     return { changes, paths, follows: true, undo: undoAll };
-  }
-
-  /** Applies the step that was tried when it was judged. */
-  #takeStep(served: Folded, { catalog, trial, commit, files, view }: PreparedStep): FollowedStep {
-    const isTried = catalog === served.catalog;
-    const { changes, undo } = isTried ? trial.take() : served.catalog.advance({ commit, files });
-    this.#folded = { catalog: served.catalog, view };
-    const undoAll = (): void => {
-      undo();
-      this.#folded = served;
-    };
-    return { changes, paths: files.keys(), follows: true, undo: undoAll };
   }
 
   /** Undefined: the history is not linear. */

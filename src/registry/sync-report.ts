@@ -161,9 +161,11 @@ export class SyncReport {
   async #files(revision: string): Promise<FileVerdict[]> {
     const changes = await this.#changes(revision);
     const { catalog, view } = this.#parts.branch.state;
+    const paths = changes.map(({ path }) => path);
+    const found = byPath(await catalog.problemsOfYielding(paths));
     return changes.map(({ path, newId }) => {
       if (!view.includes(path)) return { path, result: 'ignored', problems: [] };
-      const problems = catalog.problemsOf([path]).filter((problem) => problem.path === path);
+      const problems = found.get(path) ?? [];
       const fine = newId === undefined ? 'removed' : 'applied';
       return { path, result: problems.length > 0 ? 'invalid' : fine, problems };
     });
@@ -178,10 +180,15 @@ function withObject(catalog: Catalog, problem: Problem): ObjectProblem {
 }
 
 function byFile(problems: readonly Problem[]): FileVerdict[] {
-  const paths = [...new Set(problems.map(({ path }) => path))];
-  return paths.map((path) => ({
-    path,
-    result: 'invalid',
-    problems: problems.filter((problem) => problem.path === path),
-  }));
+  return [...byPath(problems)].map(([path, own]) => ({ path, result: 'invalid', problems: own }));
+}
+
+function byPath(problems: readonly Problem[]): ReadonlyMap<string, readonly Problem[]> {
+  const found = new Map<string, Problem[]>();
+  for (const problem of problems) {
+    const known = found.get(problem.path);
+    if (known === undefined) found.set(problem.path, [problem]);
+    else known.push(problem);
+  }
+  return found;
 }

@@ -16,7 +16,7 @@ import {
   PackTooLargeError,
   type Publication,
   readRef,
-  tryGit,
+  tryWalk,
 } from '../git/index.ts';
 import type { Mirror } from './mirror.ts';
 import type { RepositoryLog } from './repository-log.ts';
@@ -175,5 +175,5 @@ async function within<T>(work: Promise<T>, milliseconds: number, late: Error): P
 }
 
 async function isAncestor(gitDir: string, one: string, other: string): Promise<boolean> {
-  return (await tryGit({ gitDir }, ['merge-base', '--is-ancestor', one, other])).code === 0;
+  return (await tryWalk({ gitDir }, ['merge-base', '--is-ancestor', one, other])).code === 0;
 }

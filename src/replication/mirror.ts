@@ -14,6 +14,7 @@ import {
   moveRef,
   readRef,
   tryGit,
+  tryWalk,
 } from '../git/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
@@ -323,5 +324,5 @@ function isWhole(records: readonly LogRecord[], head: BranchHead): boolean {
 }
 
 async function isAncestor(gitDir: string, one: string, other: string): Promise<boolean> {
-  return (await tryGit({ gitDir }, ['merge-base', '--is-ancestor', one, other])).code === 0;
+  return (await tryWalk({ gitDir }, ['merge-base', '--is-ancestor', one, other])).code === 0;
 }

@@ -22,7 +22,6 @@ export interface FoundComment {
 
 interface Mark {
   readonly offset: number;
-  readonly column: number;
   readonly path: readonly string[];
   /** Undefined: a key. */
   readonly comment?: string;
@@ -30,19 +29,59 @@ interface Mark {
   readonly inFlow: boolean;
 }
 
-/** Every comment of one document, in order. */
+/** Keys before, above and after a comment. */
+interface Place {
+  /** Text of its line before it. */
+  readonly line: string;
+  /** The closest preceding key, and the columns of the keys that enclose it, by depth. */
+  readonly before: Mark | undefined;
+  readonly columns: readonly number[];
+  readonly after: Mark | undefined;
+}
+
+/** Every comment of one document, in order, in time that follows the length: a pusher can write a million of them. */
 export function findComments(source: string, selection: Selection): FoundComment[] {
   if (!source.includes('#')) return [];
   const marks: Mark[] = [];
-  for (const token of new Parser().parse(source)) new Marker(source, marks).visit(token, []);
+  for (const token of new Parser().parse(source)) new Marker(marks).visit(token, []);
   marks.sort((a, b) => a.offset - b.offset);
-  return marks.flatMap((mark, i) => {
+  const keys = marks.filter(({ comment }) => comment === undefined);
+  const lineStart = lineStarts(source);
+  const columns: number[] = [];
+  const found: FoundComment[] = [];
+  let next = 0;
+  for (const mark of marks) {
     const { comment: text, offset: start } = mark;
-    if (text === undefined) return [];
-    const { path, secret } = placed(source, { marks, at: i, selection });
-    if (path[0] === SOPS) return [];
-    return [{ start, end: start + 1 + text.length, text, path, secret }];
-  });
+    const lineFrom = lineStart(start);
+    if (text === undefined) {
+      columns[mark.path.length] = start - lineFrom;
+      next += 1;
+      continue;
+    }
+    const line = source.slice(lineFrom, start);
+    const place = { line, before: keys[next - 1], columns, after: keys[next] };
+    const { path, secret } = placed(mark, place, selection);
+    if (path[0] !== SOPS) found.push({ start, end: start + 1 + text.length, text, path, secret });
+  }
+  return found;
+}
+
+/** Beginnings of the lines of offsets, which must come in their order. */
+function lineStarts(source: string): (offset: number) => number {
+  let start = 0;
+  let end = 0;
+  const endOf = (): number => {
+    const found = source.indexOf('\n', start);
+    return found < 0 ? source.length : found;
+  };
+  end = endOf();
+  return (offset) => {
+    while (end < offset) {
+      start = end + 1;
+      end = endOf();
+    }
+    return start;
+  };
 }
 
 /**
@@ -80,39 +119,29 @@ function bodyStart(source: string): number {
 }
 
 function placed(
-  source: string,
-  { marks, at, selection }: { marks: readonly Mark[]; at: number; selection: Selection },
+  mark: Mark,
+  { line, before, columns, after }: Place,
+  selection: Selection,
 ): { path: readonly string[]; secret: boolean } {
-  const mark = marks[at];
-  if (mark === undefined) throw new RangeError(`the text has no mark ${at}`);
-  const before = marks.slice(0, at).findLast(({ comment }) => comment === undefined);
-  const after = marks.slice(at + 1).find(({ comment }) => comment === undefined);
   if (mark.inFlow) return { path: mark.path, secret: selection(mark.path) };
-  const line = source.slice(source.lastIndexOf('\n', mark.offset - 1) + 1, mark.offset);
   const isInline = line.trim() !== '';
   if (isInline && before !== undefined) {
     return { path: before.path.slice(0, -1), secret: selection(before.path) };
   }
-  const indented = before === undefined ? [] : enclosing(marks, before, mark.column);
+  const indented = enclosing(before?.path ?? [], columns, line.length);
   if (selection(indented)) return { path: indented, secret: true };
   const common = commonPath(before?.path ?? [], after?.path ?? []);
   return selection(common) ? { path: common, secret: true } : { path: indented, secret: false };
 }
 
-/** Path of the closest preceding key with a smaller indent. */
-function enclosing(marks: readonly Mark[], before: Mark, column: number): readonly string[] {
-  for (let { path } = before; path.length > 0; path = path.slice(0, -1)) {
-    const key = marks.findLast(
-      (mark) =>
-        mark.comment === undefined && mark.offset <= before.offset && isSame(mark.path, path),
-    );
-    if (key !== undefined && key.column < column) return path;
-  }
-  return [];
-}
-
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((key, i) => key === b[i]);
+/** Path of the closest key with a smaller indent among those of a path. */
+function enclosing(
+  path: readonly string[],
+  columns: readonly number[],
+  column: number,
+): readonly string[] {
+  const depth = path.findLastIndex((_key, at) => (columns[at + 1] ?? column) < column) + 1;
+  return path.slice(0, depth);
 }
 
 function commonPath(a: readonly string[], b: readonly string[]): readonly string[] {
@@ -122,12 +151,10 @@ function commonPath(a: readonly string[], b: readonly string[]): readonly string
 
 /** Collects keys and comments from tokens. */
 class Marker {
-  readonly #source: string;
   readonly #marks: Mark[];
   #flow = 0;
 
-  constructor(source: string, marks: Mark[]) {
-    this.#source = source;
+  constructor(marks: Mark[]) {
     this.#marks = marks;
   }
 
@@ -163,8 +190,7 @@ class Marker {
   }
 
   #note(offset: number, path: readonly string[], comment?: string): void {
-    const column = offset - (this.#source.lastIndexOf('\n', offset - 1) + 1);
-    const mark = { offset, column, path, inFlow: this.#flow > 0 };
+    const mark = { offset, path, inFlow: this.#flow > 0 };
     this.#marks.push(comment === undefined ? mark : { ...mark, comment });
   }
 }

@@ -97,17 +97,17 @@ function editComments(
   selection: Selection,
   change: (comment: ReturnType<typeof findComments>[number]) => string,
 ): string {
-  let result = text;
-  for (const slice of splitStream(text).toReversed()) {
-    const source = text.slice(slice.start, slice.end);
-    for (const comment of findComments(source, selection).toReversed()) {
+  const parts: string[] = [];
+  let done = 0;
+  for (const { start, end } of splitStream(text)) {
+    for (const comment of findComments(text.slice(start, end), selection)) {
       const words = change(comment);
       if (words === comment.text) continue;
-      const from = slice.start + comment.start + 1;
-      result = result.slice(0, from) + words + result.slice(slice.start + comment.end);
+      parts.push(text.slice(done, start + comment.start + 1), words);
+      done = start + comment.end;
     }
   }
-  return result;
+  return parts.join('') + text.slice(done);
 }
 
 function withMetadata(

@@ -34,7 +34,8 @@ export function ciphertextOf(text: string): string | undefined {
   return parts?.map((part) => Buffer.from(part, 'base64').toString('hex')).join(' ');
 }
 
-const ANYWHERE = /ENC\[AES256_GCM,[^\]\r\n]*\]/g;
+/** Ends at the next bracket of any kind: to go on to the next `]` from each beginning takes quadratic time. */
+const ANYWHERE = /ENC\[AES256_GCM,[^[\]\r\n]*\]/g;
 
 /** `ciphertextOf` each value in the text of a file, wherever it stands. */
 export function ciphertextsIn(text: string): Set<string> {

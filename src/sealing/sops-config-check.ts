@@ -1,5 +1,5 @@
 /** Problems of a `.sops.yaml` that would block all writes. A push with one is refused. */
-import { isRecord } from '../apimachinery/index.ts';
+import { isRecord, Yielding } from '../apimachinery/index.ts';
 import type { ManifestDocument, Position } from '../manifests/index.ts';
 import { wrapDataKey } from './data-keys.ts';
 import { MOST_RECIPIENTS } from './metadata.ts';
@@ -12,6 +12,10 @@ export interface ConfigProblem extends Position {
   readonly message: string;
 }
 
+/** Every new file is compared with every rule, and the place of a problem takes a pass over the text. */
+const LARGEST_SOPS_CONFIG = 256 * 1024;
+const MOST_PROBLEMS = 100;
+
 const PLACED = /^(\d+):(\d+): ([\s\S]*)$/;
 
 /** `ours`: recipients of this platform. Undefined: they are unknown here. */
@@ -20,6 +24,11 @@ export async function sopsConfigProblems(
   ours: readonly string[] | undefined,
   pgpKeys?: Pick<PgpKeys, 'has'>,
 ): Promise<ConfigProblem[]> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LARGEST_SOPS_CONFIG) {
+    const message = `The file has ${bytes} bytes; the limit is ${LARGEST_SOPS_CONFIG}`;
+    return [{ line: 1, col: 1, message }];
+  }
   try {
     const { rules } = parseSopsConfig(text);
     const [document] = documentsOf(text);
@@ -27,10 +36,16 @@ export async function sopsConfigProblems(
     if (rules.length === 0) return [at(document, [], 'must hold at least one rule')];
     const found: ConfigProblem[] = [];
     const tried = new Set<string>();
-    for (const [i, rule] of rules.entries()) found.push(...(await flaws(document, i, rule, tried)));
+    const pauses = new Yielding();
+    for (const [i, rule] of rules.entries()) {
+      await pauses.take();
+      for (const problem of await flaws(document, i, rule, tried)) found.push(problem);
+      if (found.length >= MOST_PROBLEMS) return found;
+    }
     const isUsable = ({ recipients }: CreationRule): boolean =>
       recipients.length === 0 || recipients.some((name) => ours?.includes(name));
-    if (ours !== undefined) found.push(...missingPgp(document, rules, pgpKeys));
+    if (ours !== undefined)
+      for (const problem of missingPgp(document, rules, pgpKeys)) found.push(problem);
     if (found.length > 0 || ours === undefined || rules.some(isUsable)) return found;
     return [at(document, [], noneOf(ours))];
   } catch (error) {
@@ -50,10 +65,13 @@ function missingPgp(
   rules: readonly CreationRule[],
   keys: Pick<PgpKeys, 'has'> | undefined,
 ): ConfigProblem[] {
-  return rules.flatMap(({ pgp }, index) => {
-    const missing = pgp.find((fp) => keys?.has(fp) !== true);
-    return missing === undefined ? [] : [at(document, [index], missingKey(missing))];
+  const missing = rules.flatMap(({ pgp }, index) => {
+    const fingerprint = pgp.find((one) => keys?.has(one) !== true);
+    return fingerprint === undefined ? [] : [{ index, fingerprint }];
   });
+  return missing
+    .slice(0, MOST_PROBLEMS)
+    .map(({ index, fingerprint }) => at(document, [index], missingKey(fingerprint)));
 }
 
 /** Recipients for which no data key can be encrypted. */
@@ -109,17 +127,20 @@ export interface PlacedRule {
   readonly paths: readonly string[];
 }
 
-/** The rules for the paths, which are relative to the folder of the config. Empty for a config that cannot be read. */
+/** The rules for the paths, which are relative to the folder of the config. Empty for a config with problems. */
 export function rulesFor(text: string, paths: readonly string[]): PlacedRule[] {
+  if (Buffer.byteLength(text) > LARGEST_SOPS_CONFIG) return [];
   try {
     const { rules } = parseSopsConfig(text);
     const [document] = documentsOf(text);
     const first = (path: string): number =>
-      rules.findIndex((rule) => rule.path === undefined || rule.path.test(path));
+      rules.findIndex((rule) => rule.path === undefined || rule.path(path));
+    const firsts = paths.map(first);
     return rules.flatMap((rule, index) => {
-      const found = paths.filter((path) => first(path) === index);
+      const found = paths.filter((_, at) => firsts[at] === index);
+      if (found.length === 0) return [];
       const { line = 1, col = 1 } = document?.locate(['creation_rules', index]) ?? {};
-      return found.length === 0 ? [] : [{ line, col, rule, paths: found }];
+      return [{ line, col, rule, paths: found }];
     });
   } catch (error) {
     if (error instanceof SealingError) return [];

@@ -2,7 +2,7 @@
  * `.sops.yaml`: recipients and selected values of new files. The first rule whose pattern matches the
  * path applies. Encrypted files keep their own metadata.
  */
-import { isRecord, type JsonObject, listAt } from '../apimachinery/index.ts';
+import { isRecord, type JsonObject, type LinearRegExp, listAt } from '../apimachinery/index.ts';
 import { editDocument, formatManifest } from '../manifests/index.ts';
 import { pgpFingerprints } from './pgp.ts';
 import { documentsOf } from './seal.ts';
@@ -11,7 +11,7 @@ import { DEFAULT_RULE, RULES, type Rule, safePattern, selectionOf } from './sele
 
 export interface CreationRule {
   /** Matches paths relative to the folder of `.sops.yaml`. Undefined: every path. */
-  readonly path: RegExp | undefined;
+  readonly path: LinearRegExp | undefined;
   readonly rule: Rule;
   /** False: the rule names no fields, so `rule` is the default of SOPS, which selects whole files. */
   readonly namesFields: boolean;
@@ -23,7 +23,7 @@ export interface CreationRule {
 
 /** A rule that this platform cannot follow, such as one for the keys of a cloud. */
 interface UnusableRule {
-  readonly path: RegExp | undefined;
+  readonly path: LinearRegExp | undefined;
   readonly error: SealingError;
 }
 
@@ -60,17 +60,21 @@ export function readSopsConfig(text: string): ReadSopsConfig {
         return creationRule(rule);
       } catch (error) {
         if (!(error instanceof SealingError)) throw error;
-        const { line, col } = document.locate(['creation_rules', i]);
-        const where = `${line}:${col}: creation_rules[${i}]`;
-        const placed = new SealingError(`${where}: ${error.message}`, { cause: error });
-        return { path: patternOf(rule), error: placed };
+        return {
+          path: patternOf(rule),
+          get error(): SealingError {
+            const { line, col } = document.locate(['creation_rules', i]);
+            const where = `${line}:${col}: creation_rules[${i}]`;
+            return new SealingError(`${where}: ${error.message}`, { cause: error });
+          },
+        };
       }
     }),
   };
 }
 
 /** Undefined: the rule has no pattern, or one that cannot be read, and counts for every path. */
-function patternOf(rule: unknown): RegExp | undefined {
+function patternOf(rule: unknown): LinearRegExp | undefined {
   try {
     const path = isRecord(rule) ? rule['path_regex'] : undefined;
     return typeof path === 'string' && path !== '' ? safePattern(path) : undefined;
@@ -123,7 +127,7 @@ function namesIn(given: unknown): string[] {
  * rule is unusable.
  */
 export function creationRuleFor({ rules }: ReadSopsConfig, path: string): CreationRule | undefined {
-  const found = rules.find((rule) => rule.path === undefined || rule.path.test(path));
+  const found = rules.find((rule) => rule.path === undefined || rule.path(path));
   return found && usable(found);
 }
 

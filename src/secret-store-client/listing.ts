@@ -100,7 +100,7 @@ async function detailed(
       const at = newestOf(info);
       if (at !== undefined) versions.set(name, at);
     }
-    folders.push(...foldersIn(page.keys ?? []));
+    for (const folder of foldersIn(page.keys ?? [])) folders.push(folder);
     isFirst = false;
   }
   return isFirst ? undefined : { versions, folders };

@@ -122,7 +122,7 @@ export class PullRun {
     const path = trimmed(this.#pull.path ?? '');
     const list = (folder: string) => this.#connection.folder(trimmed(mount), folder);
     const { paths, refused } = await listPath({ path, isRecursive, list, isStopping });
-    this.#refused.push(...refused);
+    for (const path of refused) this.#refused.push(path);
     await this.#makeAll(this.#candidates(paths.filter(this.#filter(path))));
   }
 

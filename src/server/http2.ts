@@ -61,7 +61,10 @@ export function createHttp2Server(tls: TlsOptions, handler: Handler, limits: Lim
       Http2ServerResponse: Response as typeof Http2ServerResponse,
     },
     // Both forms have what the server uses of them.
-    handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+    unlessReset(handler) as unknown as (
+      request: Http2ServerRequest,
+      response: Http2ServerResponse,
+    ) => void,
   )
     // The event of the session comes within that of its socket, and does not show it.
     .prependListener('secureConnection', (socket) => {
@@ -73,6 +76,15 @@ export function createHttp2Server(tls: TlsOptions, handler: Handler, limits: Lim
   // A server of HTTP/1.1 alone refuses a request without Host.
   server.requireHostHeader = true;
   return server;
+}
+
+/** A stream that its client takes back in the same read costs no work. */
+function unlessReset(handler: Handler): Handler {
+  return (request, response) => {
+    const stream = streamOf(request);
+    if (stream === undefined) handler(request, response);
+    else setImmediate(() => stream.destroyed || handler(request, response));
+  };
 }
 
 /** The connection of a request: HTTP/2 gives each request a socket object of its own. */
@@ -126,6 +138,7 @@ function limitSession(
 ): void {
   endWhenSilent(session, socket, silentMs);
   let open = 0;
+  let begun = 0;
   let resets = 0;
   let countedSince = performance.now();
   const end = (): void => {
@@ -142,9 +155,13 @@ function limitSession(
   const count = (stream: ServerHttp2Stream): void => {
     open++;
     clearTimeout(idle);
+    // No answer is sent in a read, so that only resets make room for so many.
+    if (begun++ === 0) setImmediate(() => (begun = 0));
+    if (begun === MOST_STREAMS + 1) calm();
     stream.once('close', () => {
       if (--open === 0 && !session.closed) idle = setTimeout(end, idleMs).unref();
-      if (stream.rstCode === constants.NGHTTP2_NO_ERROR) return;
+      // A client that takes a stream back may name no error.
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) return;
       const now = performance.now();
       if (now - countedSince > RESETS_WITHIN_MS) [resets, countedSince] = [0, now];
       if (++resets === MOST_RESETS + 1) calm();

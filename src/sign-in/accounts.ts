@@ -39,6 +39,8 @@ export interface NewLoginKey {
   readonly description?: string | undefined;
   /** Absent for a password, which no provider vouches for. */
   readonly identity?: AdmittedIdentity | undefined;
+  /** Name of the login key whose holder approved this one. */
+  readonly approvedBy?: string | undefined;
   /** Id of the request, for the commits. */
   readonly requestId?: string | undefined;
 }
@@ -50,7 +52,10 @@ export interface Accounts {
    * identity may not sign in, 503 if the write fails.
    */
   enter(identity: AdmittedIdentity, requestId?: string): Promise<string>;
-  /** Makes a login key. Throws SignInError 403 for a user that is disabled or gone. */
+  /**
+   * Makes a login key. Throws SignInError 403 for a user that is disabled or gone, also if that happened while
+   * the key was written, or if the key `approvedBy` or the password of the user ended meanwhile.
+   */
   mint(key: NewLoginKey): Promise<LoginKey>;
   /** Deletes a login key. Does nothing for any other key, or for one that is gone. */
   revoke(name: string): Promise<void>;

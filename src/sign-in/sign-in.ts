@@ -158,7 +158,7 @@ export class SignIn {
       (await this.#with(kept.connector, async ({ connector }) =>
         this.admit(connector, kept.provided),
       ));
-    return await accounts.mint({ ...of, identity });
+    return await accounts.mint({ ...of, identity, approvedBy: keyName });
   }
 
   /** Sign-out page of the provider; undefined: it has none. Never rejects. */

@@ -24,7 +24,7 @@ export interface SignatureInspectorParts {
   readonly clock: Clock;
 }
 
-/** gpg processes at a time. */
+/** gpg processes, and commits in memory, at a time. */
 const AT_ONCE = 4;
 const MOST_KNOWN = 5000;
 /** A key that is removed or expires is noticed after this time. */
@@ -58,8 +58,11 @@ export class SignatureInspector {
     repository: Pick<Repository, 'readCommits'>,
     ids: readonly string[],
   ): Promise<readonly CommitSignature[]> {
-    const [contents, keys] = [await repository.readCommits(ids), await this.#keys()];
-    const judged = await mapLimit(contents, AT_ONCE, (content) => this.#judge(content, keys));
+    const keys = await this.#keys();
+    const judged = await mapLimit(ids, AT_ONCE, async (id) => {
+      const [content = Buffer.alloc(0)] = await repository.readCommits([id]);
+      return await this.#judge(content, keys);
+    });
     for (const [at, id] of ids.entries()) this.#known.set(id, judged[at] ?? UNSIGNED);
     return judged;
   }

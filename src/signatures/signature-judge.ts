@@ -24,9 +24,9 @@ export interface CommitRange {
   readonly to: string;
 }
 
-/** Commits read per request. */
+/** Commits judged before the next objections are counted. */
 const CHUNK = 64;
-/** gpg processes at a time. */
+/** gpg processes, and commits in memory, at a time. */
 const AT_ONCE = 4;
 /** Enough to show the problem; the rest of a long range is not checked. */
 const MAX_OBJECTIONS = 100;
@@ -56,9 +56,8 @@ export class SignatureJudge {
     const objections: string[] = [];
     const from = range.from ?? (await trustedStart(source, policy, range.to));
     for await (const chunk of chunked(source.history(from, range.to))) {
-      const contents = await source.readCommits(chunk.map(({ id }) => id));
-      const found = await mapLimit(chunk, AT_ONCE, async (commit, i) => {
-        const content = contents[i] ?? Buffer.alloc(0);
+      const found = await mapLimit(chunk, AT_ONCE, async (commit) => {
+        const [content = Buffer.alloc(0)] = await source.readCommits([commit.id]);
         const inspected = { source, policy, commit, content, now: this.#clock.now() };
         const reasons = await objectionsTo(inspected);
         return reasons.map(

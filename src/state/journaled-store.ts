@@ -339,7 +339,7 @@ export class JournaledStore extends ViewReader implements Store {
     const vacated: EngineWrite[] = [];
     for (const { previous } of [...events, ...provenanceChanges]) {
       if (previous === undefined) continue;
-      vacated.push(...this.#packs.vacate(previous));
+      for (const write of this.#packs.vacate(previous)) vacated.push(write);
       yield;
     }
     this.#engine.write([...writes, ...vacated, ...this.#eventWrites(events), this.meta(false)]);

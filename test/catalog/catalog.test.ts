@@ -6,6 +6,7 @@ import type { FileEntry } from '../../src/catalog/file.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
 import { objectId } from '../../src/git/objects/object-id.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
+import { copyOf } from './full-copies.ts';
 import { picture } from './picture.ts';
 
 const reader = fileReader(buildKindTable('management.gitplane.dev'), '');
@@ -317,7 +318,7 @@ describe('undo', () => {
   });
 });
 
-describe('a step on trial', () => {
+describe('a layer', () => {
   const text = fc.constantFrom(
     null,
     team('a'),
@@ -330,7 +331,7 @@ describe('a step on trial', () => {
   );
   const changes = fc.dictionary(fc.constantFrom('a.yaml', 'b.yaml', 'A.yaml', 'x/c.yaml'), text);
 
-  test('is seen by no client, tells what the step comes to, and can be taken and taken back', async () => {
+  test('a layer is seen by no client, comes to what the step comes to, and can be adopted and undone', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(changes, fc.boolean()), { maxLength: 6 }), async (all) => {
         const history = new History();
@@ -338,18 +339,20 @@ describe('a step on trial', () => {
         for (const [i, [files, isKept]] of all.entries()) {
           const step = history.step(`c${i}`, files);
           const before = picture(catalog);
-          const direct = catalog.clone();
+          const direct = copyOf(catalog);
           const size = catalog.size;
           const { changes: wanted } = direct.advance(step);
 
-          const trial = await catalog.tryYielding(step);
+          const layer = catalog.fork();
+          const { changes: made } = await layer.advanceYielding(step);
 
           expect(picture(catalog)).toEqual(before);
-          expect(trial.changes).toEqual(wanted);
-          expect(trial.growth).toBe(direct.size - size);
-          const problems = await trial.problemsOf(step.files.keys());
+          expect([catalog.isBelow(layer), direct.isBelow(layer)]).toEqual([true, false]);
+          expect(made).toEqual(wanted);
+          expect(layer.size - size).toBe(direct.size - size);
+          const problems = await layer.problemsOfYielding(step.files.keys());
           expect(problems).toEqual(direct.problemsOf(step.files.keys()));
-          const { undo } = trial.take();
+          const undo = catalog.adopt(layer, []);
           expect(picture(catalog)).toEqual(picture(direct));
           expect(catalog.size).toBe(direct.size);
           if (isKept) continue;
@@ -358,24 +361,6 @@ describe('a step on trial', () => {
         }
       }),
     );
-  });
-
-  test('lets others have the processor, who find the catalog where it was', async () => {
-    const history = new History();
-    const { catalog } = history;
-    const files = Array.from({ length: 4000 }, (_, i) => [`t${i}.yaml`, team(`t${i}`)]);
-    const step = history.step('c1', Object.fromEntries(files));
-    const sizes = new Set<number>();
-    const looking = setInterval(() => sizes.add(catalog.size));
-
-    const trial = await catalog.tryYielding(step);
-    await trial.problemsOf(step.files.keys());
-    clearInterval(looking);
-
-    expect([...sizes]).toEqual([0]);
-    expect(trial.growth).toBe(4000);
-    trial.take();
-    expect(catalog.size).toBe(4000);
   });
 
   test('a layer that advances yields, and others find the catalog below where it was', async () => {
@@ -393,7 +378,7 @@ describe('a step on trial', () => {
 
     expect([...sizes]).toEqual([0]);
     expect(layer.size).toBe(4000);
-    expect(changes).toEqual(catalog.clone().advance(step).changes);
+    expect(changes).toEqual(copyOf(catalog).advance(step).changes);
   });
 });
 
@@ -437,5 +422,33 @@ describe('merges', () => {
     right.commit('m', { 'a.yaml': team('a', '  displayName: Left\n') }, [left.catalog]);
 
     expect(right.team('a')?.identity.generation).toBe(2);
+  });
+});
+
+describe('thousands of one kind', () => {
+  const LETTERS = [...'abcdefghijklm'];
+
+  /** The path with letters in upper case, one for each bit of the number. */
+  function spelling(number: number): string {
+    const letters = LETTERS.map((one, at) => ((number >> at) & 1 ? one.toUpperCase() : one));
+    return `${letters.join('')}.yaml`;
+  }
+
+  test('spellings of one path are one problem each, and none once one is left', () => {
+    const paths = Array.from({ length: 2 ** LETTERS.length }, (_, at) => spelling(at));
+    const history = new History();
+    history.commit('c1', Object.fromEntries(paths.map((path) => [path, ''])));
+    const problems = history.catalog.problemsOf(paths);
+    expect(problems.map(({ path }) => path)).toEqual(paths.toSorted());
+    expect(history.catalog.problemsOf(paths.slice(-1))).toEqual(problems);
+    expect(history.catalog.problems()).toEqual(problems);
+    expect(paths).toContain(history.catalog.placeOf(`${LETTERS.join('')}.YAML`));
+
+    const [kept = '', ...others] = paths.slice(1000).concat(paths.slice(0, 1000));
+    const { undo } = history.commit('c2', Object.fromEntries(others.map((path) => [path, null])));
+    expect(history.catalog.problems()).toEqual([]);
+    expect(history.catalog.placeOf(paths[0] ?? '')).toBe(kept);
+    undo();
+    expect(history.catalog.problems()).toEqual(problems);
   });
 });

@@ -119,6 +119,19 @@ test.each<[string, (drawing: Drawing) => void]>([
     },
   ],
   [
+    'merges that name a parent twice',
+    (d) => {
+      const chain: number[] = [];
+      for (let i = 0; i < LINES; i += 1) {
+        chain.push(d.add(chain.slice(-1), team('a', `${i}`), team(`a${i}`, 'x')));
+      }
+      const [early = 0, one = 0, two = 0, late = 0] = chain;
+      const twice = d.add([chain.at(-1) ?? 0, one, two, one], team('twice', 'x'));
+      const lines = [early, late].map((at) => d.add([twice, at], team(`of${at}`, 'x')));
+      d.add(lines, team('end', 'x'));
+    },
+  ],
+  [
     'two lines that are merged crosswise again and again',
     (d) => {
       let [one, two] = [d.add([], team('a', '0')), 0];

@@ -16,6 +16,13 @@ export interface CopiedReplay {
   readonly steps: readonly Pick<FoldedStep, 'commit' | 'changes'>[];
 }
 
+/** A catalog that shares nothing with the other. */
+export function copyOf(catalog: Catalog): Catalog {
+  const copy = new Catalog(catalog.rootCommit);
+  if (catalog.at !== undefined) copy.load(catalog.at, catalog.files(), catalog.objects());
+  return copy;
+}
+
 export async function replayOnCopies(
   { repository, reader }: { readonly repository: Repository; readonly reader: FileReader },
   revision: string,
@@ -31,7 +38,7 @@ export async function replayOnCopies(
       new Set([commit.id, ...commit.parents.flatMap((id) => [...(ancestors.get(id) ?? [])])]),
     );
     const [first, ...others] = parents;
-    const catalog = new Catalog(rootCommit, first?.catalog);
+    const catalog = first === undefined ? new Catalog(rootCommit) : copyOf(first.catalog);
     const view = first === undefined ? new TreeView('') : first.view.clone();
     const [changes = []] = commit.changes;
     const known = catalog.files();

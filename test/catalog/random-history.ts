@@ -205,8 +205,10 @@ function commitsOf(steps: readonly Step[]): Commit[] {
         if (heads.length < 4) add([], new Map(), undefined);
         break;
       case 'merge': {
-        const parents = [...new Set(one.heads.map(headAt))];
-        if (parents.length > 1) add(parents, mergedFiles(parents, one.takes), one.heads[0] ?? 0);
+        // A merge may name a parent twice.
+        const parents = one.heads.map(headAt);
+        const isMerge = new Set(parents).size > 1;
+        if (isMerge) add(parents, mergedFiles(parents, one.takes), one.heads[0] ?? 0);
         break;
       }
       default:

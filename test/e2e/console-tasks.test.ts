@@ -118,6 +118,12 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     expect(spec.displayName).toBe('Storefront');
   });
 
+  test('opens a team by a click in the list of teams', async () => {
+    const { page } = await open('/console/objects/teams');
+    await page.getByRole('link', { name: 'platform', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'platform' }).waitFor();
+  });
+
   test('gives a person read access to one secret', async () => {
     const secrets = `${API}/namespaces/payments/sharedsecrets`;
     const { page, complaints } = await open();

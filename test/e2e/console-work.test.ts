@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deferred } from '../../src/concurrency/index.ts';
 import { expectAccessible, HAS_BROWSER, useBrowser, type Visit } from '../support/browser.ts';
 import { type Answer, API, type Daemon, startDaemon } from '../support/daemon.ts';
 
@@ -207,6 +208,24 @@ describe.skipIf(!HAS_BROWSER)('console', () => {
     expect(await main(page)).toContain(`${HOSTILE}storefront`);
     expect(await main(page)).toMatch(/units? of fuel/);
     await expectCalm(visit);
+  });
+
+  test('the playground runs nothing before the settings of the tenant are there', async () => {
+    const { page } = await open('/console/tenants');
+    const released = deferred<void>();
+    await page.route(`**${API}/tenants/blue/source`, async (route) => {
+      await released.promise;
+      await route.continue();
+    });
+    await page.goto(`${daemon.url}/console/tenants/blue/playground`);
+    const run = page.getByRole('button', { name: 'Run the patches' });
+    const settings = page.getByLabel('Settings with the patches');
+    await run.waitFor();
+    expect([await run.isEnabled(), await settings.isEnabled()]).toEqual([false, false]);
+    released.resolve();
+    await run.click();
+    await page.getByRole('heading', { name: 'Steps' }).waitFor();
+    expect(await main(page)).toContain(`${HOSTILE}storefront`);
   });
 
   test('a patch is tried forward and back, and saved to the tenant as a commit', async () => {

@@ -176,6 +176,15 @@ describe('a push that touches control files', () => {
     ['makes .gitattributes in a folder', { 'a/.gitattributes': '* text\n' }, ['a/.gitattributes']],
     ['makes .sops.yaml in a folder', { 'a/.sops.yaml': 'x: 1\n' }, ['a/.sops.yaml']],
     ['names it in other letters', { '.SOPS.yaml': 'x: 1\n' }, ['.SOPS.yaml']],
+    [
+      'names it with a sign that HFS+ ignores',
+      { '.sops\u200d.yaml': 'x: 1\n' },
+      ['.sops\u200d.yaml'],
+    ],
+    ['names it with the long s', { 'a/.\u017fops.yaml': 'x: 1\n' }, ['a/.\u017fops.yaml']],
+    ['names it as Windows shortens it', { 'SOPS~1.YAM': 'x: 1\n' }, ['SOPS~1.YAM']],
+    ['names .gitattributes as Windows shortens it', { 'a/GI7D29~1': '* text\n' }, ['a/GI7D29~1']],
+    ['names .gitplaneignore as Windows shortens it', { 'gitpla~2': '*\n' }, ['gitpla~2']],
     ['puts a folder in its place', { '.sops.yaml': null, '.sops.yaml/a': 'x\n' }, ['.sops.yaml']],
     ['moves it', { '.sops.yaml': null, 'b/.sops.yaml': 'x: 1\n' }, ['.sops.yaml', 'b/.sops.yaml']],
   ])('is refused with file and right when it %s', async (_, files, paths) => {

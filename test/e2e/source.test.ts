@@ -333,6 +333,12 @@ describe('a write of the text', () => {
       /teams\/storefront\.yaml:\d+:\d+: spec\.displayName/,
     ],
     ['no object', () => '- a\n', 400, /map/],
+    [
+      'a text that no later write could edit',
+      (text) => text + '# a\n'.repeat(125_000),
+      422,
+      /more than 250000 words/,
+    ],
   ])('%s is refused, and nothing changes', async (_title, change, code, message) => {
     const source = await sourceOf();
     const answer = await put(TEAM, { ...source, text: change(source.text) });

@@ -44,14 +44,18 @@ async function git(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** Commits files on top of a branch elsewhere, and pushes them there. */
-async function push(branch: string, files: Readonly<Record<string, string>>): Promise<string> {
+/** Commits files on top of a branch elsewhere, and pushes them there or to another branch. */
+async function push(
+  branch: string,
+  files: Readonly<Record<string, string>>,
+  to = branch,
+): Promise<string> {
   await git('fetch', '-q', 'origin');
   await git('checkout', '-q', '-B', 'work', `origin/${branch}`);
   for (const [path, text] of Object.entries(files)) writeFileSync(join(work, path), text);
   await git('add', '-A');
   await git('commit', '-q', '-m', 'A change');
-  await git('push', '-q', 'origin', `HEAD:${branch}`);
+  await git('push', '-q', 'origin', `HEAD:refs/heads/${to}`);
   return await git('rev-parse', 'HEAD');
 }
 
@@ -86,6 +90,15 @@ async function user(name: string, rules: readonly object[]): Promise<void> {
 
 function as(name: string): { readonly token: string } {
   return { token: keys.get(name) ?? '' };
+}
+
+/** The file of the hidden secret, under a name that others read. */
+async function copyAs(name: string): Promise<string> {
+  await git('fetch', '-q', 'origin');
+  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
+  return text
+    .replace('namespace: default', 'namespace: payments')
+    .replace('  name: hidden', `  name: ${name}`);
 }
 
 const secret = (name: string): object => ({
@@ -174,11 +187,7 @@ test('a pending secret is shown to nobody who may not read it', async () => {
 
 test('nobody reads a secret in a copy that was pushed to the branch for writes', async () => {
   await made(`${API}/teams`, { metadata: { name: 'pending' } });
-  await git('fetch', '-q', 'origin');
-  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
-  const copy = text
-    .replace('namespace: default', 'namespace: payments')
-    .replace('  name: hidden', '  name: copy');
+  const copy = await copyAs('copy');
   const path = 'namespaces/payments/sharedsecrets/copy.yaml';
   const project = copy.replace('kind: SharedSecret', 'kind: ProjectSecret');
   await push(WRITES, {
@@ -222,6 +231,53 @@ function labelled(path: string, value: string, name?: string): Promise<Answer> {
 async function discard(): Promise<void> {
   await git('push', '-q', 'origin', `:${WRITES}`);
 }
+
+test('a value that a pending file encrypts beside the secret fields is shown to nobody who may not read it', async () => {
+  const rules = `creation_rules:\n  - path_regex: ^teams/\n    encrypted_regex: ^displayName$\n    age: ${platformKey}\n  - age: ${platformKey}\n`;
+  await git('fetch', '-q', 'origin');
+  const former = await git('show', 'origin/main:.sops.yaml');
+  await push('main', { '.sops.yaml': rules });
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+  const team = `${API}/teams/hidden`;
+  const spec = { displayName: CANARY };
+  const created = await daemon.call('POST', `${API}/teams`, {
+    body: { metadata: { name: 'hidden' }, spec },
+    headers: { 'idempotency-key': 'guess' },
+  });
+  expect(created.code, created.text).toBe(201);
+  const json = 'application/json-patch+json';
+  const merge = 'application/merge-patch+json';
+  const apply = 'application/apply-patch+yaml';
+  const label = { metadata: { labels: { a: 'b' }, finalizers: ['example.org/hold'] } };
+  const from = '/spec/displayName';
+  const whole = { apiVersion: `${GROUP}/v1`, kind: 'Team', metadata: { name: 'hidden' } };
+  const asked: [number, string, string, object?, string?][] = [
+    [200, 'PATCH', '?dryRun=All', label, merge],
+    [200, 'PATCH', '', label, merge],
+    [403, 'PATCH', '', [{ op: 'copy', from, path: '/spec/description' }], json],
+    [403, 'PATCH', '', [{ op: 'test', path: from, value: CANARY }], json],
+    [403, 'PATCH', '', [{ op: 'test', path: from, value: 'guess' }], json],
+    [403, 'PATCH', '?fieldManager=a', { ...whole, spec: { displayName: 'guess' } }, apply],
+    [200, 'PATCH', '', [{ op: 'add', path: '/spec/description', value: 'Text' }], json],
+    [200, 'DELETE', '?dryRun=All'],
+    [200, 'PUT', '', { ...whole, spec: { displayName: 'other' } }],
+  ];
+  for (const [code, method, query, body, type] of asked) {
+    const options = { ...(body && { body }), ...(type && { type }), ...as('writer') };
+    const answer = await daemon.call(method, team + query, options);
+    const of = `${method} ${query} ${JSON.stringify(body)}`;
+    expectHidden(answer.text, of);
+    expect(answer.code, `${of}: ${answer.text}`).toBe(code);
+  }
+  await git('fetch', '-q', 'origin');
+  const told = await git('log', '-p', `origin/main..origin/${WRITES}`);
+  expectHidden(told, 'the branch');
+  expect(told).toContain('Idempotency-Key: guess');
+  // A reader of the branch could try values until the digest is the same.
+  expect(told).not.toContain('Idempotency-Digest');
+  await push('main', { '.sops.yaml': former });
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+});
 
 test('a restart keeps the files of the daemon apart from those of others', async () => {
   await discard();
@@ -268,11 +324,7 @@ test('nobody reads a file of the daemon by a copy in another folder', async () =
 test('nobody reads a copy that a create of another object is appended to', async () => {
   await discard();
   await made(`${API}/teams`, { metadata: { name: 'pending' } });
-  await git('fetch', '-q', 'origin');
-  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
-  const copy = text
-    .replace('namespace: default', 'namespace: payments')
-    .replace('  name: hidden', '  name: copy');
+  const copy = await copyAs('copy');
   await push(WRITES, { 'namespaces/payments/sharedsecrets/next.yaml': `${copy}\n` });
   await made(PAYMENTS, secret('next'));
   const answer = await labelled(`${PAYMENTS}/copy`, 'copied', 'tenant');
@@ -283,11 +335,7 @@ test('nobody reads a copy that a create of another object is appended to', async
 test('nobody reads a copied secret through an object that follows it', async () => {
   await discard();
   await made(PAYMENTS, secret('source'));
-  await git('fetch', '-q', 'origin');
-  const text = await git('show', 'origin/main:namespaces/default/sharedsecrets/hidden.yaml');
-  const copy = text
-    .replace('namespace: default', 'namespace: payments')
-    .replace('  name: hidden', '  name: source');
+  const copy = await copyAs('source');
   const follower = (name: string, namespace: string, source: string): object => ({
     apiVersion: `${GROUP}/v1`,
     kind: 'ProjectSecret',
@@ -318,6 +366,45 @@ test('nobody reads a copied secret through an object that follows it', async () 
     await daemon.call('DELETE', `${path}/own`, as('follower')),
   ];
   for (const { text: answer } of answers) expectHidden(answer, answer);
+});
+
+test('nobody reads a copied secret that a merge brings and takes back', async () => {
+  const copy = await copyAs('taken-back');
+  const path = 'namespaces/payments/sharedsecrets/taken-back.yaml';
+  const inner = await push('main', { [path]: `${copy}\n` }, 'topic');
+  await git('rm', '-q', path);
+  await git('commit', '-q', '-m', 'Take it back');
+  await git('checkout', '-q', '-B', 'merged', 'origin/main');
+  await git('merge', '-q', '--no-ff', '-m', 'Merge the topic', 'work');
+  await git('push', '-q', 'origin', 'HEAD:main');
+  const [merge, before] = await Promise.all(['HEAD', 'HEAD^1'].map((at) => git('rev-parse', at)));
+  await push('main', { 'README.md': 'A later commit\n' });
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+
+  const at = `atRevision=${inner}`;
+  const asked: [string, string, object?][] = [
+    ['GET', `${PAYMENTS}/taken-back?${at}`],
+    ['GET', `${PAYMENTS}?${at}`],
+    ['GET', `${PAYMENTS}?${at}&limit=500&fieldSelector=metadata.name=taken-back`],
+    ['GET', `${PAYMENTS}/taken-back/source?${at}`],
+    ['POST', `${PAYMENTS}/taken-back/rollback`, { revision: inner }],
+  ];
+  for (const [method, url, body] of asked) {
+    for (const who of [as('tenant'), {}]) {
+      const answer = await daemon.call(method, url, { ...(body && { body }), ...who });
+      expectHidden(answer.text, url);
+      expect([answer.code, answer.json().message], url).toEqual([
+        403,
+        expect.stringMatching(/name that merge|cannot (list|create)/),
+      ]);
+    }
+  }
+  const refused = await daemon.call('GET', `${PAYMENTS}/taken-back?${at}`);
+  expect(refused.text).toContain(`came with the merge ${merge} and`);
+  const teams = await daemon.call('GET', `${API}/teams?${at}`);
+  expect(teams.code, teams.text).toBe(200);
+  const former = await daemon.call('GET', `${SECRETS}/hidden?atRevision=${before}`);
+  expect(former.json().spec?.data?.token).toBe(VALUE);
 });
 
 test('a role that waits for the review is granted by nobody who does not hold it', async () => {

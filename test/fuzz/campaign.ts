@@ -13,7 +13,7 @@ import {
   reviewStep,
   watchStep,
 } from './read-steps.ts';
-import { remoteStep } from './remote-steps.ts';
+import { copyStep, remoteStep } from './remote-steps.ts';
 import { ReviewEpisode } from './review-episode.ts';
 import { type Ask, askPath } from './rights-model.ts';
 import {
@@ -61,7 +61,7 @@ export interface Mode {
 
 export const HOSTED: Mode = {
   title: 'pushes and writes of a hosted repository',
-  mix: [...ALWAYS, [9, pushStep, 'push']],
+  mix: [...ALWAYS, [24, pushStep, 'push']],
   steps: 300,
   msPerStep: 200,
   begin: (seed) => Episode.begin(seed),
@@ -69,7 +69,7 @@ export const HOSTED: Mode = {
 
 export const REVIEWED: Mode = {
   title: 'writes that wait for a review',
-  mix: [...ALWAYS, [14, remoteStep]],
+  mix: [...ALWAYS, [14, remoteStep], [12, copyStep, 'patch']],
   steps: 20,
   msPerStep: 3000,
   begin: (seed) => ReviewEpisode.begin(seed),

@@ -14,8 +14,24 @@ import { leaksInAnswer, leaksInFile } from './leaks.ts';
 import { type Move, RepositoryWatch } from './repository-watch.ts';
 import { MANAGEMENT, type Obj, RBAC, type Rights, type Scope } from './rights-model.ts';
 import { TraceSource, tracesIn } from './traces.ts';
-import { NAMES, NAMESPACES, PEOPLE, pickContent, pickRule, pickScope } from './wishes.ts';
-import { type HeldKey, KINDS, type Life, type Person, pathOf, World } from './world.ts';
+import {
+  NAMES,
+  NAMESPACES,
+  PEOPLE,
+  pickContent,
+  pickPusher,
+  pickRule,
+  pickScope,
+} from './wishes.ts';
+import {
+  changesBetween,
+  type HeldKey,
+  KINDS,
+  type Life,
+  type Person,
+  pathOf,
+  World,
+} from './world.ts';
 
 /** A request of a person, and what the oracle has to know of it. */
 export interface Act {
@@ -112,9 +128,7 @@ export class Episode {
     await this.#bound('boss', bossRules);
     for (const name of PEOPLE) {
       const rules = Array.from({ length: 4 + random.below(7) }, () => pickRule(random));
-      if (random.chance(0.5)) {
-        rules.push({ nonResourceURLs: ['/git/*'], verbs: ['get', 'update'] });
-      }
+      if (random.chance(0.7)) rules.push(...pickPusher(random));
       if (random.chance(0.6)) rules.push(MAKES_KEYS);
       await this.#bound(name, rules);
       await this.#key(name, name);
@@ -134,7 +148,7 @@ export class Episode {
     await this.#give('users', name, { spec: { displayName: this.traces.mark() } });
     const identity = await generateX25519Identity();
     const recipient = await identityToRecipient(identity);
-    this.people.push({ name, keys: [], identity, recipient, dataKeys: [] });
+    this.people.push({ name, keys: [], identity, recipient, dataKeys: [], opened: new Set() });
   }
 
   async #bound(name: string, rules: readonly object[]): Promise<void> {
@@ -250,6 +264,12 @@ export class Episode {
     findings.push(...this.judge.keysWritten(key, changes));
     findings.push(...this.judge.revived(key, changes));
     findings.push(...this.judge.brought(act.person.name, key, changes));
+    for (const commit of move.inner) {
+      const past = await this.world.fetch(commit);
+      const brought = changesBetween(this.world.objects, past);
+      findings.push(...this.judge.brought(act.person.name, key, brought));
+      this.world.applyPast(past);
+    }
     const scopes = this.world.rightsOf(key)?.identity.scopes ?? [];
     for (const { plural, before, after } of changes) {
       if (plural !== 'ownedaccesskeys' || after === undefined) continue;

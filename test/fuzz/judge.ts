@@ -19,7 +19,7 @@ import {
   userIdentity,
 } from './rights-model.ts';
 import { tracesIn } from './traces.ts';
-import { type Change, groupOf, type HeldKey, PLURALS, type World } from './world.ts';
+import { type Change, groupOf, type HeldKey, ownersOf, PLURALS, type World } from './world.ts';
 
 export const GIT_PATH = '/git/platform.git';
 
@@ -70,8 +70,8 @@ export class Judge {
     const { changes } = changed;
     const rights = this.#world.rightsOf(key);
     if (rights === undefined) return [`a key that does not work changed ${describe(changes)}`];
-    if (road.by !== 'api') return this.#pushed(rights, changed);
-    const findings: string[] = [];
+    const findings = changes.flatMap((change) => owned(rights, change));
+    if (road.by !== 'api') return [...findings, ...this.#pushed(rights, changed)];
     const { target, verbs } = road;
     for (const change of changes) {
       const isTarget =
@@ -158,12 +158,16 @@ export class Judge {
     return findings;
   }
 
-  /** An object that a merge brings back has the past that it had: the right on its name is not enough. */
+  /**
+   * An object that a merge brings back has the past that it had: the right on its name is not enough. All
+   * that the deletion of a user, a team or a key revoked goes by its uid, so nobody brings one back.
+   */
   revived(key: HeldKey, changes: readonly Change[]): string[] {
     const rights = this.#world.rightsOf(key);
     return changes.flatMap((change) => {
       const { plural, namespace, before, after } = change;
       if (before !== undefined || !this.#world.lives.has(after?.metadata.uid ?? '')) return [];
+      if (REVOKES.includes(plural)) return [`brought ${describeTarget(change)} back to life`];
       const every = { plural, namespace, name: '' };
       const mayRead = [every, { ...every, name: NOBODY_HAS }].every(
         (target) => rights?.allows(askFor('get', target)) === true,
@@ -301,6 +305,8 @@ const VERBS = [
   'escalate',
   'makeowner',
 ];
+/** Kinds whose deletion revokes sessions, keys and tokens. */
+const REVOKES = ['users', 'teams', 'ownedaccesskeys'];
 const SPECIAL = ['*', 'impersonate', 'approve', 'use'];
 
 function isAboutRights({ plural, before, after }: Change): boolean {
@@ -374,6 +380,14 @@ function holders(objects: ReadonlyMap<string, Obj>): Map<string, Identity> {
     }
   }
   return found;
+}
+
+/** An object goes with its owners. */
+function owned(rights: Rights, change: Change): string[] {
+  const { before, after } = change;
+  const isChanged = before !== undefined && ownersOf(before) !== ownersOf(after);
+  if (!isChanged || ownersOf(after) === '[]' || rights.allows(askFor('delete', change))) return [];
+  return [`gave ${describeTarget(change)} other owners without the right to delete it`];
 }
 
 /** Fields of keys that belong to the server. */

@@ -64,9 +64,8 @@ function mayRead(world: World, reader: Reader, answer: Answered, trace: string):
   if (verb === OVERVIEW) return livesOf(world, trace).some((life) => maySee(world, reader, life));
   if (target === undefined) return false;
   const isRead = READS.includes(verb);
-  // A dry run of a copy shows what it would copy to those who may get that.
-  const isCopy = !isRead && target.plural === 'projectsecrets';
-  if (isCopy && livesOf(world, trace).some((life) => mayGetNow(world, reader, life))) return true;
+  // A write shows what it copies, or what others copied to its object, to those who may get that.
+  if (!isRead && livesOf(world, trace).some((life) => mayGet(world, reader, life))) return true;
   return livesOf(world, trace).some((life) => {
     if (!isWithin(life, target)) return false;
     // The answer to a write shows one object, as a get does.
@@ -94,8 +93,9 @@ function maySee(world: World, reader: Reader, life: Life): boolean {
   );
 }
 
-function mayGetNow(world: World, { before }: Reader, life: Life): boolean {
-  return world.isLive(life) && before?.allows(askFor('get', life)) === true;
+function mayGet(world: World, { before }: Reader, life: Life): boolean {
+  const asked = world.isLive(life) ? life : { ...life, name: '' };
+  return before?.allows(askFor('get', asked)) === true;
 }
 
 /** Who writes an object is answered with it, but for its secrets. */
@@ -141,7 +141,10 @@ export async function leaksInFile(
   if (sealed === undefined) return findings;
   for (const person of people) {
     // Whom `.sops.yaml` names may open everything; the right to change that is judged by itself.
-    if (recipients.includes(person.recipient)) continue;
+    if (recipients.includes(person.recipient)) {
+      for (const { text } of sealed.values) person.opened.add(text);
+      continue;
+    }
     const dataKeys = person.dataKeys.slice(-KEPT_DATA_KEYS);
     for (const { recipient, enc } of sealed.age) {
       if (recipient !== person.recipient) continue;
@@ -149,6 +152,7 @@ export async function leaksInFile(
       if (dataKey !== undefined) dataKeys.push(dataKey);
     }
     for (const value of sealed.values) {
+      if (person.opened.has(value.text)) continue;
       const opened = dataKeys.map((key) => openValue(key, value)).find((one) => one !== undefined);
       for (const canary of opened === undefined ? [] : tracesIn(opened).canaries) {
         if (!mayKnow(world, person, canary)) {

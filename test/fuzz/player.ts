@@ -27,9 +27,10 @@ export function pickTarget(player: Player, verb: string): Target {
     episode.world.waiting.has(idOf(plural, namespace, name)),
   );
   if (waiting.length > 0 && random.chance(0.5)) return random.pick(waiting);
-  // Secrets are what it is about.
-  const secrets = from.filter(({ plural }) => plural.endsWith('secrets'));
-  return random.pick(secrets.length > 0 && random.chance(0.6) ? secrets : from);
+  // Secrets are what it is about, and who may read them.
+  const word = random.pick(['secrets', 'secrets', 'secrets', 'role', '']);
+  const wanted = from.filter(({ plural }) => plural.includes(word));
+  return random.pick(wanted.length > 0 ? wanted : from);
 }
 
 /** Everything of the names that there may be that a key may do. */

@@ -61,9 +61,10 @@ export function packed(of: Pick<Push, 'base' | 'commits' | 'parents'>): {
       else files.set(path, add(objects, 'blob', Buffer.from(content)));
     }
     const tree = addTree(objects, files, '');
-    const seconds = Math.floor(Date.now() / 1000);
-    const person = `Pusher <pusher@example.com> ${seconds} +0000`;
-    const isLast = index === of.commits.length - 1;
+    // Each commit has a second of its own, so that a time names the inner ones too.
+    const left = of.commits.length - 1 - index;
+    const person = `Pusher <pusher@example.com> ${Math.floor(Date.now() / 1000) - left} +0000`;
+    const isLast = left === 0;
     const above = (isLast ? parents(head) : [head]).map((id) => `parent ${id}\n`).join('');
     const text = `tree ${tree}\n${above}author ${person}\ncommitter ${person}\n\nChange\n`;
     head = add(objects, 'commit', Buffer.from(text));

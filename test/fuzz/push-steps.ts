@@ -1,13 +1,21 @@
 /** Pushes: files that are added, changed, moved and deleted, sealed ones and those that steer the repository. */
 import { randomBytes } from 'node:crypto';
-import { parseAllDocuments, parseDocument, stringify } from 'yaml';
+import { isMap, parseAllDocuments, parseDocument, stringify } from 'yaml';
 import { mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 import type { Act } from './episode.ts';
-import type { Road } from './judge.ts';
+import { askFor, type Road, type Target } from './judge.ts';
 import { type Player, pickTarget } from './player.ts';
 import { BRANCH, type Moment, push } from './push-client.ts';
 import { type SealedObject, sealFile } from './sealed-files.ts';
-import { NAMES, NAMESPACES, pickContent, pickName, pickRule } from './wishes.ts';
+import {
+  NAMES,
+  NAMESPACES,
+  pickContent,
+  pickName,
+  pickOwners,
+  pickPusher,
+  pickRule,
+} from './wishes.ts';
 import { groupOf, hashOf, KINDS, pathOf } from './world.ts';
 
 type Files = Record<string, string | null>;
@@ -32,17 +40,17 @@ export function pushStep(player: Player): Act {
       const isAside = ref !== BRANCH && ref !== STAND_IN;
       // A commit elsewhere is none of the branch.
       if (isAside) delete act.road;
-      // The daemon merges a push whose base is behind.
-      if (random.chance(0.4)) repository.at = random.pick(repository.recent);
+      const isMerge = random.chance(0.35);
+      // The daemon merges a push whose base is behind, and takes nothing back that is gone.
+      if (random.chance(isMerge ? 0.1 : 0.4)) repository.at = random.pick(repository.recent);
       const base = repository.at;
-      const merged = random.chance(0.25) ? pickMerged(player) : [];
+      const merged = isMerge ? pickMerged(player) : [];
       const files: Files = merged.length === 0 ? {} : await mergedFiles(player, merged);
       // A merge alone lands more often than one with changes beside it.
-      const count =
-        merged.length > 0 && random.chance(0.6) ? 0 : random.chance(0.3) ? MOST_CHANGES : 1;
+      const count = isMerge && random.chance(0.8) ? 0 : random.chance(0.3) ? MOST_CHANGES : 1;
       for (let i = 0; i < count; i++) Object.assign(files, await pickChange(player));
       // What a commit brings and the next one takes back is in history all the same.
-      const isBack = random.chance(0.2);
+      const isBack = random.chance(isMerge ? 0.05 : 0.2);
       const commits = isBack ? [files, await asTheyWere(player, Object.keys(files))] : [files];
       const heads = merged.map(({ head }) => head);
       // Most of what reads history follows the first parent.
@@ -86,50 +94,67 @@ function pickRef({ random, episode }: Player): string {
   return random.pick([STAND_IN, `refs/heads/topic-${name}`, `refs/tags/v${name}`]);
 }
 
-/** Up to three commits of any time, or of other refs, for a merge by hand. */
-function pickMerged({ random, episode }: Player): Moment[] {
+/** Up to three commits for a merge by hand: of other refs, or of any time, such as before a deletion. */
+function pickMerged(player: Player): Moment[] {
+  const { random, episode } = player;
   const { past, aside } = episode.repository;
+  const having = past.filter((moment) => goneSince(player, moment).length > 0);
+  const from = [aside, having].find((some) => some.length > 0 && random.chance(0.5)) ?? past;
   const count = random.chance(0.3) ? 2 + random.below(2) : 1;
-  const found = Array.from({ length: count }, () =>
-    random.pick(aside.length > 0 && random.chance(0.5) ? aside : past),
-  );
-  return [...new Set(found)];
+  return [...new Set(Array.from({ length: count }, () => random.pick(from)))];
 }
 
-/** A merge takes nothing, a file, each file that is gone, or everything from another commit; or it steers. */
+/** A merge takes nothing, a file, or everything from another commit; or it steers. */
 async function mergedFiles(player: Player, merged: readonly Moment[]): Promise<Files> {
   const { random, episode } = player;
   const other = random.pick(merged);
   const now = episode.repository.at.files;
-  const way = random.below(6);
-  if (way === 5) return {};
-  if (way === 4) return await steering(player);
-  if (way > 1) return await takenBack(player, other);
-  const paths = new Set([...other.files.keys(), ...(way === 1 ? [] : now.keys())]);
+  const way = random.below(7);
+  if (way === 6) return {};
+  if (way > 3) return await steering(player);
+  if (way > 0) return await takenBack(player, other);
   const files: Files = {};
-  for (const path of paths) {
+  for (const path of new Set([...other.files.keys(), ...now.keys()])) {
     const [from, to] = [now.get(path), other.files.get(path)];
-    if (from === to || (way === 1 && from !== undefined)) continue;
+    if (from === to) continue;
     files[path] = to === undefined ? null : await episode.repository.object(to);
   }
   return files;
 }
 
 /** One file as another commit has it: most of the time one that is gone, as in a revert of its deletion. */
-async function takenBack({ random, episode }: Player, to: Moment): Promise<Files> {
+async function takenBack(player: Player, to: Moment): Promise<Files> {
+  const { random, episode } = player;
   const now = episode.repository.at.files;
   const differs = [...to.files].filter(([path, id]) => now.get(path) !== id);
-  const gone = differs.filter(([path]) => !now.has(path));
   if (differs.length === 0) return {};
-  const [path, id] = random.pick(gone.length > 0 && random.chance(0.7) ? gone : differs);
+  const gone = goneSince(player, to);
+  const folder = random.pick(['users/', 'teams/', 'ownedaccesskeys/', '']);
+  const wanted = gone.filter(([path]) => path.startsWith(folder));
+  const from = [wanted, gone].find((some) => some.length > 0 && random.chance(0.8)) ?? differs;
+  const [path, id] = random.pick(from);
   return { [path]: await episode.repository.object(id) };
 }
+
+/** Files of a commit that are gone, of objects that the pusher may create. */
+function goneSince({ episode, key }: Player, { files }: Moment): [path: string, id: string][] {
+  const rights = episode.world.rightsOf(key);
+  const now = episode.repository.at.files;
+  return [...files].filter(([path]) => {
+    if (now.has(path)) return false;
+    const [, namespace = '', plural = ''] = PLACE.exec(path) ?? [];
+    return rights?.allows(askFor('create', { plural, namespace, name: '' })) === true;
+  });
+}
+
+/** Of a file of an object, as the API names it. */
+const PLACE = /^(?:moved\/)?(?:namespaces\/([^/]+)\/)?(\w+)\/[\w-]+\.yaml$/;
 
 /** The administrator gives the pusher other rights while the push is on its way. */
 async function otherRights({ random, episode, person }: Player): Promise<void> {
   const url = pathOf('clusterroles', '', person.name === 'boss' ? 'p0' : person.name);
   const rules = Array.from({ length: 3 }, () => pickRule(random));
-  if (random.chance(0.5)) rules.push({ nonResourceURLs: ['/git/*'], verbs: ['get', 'update'] });
+  if (random.chance(0.5)) rules.push(...pickPusher(random));
   const type = 'application/merge-patch+json';
   await episode.client.call('PATCH', url, { token: episode.world.admin, body: { rules }, type });
   await episode.observe();
@@ -260,20 +285,23 @@ async function sealedAnew(player: Player): Promise<Files> {
   return { [defaultPath(plural, namespace, file)]: await seal(player, objects) };
 }
 
-/** Sealed values of any time under a name of the pusher's choice, perhaps with another owner. */
-export function copied(player: Player): Files {
+/** Sealed values of any time under a name of the pusher's choice, perhaps of another kind and owner. */
+export function copied(player: Player, wanted?: Target): Files {
   const { random, episode, person } = player;
   if (episode.repository.sealed.length === 0) return {};
   const docs = parseAllDocuments(random.pick(episode.repository.sealed));
   const doc = random.pick(docs);
-  const plural = doc.get('kind') === 'ProjectSecret' ? 'projectsecrets' : 'sharedsecrets';
-  const found = pickTarget(player, 'create');
-  const isOther = random.chance(0.6) && found.plural === plural;
+  if (!isMap(doc.contents)) return {};
+  const own = doc.get('kind') === 'ProjectSecret' ? 'projectsecrets' : 'sharedsecrets';
+  const found = wanted ?? pickTarget(player, 'create');
+  const isOther = found.plural.endsWith('secrets') && (wanted !== undefined || random.chance(0.6));
   const old = {
+    plural: own,
     name: doc.getIn(['metadata', 'name']),
     namespace: doc.getIn(['metadata', 'namespace']),
   };
-  const { name, namespace } = isOther ? found : old;
+  const { plural, name, namespace } = isOther ? found : old;
+  if (plural !== own) doc.set('kind', KINDS[plural]?.kind);
   if (random.chance(0.7)) doc.setIn(['spec', 'owner'], doc.createNode({ user: person.name }));
   doc.setIn(['metadata', 'name'], name);
   if (namespace !== undefined) doc.setIn(['metadata', 'namespace'], namespace);
@@ -293,6 +321,9 @@ async function edited({ random, episode, person }: Player, path: string): Promis
   const doc = random.pick(docs);
   if (doc.get('kind') === undefined) return {};
   const plural = Object.keys(KINDS).find((one) => KINDS[one]?.kind === doc.get('kind')) ?? 'teams';
+  if (random.chance(0.2)) {
+    doc.setIn(['metadata', 'ownerReferences'], doc.createNode(pickOwners(random)));
+  }
   const content = pickContent({ random, traces: episode.traces, self: person.name }, plural);
   const spec = (content['spec'] ?? content) as Record<string, unknown>;
   for (const [field, value] of Object.entries(spec)) {

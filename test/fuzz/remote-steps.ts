@@ -1,15 +1,15 @@
 /** People at the remote: they push to the branch for writes, take commits back, and review. */
 import type { Act } from './episode.ts';
-import { bare, type Player } from './player.ts';
+import { allowedTargets, anyTarget, bare, type Player } from './player.ts';
 import { BRANCH } from './push-client.ts';
 import { copied, pickChange } from './push-steps.ts';
 import { ReviewEpisode, WRITES } from './review-episode.ts';
+import { labelled } from './write-steps.ts';
 
 type Way = (player: Player, episode: ReviewEpisode) => Promise<string> | string;
 
 const WAYS: readonly (readonly [weight: number, way: Way])[] = [
   [14, pushed],
-  [10, pushedCopy],
   [4, takenBack],
   [1, discarded],
   [7, merged],
@@ -19,8 +19,8 @@ const WAYS: readonly (readonly [weight: number, way: Way])[] = [
 const ALL_WAYS = WAYS.flatMap(([weight, way]) => Array<Way>(weight).fill(way));
 
 export function remoteStep(player: Player): Act {
-  const { episode, random } = player;
-  if (!(episode instanceof ReviewEpisode)) throw new Error('There is no remote');
+  const { random } = player;
+  const episode = reviewed(player);
   const act: Act & { label: string } = {
     ...bare(player, { label: 'remote', verb: 'remote' }),
     road: { by: 'remote' },
@@ -42,12 +42,30 @@ async function pushed(player: Player, episode: ReviewEpisode): Promise<string> {
   return JSON.stringify(files).slice(0, 4000);
 }
 
-/** Encrypted values of one object under the name of another one, where other users may read. */
-function pushedCopy(player: Player, episode: ReviewEpisode): string {
-  const files = copied(player);
-  episode.noteForeign(player.person, files);
-  episode.commit(WRITES, files);
-  return Object.keys(files).join();
+/** A write to what waits for a review with encrypted values of another object, which others put there. */
+export function copyStep(player: Player): Act {
+  const { random } = player;
+  const episode = reviewed(player);
+  const secrets = allowedTargets(player, 'patch').filter(({ plural }) =>
+    plural.endsWith('secrets'),
+  );
+  const target = secrets.length > 0 ? random.pick(secrets) : anyTarget(player);
+  const write = labelled(player, target);
+  return {
+    ...write,
+    send: async () => {
+      const files = copied(player, target);
+      episode.noteForeign(player.person, files);
+      episode.commit(WRITES, files);
+      await episode.settleRemote();
+      return await write.send();
+    },
+  };
+}
+
+function reviewed({ episode }: Player): ReviewEpisode {
+  if (episode instanceof ReviewEpisode) return episode;
+  throw new Error('There is no remote');
 }
 
 function takenBack({ random }: Player, episode: ReviewEpisode): string {
@@ -76,6 +94,7 @@ async function pushedToFollowed(player: Player, episode: ReviewEpisode): Promise
   repository.at = followed.at;
   const files = await pickChange(player);
   repository.at = newest;
+  episode.noteFollowed(player.person, files);
   episode.commit(BRANCH, files);
   return JSON.stringify(files).slice(0, 4000);
 }

@@ -25,6 +25,8 @@ export interface Move {
   readonly files: readonly ChangedFile[];
   /** Commits as git stores them: trailers, authors and messages. */
   readonly commits: readonly string[];
+  /** Ids of the new commits below the newest one, parents after their children. */
+  readonly inner: readonly string[];
   /** True if a control file changed, or a commit below a merge changed one. */
   readonly steers: boolean;
 }
@@ -114,7 +116,8 @@ export class RepositoryWatch {
     this.head = head;
     this.at = { head, files: new Map(this.files) };
     this.past.push(this.at);
-    return { files, commits: found.map(({ text }) => text), steers };
+    const inner = found.flatMap(({ id }) => (id === head ? [] : [id]));
+    return { files, commits: found.map(({ text }) => text), inner, steers };
   }
 
   /** True if a commit is one of the few next ones. */

@@ -17,7 +17,7 @@ import { RepositoryWatch } from './repository-watch.ts';
 import { idOf, MANAGEMENT, type Obj, type Objects } from './rights-model.ts';
 import { openValue, readSealed } from './sealed-files.ts';
 import { tracesIn } from './traces.ts';
-import { changesBetween, KINDS, type Person, pathOf } from './world.ts';
+import { changesBetween, KINDS, type Life, type Person, pathOf } from './world.ts';
 
 const NAME = 'gitplane/writes';
 export const WRITES = `refs/heads/${NAME}`;
@@ -105,8 +105,20 @@ export class ReviewEpisode extends Episode {
 
   /** Files that others push have the marks that they show, and the values that their pusher made. */
   noteForeign(person: Person, files: Files): void {
+    for (const { id, at, text } of this.#objectsOf(person, files)) {
+      this.world.waits(at, text, !this.#waiting.has(id));
+    }
+  }
+
+  /** The same for files of the followed branch, which may never be served, such as one of two with a name. */
+  noteFollowed(person: Person, files: Files): void {
+    for (const { at, text } of this.#objectsOf(person, files)) this.world.unserved(at, text);
+  }
+
+  *#objectsOf(person: Person, files: Files): Generator<ForeignObject> {
     for (const [path, text] of Object.entries(files)) {
-      for (const doc of text === null ? [] : parseAllDocuments(text)) {
+      if (text === null || !path.endsWith('.yaml')) continue;
+      for (const doc of parseAllDocuments(text)) {
         const object = objectOf(doc.toJS(), path);
         if (object === undefined) continue;
         const text = String(doc);
@@ -115,17 +127,19 @@ export class ReviewEpisode extends Episode {
         );
         const { canaries } = tracesIn(values.join(' '));
         const own = [...canaries].filter((one) => !this.world.livesWith.has(one));
-        const [plural = '', namespace = '', name = ''] = object.id.split('/');
-        const isNew = !this.#waiting.has(object.id);
-        this.world.waits({ plural, namespace, name }, [text, ...own].join('\n'), isNew);
+        const { id } = object;
+        const [plural = '', namespace = '', name = ''] = id.split('/');
+        yield { id, at: { plural, namespace, name }, text: [text, ...own].join('\n') };
       }
     }
   }
 
   /** After people did something at the remote. */
   async settleRemote(): Promise<void> {
-    if (this.followed.newest() !== this.followed.head) await this.#sync();
-    await this.#probe();
+    const isMerged = this.followed.newest() !== this.followed.head;
+    if (isMerged) await this.#sync();
+    // A write goes on from a commit on top of the last one, and takes nothing over.
+    if (isMerged || !(await this.repository.isAhead(this.repository.newest()))) await this.#probe();
     await this.observe();
     const [now, then] = [this.repository.at.files, this.followed.at.files];
     const paths = new Set([...now.keys(), ...then.keys()]);
@@ -242,6 +256,13 @@ function commit(remote: string, ref: string, base: Moment, files: Files): void {
   const { pack, tip } = packed({ base, commits: [files], ...(parents && { parents }) });
   git(remote, ['unpack-objects', '-q'], { input: pack });
   git(remote, ['update-ref', ref, tip.head]);
+}
+
+interface ForeignObject {
+  readonly id: string;
+  readonly at: Omit<Life, 'uid'>;
+  /** Text of its file, and values that its pusher encrypted. */
+  readonly text: string;
 }
 
 interface FileObject {

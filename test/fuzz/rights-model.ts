@@ -66,6 +66,7 @@ export interface Metadata {
   readonly resourceVersion: string;
   readonly deletionTimestamp?: string;
   readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly object[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }

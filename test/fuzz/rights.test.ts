@@ -15,7 +15,8 @@ import {
   shrink,
 } from './campaign.ts';
 
-const EPISODE_STEPS = 1000;
+const MOST_EPISODE_STEPS = 1000;
+const LEAST_EPISODE_STEPS = 50;
 const SHRINK_MS = 1000 * Number(process.env['GITPLANE_FUZZ_SHRINK_SECONDS'] ?? 120);
 const SHOWN_STEPS = 30;
 /** Episodes at the same time: a daemon waits for its disk and for git much of the time. */
@@ -41,14 +42,20 @@ class Campaign {
   #surprises = 0;
   readonly #mode: Mode;
   readonly #steps: number;
+  readonly #length: number;
 
   constructor(mode: Mode, steps: number) {
     this.#mode = mode;
     this.#steps = steps;
+    // An episode begins with some 60 writes, so that few steps are better taken in one.
+    this.#length = Math.min(
+      MOST_EPISODE_STEPS,
+      Math.max(LEAST_EPISODE_STEPS, Math.ceil(steps / LANES)),
+    );
   }
 
   async run(): Promise<void> {
-    const episodes = Array.from({ length: Math.ceil(this.#steps / EPISODE_STEPS) }, (_, at) => at);
+    const episodes = Array.from({ length: Math.ceil(this.#steps / this.#length) }, (_, at) => at);
     const lane = async (): Promise<void> => {
       for (let next = episodes.shift(); next !== undefined; next = episodes.shift()) {
         await this.#runEpisode(next);
@@ -64,7 +71,7 @@ class Campaign {
 
   async #runEpisode(episode: number): Promise<void> {
     const own = seed + episode * 7919;
-    const length = Math.min(EPISODE_STEPS, this.#steps - episode * EPISODE_STEPS);
+    const length = Math.min(this.#length, this.#steps - episode * this.#length);
     const numbers = Array.from({ length }, (_, index) => index);
     const run = { mode: this.#mode, seed: own, ignored };
     const report = await runSteps(run, numbers);
@@ -135,7 +142,7 @@ function describeFailure({ mode, seed }: Run, report: Report, least: Report): st
   const { findings = [] } = report.found ?? {};
   const variable = mode === HOSTED ? 'GITPLANE_FUZZ_STEPS' : 'GITPLANE_FUZZ_REVIEW_STEPS';
   return [
-    `GITPLANE_TEST_SEED=${seed} ${variable}=${report.trail.length} (${mode.title}):`,
+    `GITPLANE_TEST_SEED=${seed} ${variable}=${LANES * report.trail.length} (${mode.title}):`,
     ...findings,
     `The fewest steps that were found (${least.trail.length}), the last ${SHOWN_STEPS} of them:`,
     ...least.trail.slice(-SHOWN_STEPS),

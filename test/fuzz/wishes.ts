@@ -95,6 +95,16 @@ export function pickRule(random: Random): Rule {
   };
 }
 
+/** The right to push, and to write some kinds without the right to read them. */
+export function pickPusher(random: Random): Rule[] {
+  const verbs = ['create', 'update', 'delete'];
+  const resources = [pickPlural(random), random.pick(Object.keys(KINDS))];
+  return [
+    { nonResourceURLs: ['/git/*'], verbs: ['get', 'update'] },
+    { apiGroups: ['*'], resources, verbs },
+  ];
+}
+
 function pickScopeRule(random: Random): ScopeRule {
   if (random.chance(0.25)) return { nonResourceURLs: ['/git/*'] };
   const verbs = random.chance(0.15) ? random.pick(RARE_VERB_SETS) : random.pick(VERB_SETS);
@@ -209,6 +219,13 @@ function pickKey(random: Random, self: string): Record<string, unknown> {
   const groups = random.chance(0.1) ? { groups: [random.pick(['wheel', 'g0'])] } : {};
   const scope = random.chance(0.6) ? { scope: pickScope(random) } : {};
   return { ...owner, ...server, ...groups, ...scope };
+}
+
+/** References to an owner of a kind that the platform does not know, so that it never goes. */
+export function pickOwners(random: Random): object[] {
+  const name = random.pick(['o0', 'o1']);
+  const owner = { apiVersion: 'example.com/v1', kind: 'Owner', name, uid: name };
+  return random.chance(0.2) ? [] : [owner];
 }
 
 /** The labels that make a project secret follow a shared one. */

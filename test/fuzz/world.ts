@@ -82,6 +82,8 @@ export interface Person {
   readonly recipient: string;
   /** Data keys of files that this person sealed. */
   readonly dataKeys: Buffer[];
+  /** Encrypted values that git had when `.sops.yaml` named this person. */
+  readonly opened: Set<string>;
 }
 
 export class World {
@@ -114,12 +116,13 @@ export class World {
     this.admin = admin;
   }
 
-  /** Every object of the campaign, but for what follows from owners and access rules. */
-  async fetch(): Promise<Map<string, Obj>> {
+  /** Every object of the campaign, now or at a commit, but for what follows from owners and access rules. */
+  async fetch(commit?: string): Promise<Map<string, Obj>> {
+    const query = commit === undefined ? '' : `?atRevision=${commit}`;
     const found = new Map<string, Obj>();
     await Promise.all(
       PLURALS.map(async (plural) => {
-        const { code, text } = await this.#client.call('GET', pathOf(plural), {
+        const { code, text } = await this.#client.call('GET', pathOf(plural) + query, {
           token: this.admin,
         });
         if (code !== 200) throw new Error(`The administrator cannot list ${plural}: ${text}`);
@@ -128,7 +131,8 @@ export class World {
           const { name, namespace = '' } = item.metadata;
           if (!name.startsWith('gitplane:access:')) found.set(idOf(plural, namespace, name), item);
         }
-        if (plural === 'sharedsecrets') this.versions.push(list.metadata.resourceVersion);
+        const isNow = commit === undefined;
+        if (plural === 'sharedsecrets' && isNow) this.versions.push(list.metadata.resourceVersion);
       }),
     );
     return found;
@@ -157,6 +161,19 @@ export class World {
     for (const [id, object] of next) if (id.startsWith('ownedaccesskeys/')) this.#tie(object);
   }
 
+  /** Objects of a commit that was never the newest: readers of the past see it all the same. */
+  applyPast(past: ReadonlyMap<string, Obj>): void {
+    for (const [id, object] of past) {
+      const [plural = '', namespace = '', name = ''] = id.split('/');
+      const { uid } = object.metadata;
+      const known = this.lives.get(uid) ?? { plural, namespace, name };
+      if (idOf(known.plural, known.namespace, known.name) !== id) {
+        throw new Error(`${id} has the uid of ${JSON.stringify(known)}`);
+      }
+      this.#had({ uid, plural, namespace, name }, JSON.stringify(object));
+    }
+  }
+
   #had(life: Life, text: string): void {
     this.lives.set(life.uid, life);
     const { canaries, marks } = tracesIn(text);
@@ -173,6 +190,11 @@ export class World {
     const own = uid ?? `${WAITING}${this.lives.size}`;
     this.waiting.set(id, own);
     this.#had({ uid: own, plural, namespace, name }, text);
+  }
+
+  /** An object of a file that may never be served. */
+  unserved(at: Omit<Life, 'uid'>, text: string): void {
+    this.#had({ uid: `unserved ${this.lives.size}`, ...at }, text);
   }
 
   find(plural: string, namespace: string, name: string): Obj | undefined {
@@ -256,12 +278,17 @@ export function hashOf(text: string): string {
   return `sha256:${createHash('sha256').update(`gitplane.dev/access-key\0${text}`).digest('hex')}`;
 }
 
+/** The references with which an object goes, as text. */
+export function ownersOf(object: Obj | undefined): string {
+  return JSON.stringify(object?.metadata.ownerReferences ?? []);
+}
+
 /** What a write can change; a status follows by itself. */
 export function desired(object: Obj | undefined): string {
   if (object === undefined) return '';
   const { metadata, spec, rules, roleRef, subjects } = object;
   const { uid, labels, annotations, deletionTimestamp, finalizers } = metadata;
-  const ending = [deletionTimestamp, finalizers ?? []];
+  const ending = [deletionTimestamp, finalizers ?? [], ownersOf(object)];
   const isCopy = labels?.['gitplane.dev/sharedsecret-name'] !== undefined;
   const { data, ...rest } = spec ?? {};
   const own = isCopy ? rest : spec;

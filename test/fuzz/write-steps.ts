@@ -3,7 +3,16 @@ import type { Act } from './episode.ts';
 import { askFor, type Target } from './judge.ts';
 import { bare, type Player, pickTarget } from './player.ts';
 import { isNamespaced, type Obj, type Scope } from './rights-model.ts';
-import { followLabels, pickContent, pickData, pickName, pickRule, pickScope } from './wishes.ts';
+import {
+  followLabels,
+  pickContent,
+  pickData,
+  pickName,
+  pickOwners,
+  pickPusher,
+  pickRule,
+  pickScope,
+} from './wishes.ts';
 import { groupOf, KINDS, pathOf } from './world.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -25,6 +34,7 @@ function bodyOf(player: Player, target: Target, metadata: object = {}): object {
       ...(namespace === '' ? {} : { namespace }),
       ...(labels === undefined ? {} : { labels }),
       ...(random.chance(0.06) ? { finalizers: ['example.com/waits'] } : {}),
+      ...(random.chance(0.06) ? { ownerReferences: pickOwners(random) } : {}),
       ...metadata,
     },
     ...content,
@@ -124,6 +134,13 @@ export function patchStep(player: Player): Act {
   });
 }
 
+/** The least change of an object, which is answered with all of it. */
+export function labelled(player: Player, target: Target): Act {
+  const body = { metadata: { labels: { l: player.random.pick(['x', 'y']) } } };
+  const url = pathOf(target.plural, target.namespace, target.name);
+  return writeAct(player, { method: 'PATCH', url, body, type: MERGE, verbs: ['patch'], target });
+}
+
 function mergePatch(player: Player, plural: string): object {
   const { random, episode, person } = player;
   const content = pickContent({ random, traces: episode.traces, self: person.name }, plural);
@@ -134,6 +151,7 @@ function mergePatch(player: Player, plural: string): object {
     return { metadata: { labels: followLabels(random) }, spec: { data: null } };
   }
   if (random.chance(0.15)) return { metadata: { finalizers: null } };
+  if (random.chance(0.15)) return { metadata: { ownerReferences: pickOwners(random) } };
   if (random.chance(0.2)) return { metadata: { labels: { l: random.pick(['x', null]) } } };
   const spec = content['spec'] as Record<string, unknown> | undefined;
   if (spec === undefined) return content;
@@ -259,7 +277,7 @@ export function rightsStep(player: Player): Act {
   }
   const name = user === 'boss' ? 'p0' : user;
   const rules = Array.from({ length: 3 + random.below(6) }, () => pickRule(random));
-  if (random.chance(0.4)) rules.push({ nonResourceURLs: ['/git/*'], verbs: ['get', 'update'] });
+  if (random.chance(0.6)) rules.push(...pickPusher(random));
   const target = { plural: 'clusterroles', namespace: '', name };
   return writeAct(
     { ...player, key },

@@ -202,7 +202,8 @@ async function flood(of: Flood, until: number): Promise<number> {
     if (of.protocol === 'h2') socket.write(Buffer.concat([PREFACE, frame(settings)]));
     if (of.first !== undefined) socket.write(of.first);
     if (of.unit === undefined) await Promise.race([ended, over]);
-    for (let i = 0; of.unit !== undefined && !client.isOver && performance.now() < until; ) {
+    const goesOn = (): boolean => !client.isOver && (sent === 0 || performance.now() < until);
+    for (let i = 0; of.unit !== undefined && goesOn(); ) {
       const burst: Buffer[] = [];
       for (; burst.length < BURST; i += 1) burst.push(Buffer.from(of.unit(i)));
       sent += burst.length;
@@ -232,14 +233,12 @@ describe.runIf(process.platform === 'linux')('clients without a key send', () =>
     const memory = residentMib();
     const until = performance.now() + FLOOD_MS;
     const floods = Array.from({ length: CONNECTIONS }, () => flood(of, until));
-    let answered = 0;
-    while (performance.now() < until) {
+    // On a busy machine the floods of this process may take all of the time to begin.
+    do {
       expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
-      answered += 1;
-    }
+    } while (performance.now() < until);
     const sent = (await Promise.all(floods)).reduce((sum, units) => sum + units, 0);
 
-    expect(answered).toBeGreaterThan(0);
     if (of.unit !== undefined) expect(sent).toBeGreaterThan(0);
     expect((await daemon.call('GET', '/livez', { token: null })).code).toBe(200);
     expect(daemon.process.exitCode).toBeNull();

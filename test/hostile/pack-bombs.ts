@@ -1,7 +1,16 @@
 /** Hostile repositories: packs, deltas, blobs that unpack to far more than they take, and commits. */
 import { deflateSync } from 'node:zlib';
 import { type Bomb, type HostilePush, type Target, withFolder } from './bombs.ts';
-import { commitOf, deltaOf, entryHeader, FILE, Pack, rawTree, TYPE_NUMBERS } from './objects.ts';
+import {
+  commitOf,
+  deltaOf,
+  entryHeader,
+  FILE,
+  Pack,
+  rawTree,
+  TYPE_NUMBERS,
+  tagOf,
+} from './objects.ts';
 
 const MIB = 1024 * 1024;
 
@@ -255,4 +264,75 @@ const COMMITS: readonly Bomb[] = [
   ),
 ].map((bomb, at) => (at >= 5 ? { ...bomb, isBroken: true } : bomb));
 
-export const PACK_BOMBS = [...PACKS, ...DELTAS, ...ZIP_BOMBS, ...COMMITS];
+const MB = 1_000_000;
+
+function line(title: string, count: number, more: (i: number) => object, place: RegExp): Bomb {
+  return {
+    name: `${count} commits ${title}`,
+    make: (target) => {
+      const one = new Pack();
+      const tree = one.tree(target.root);
+      let tip = target.head;
+      for (let i = 0; i < count; i++) tip = one.add('commit', commitOf(tree, [tip], more(i)));
+      return { pack: one.bytes(), tip };
+    },
+    place,
+  };
+}
+
+const TOO_LONG = /commit \w{40} has \d+ bytes; with its message it may have at most 262144/;
+const TOO_LONG_TOGETHER = /commits and tags of this push have more than 64 MiB with their messages/;
+
+/** Kilobytes in a pack, each below the limits of what is read. */
+const MESSAGES: readonly Bomb[] = [
+  line('with messages of 1 MB', 100, (i) => ({ message: `${i} ${'m'.repeat(MB)}` }), TOO_LONG),
+  line(
+    'with names of 1 MB',
+    20,
+    (i) => ({ author: `author ${i} ${'m'.repeat(MB)} <m@example.com> 1700000000 +0000\n` }),
+    TOO_LONG,
+  ),
+  line(
+    'with signatures of 1 MB',
+    20,
+    (i) => ({ headers: `gpgsig ${i} ${'\n '.padEnd(1000, 's').repeat(1000)}\n` }),
+    TOO_LONG,
+  ),
+  line(
+    'with messages of 250 KB',
+    300,
+    (i) => ({ message: `${i} ${'m'.repeat(MB / 4)}` }),
+    TOO_LONG_TOGETHER,
+  ),
+  {
+    name: '300 branches at commits with messages of 250 KB',
+    make: (target) => {
+      const one = new Pack();
+      const tree = one.tree(target.root);
+      const refs = Array.from({ length: 300 }, (_, i) => {
+        const message = `${i} ${'m'.repeat(MB / 4)}`;
+        const to = one.add('commit', commitOf(tree, [target.head], { message }));
+        return { ref: `refs/heads/long-${i}`, to };
+      });
+      return { pack: one.bytes(), tip: target.head, refs };
+    },
+    place: TOO_LONG_TOGETHER,
+    isElsewhere: true,
+  },
+  {
+    name: 'a tag with a message of 100 KB',
+    make: (target) => {
+      const one = new Pack();
+      const tag = Buffer.concat([
+        tagOf(target.head, 'commit', 'long'),
+        Buffer.alloc(MB / 10, 'm\n'),
+      ]);
+      const to = one.add('tag', tag);
+      return { pack: one.bytes(), tip: target.head, refs: [{ ref: 'refs/tags/long', to }] };
+    },
+    place: /tag \w{40} has \d+ bytes; with its message it may have at most 65536/,
+    isElsewhere: true,
+  },
+];
+
+export const PACK_BOMBS = [...PACKS, ...DELTAS, ...ZIP_BOMBS, ...COMMITS, ...MESSAGES];

@@ -6,6 +6,7 @@ import {
   hasValidChecksum,
   mintAccessKey,
 } from '../../src/kinds/credentials/access-key.ts';
+import { processorMs } from '../support/calls.ts';
 import { kindNamed, object, problems, table } from './objects.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -386,6 +387,14 @@ describe.each(['OwnedAccessKey', 'DirectClusterEndpointToken'])('scope of %s', (
     const found = withScope(scope);
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(message);
+  });
+
+  test('compares no resource with all others', () => {
+    const resources = Array.from({ length: 10_000 }, (_, i) => `r${i}/log`);
+    const ms = processorMs(() => {
+      expect(withScope({ rules: [{ resources: [{ resources }] }] })).toEqual([]);
+    });
+    expect(ms).toBeLessThan(2000);
   });
 });
 

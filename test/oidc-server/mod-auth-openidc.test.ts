@@ -72,6 +72,8 @@ OIDCClientSecret ${SECRET}
 OIDCRedirectURI ${url}/private/callback
 OIDCCryptoPassphrase ${'0123456789abcdef'.repeat(2)}
 OIDCPKCEMethod S256
+# A busy machine takes longer than its limit of 5 s.
+OIDCHTTPTimeoutShort 60
 OIDCScope "openid profile email groups"
 OIDCIDTokenSignedResponseAlg ${alg}
 OIDCRemoteUserClaim sub

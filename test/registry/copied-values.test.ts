@@ -22,6 +22,8 @@ const writer: User = { name: 'writer', groups: [] };
 const reader: User = { name: 'reader', groups: [] };
 /** Reads every secret of the namespace "web". */
 const member: User = { name: 'member', groups: [] };
+/** Reads and creates every object, and changes none: the secrets of a configuration are shown to its writers alone. */
+const viewer: User = { name: 'viewer', groups: [] };
 /** Readers of every object of some kinds, by their names. */
 const READERS: Readonly<Record<string, readonly string[]>> = {
   projects: ['projectsecrets'],
@@ -42,7 +44,8 @@ beforeEach(async () => {
       authorize: ({ name }, of) => ({
         allowed:
           name === 'reader' ||
-          of.verb !== 'get' ||
+          (name === 'viewer' && of.verb === 'get') ||
+          (of.verb !== 'get' && (name !== 'viewer' || of.verb === 'create')) ||
           (name === 'member' && 'namespace' in of && of.namespace === 'web') ||
           ('resource' in of && READERS[name]?.includes(of.resource) === true),
         reason: '',
@@ -340,6 +343,20 @@ describe('values that were encrypted for another object', () => {
       expect(await push(secrets, { 'b.yaml': inProject(file) })).toBe('');
     });
 
+    test('a configuration, which readers see without its secrets', async () => {
+      const config = `apiVersion: management.gitplane.dev/v1\nkind: Config\nmetadata:\n  name: main\nspec:\n  raw: "auth: {}"\n`;
+      const key = await keyring.make([recipient]);
+      const file = sealText(config, { key, rule: ruleOfKeys(['raw']), now: 0 });
+      await platform.commit({ 'config.yaml': file });
+
+      const copy = { 'tenants/b/vcluster.yaml': file.slice(file.indexOf('spec:')) };
+      expect(await push(viewer, copy)).toContain(
+        'Tenant "b": Forbidden: its values were encrypted for another object',
+      );
+      expect(await push(reader, copy)).toBe('');
+      expect(platform.find('tenants', 'b')?.object.spec).toEqual({ spec: { raw: 'auth: {}' } });
+    });
+
     test('values beside the secret fields of the kind', async () => {
       const user = (name: string): string =>
         `apiVersion: management.gitplane.dev/v1\nkind: User\nmetadata:\n  name: ${name}\nspec:\n  displayName: Secret\n`;
@@ -444,27 +461,34 @@ describe('values that were encrypted for another object', () => {
     expect(git(platform.repository.gitDir, ['show', 'main:moved/a.yaml'])).toBe(anew.trim());
   });
 
-  test('are not meant where a merge takes them from the branch', async () => {
-    const { gitDir } = platform.repository;
-    await platform.commit({ 'a.yaml': await encrypted(secret('a', 'b2xk')) });
-    const base = git(gitDir, ['rev-parse', 'main']);
-    const newer = await encrypted(secret('a', 'bmV3'));
-    await platform.commit({ 'a.yaml': newer });
-    const between = git(gitDir, ['rev-parse', 'main']);
-    await platform.commit({ 'a.yaml': await encrypted(secret('a', 'bmV3ZXI=')) });
-    const time = 1_800_000_000;
-    const side = foreignCommit(gitDir, { files: { 'note.txt': 'x' }, parents: [base], time });
-    const inner = foreignCommit(gitDir, {
-      files: { 'a.yaml': newer },
-      parents: [side, between],
-      time,
-    });
-    const merge = foreignCommit(gitDir, {
-      files: { 'note.txt': 'x' },
-      parents: ['main', inner],
-      time,
-    });
+  test.each(['path', 'HTTP'])(
+    'are not meant where a merge, pushed by %s, takes them from the branch',
+    async (road) => {
+      const { gitDir } = platform.repository;
+      await platform.commit({ 'a.yaml': await encrypted(secret('a', 'b2xk')) });
+      const base = git(gitDir, ['rev-parse', 'main']);
+      const newer = await encrypted(secret('a', 'bmV3'));
+      await platform.commit({ 'a.yaml': newer });
+      const between = git(gitDir, ['rev-parse', 'main']);
+      await platform.commit({ 'a.yaml': await encrypted(secret('a', 'bmV3ZXI=')) });
+      const time = 1_800_000_000;
+      const side = foreignCommit(gitDir, { files: { 'note.txt': 'x' }, parents: [base], time });
+      const inner = foreignCommit(gitDir, {
+        files: { 'a.yaml': newer },
+        parents: [side, between],
+        time,
+      });
+      const merge = foreignCommit(gitDir, {
+        files: { 'note.txt': 'x' },
+        parents: ['main', inner],
+        time,
+      });
 
-    expect(await platform.push(merge, writer)).toMatchObject({ ok: true });
-  });
+      const verdict =
+        road === 'path'
+          ? await platform.push(merge, writer)
+          : (await platform.pushOpenly(merge, { user: writer })).verdict;
+      expect(verdict).toMatchObject({ ok: true });
+    },
+  );
 });

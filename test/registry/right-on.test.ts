@@ -1,7 +1,9 @@
 /** A right on one name is a right on one object: writes that wait do not reach the next one. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
+import { forbiddenError } from '../../src/apimachinery/status-error.ts';
 import type { Target, WriteResult } from '../../src/registry/writes/write-context.ts';
+import type { StoredObject } from '../../src/state/store.ts';
 import { kindOf, openTestPlatform, type TestPlatform, writeOptions } from '../support/platform.ts';
 
 const kind = kindOf('teams');
@@ -80,4 +82,22 @@ test('a dry run shows nothing of another object that has the name', async () => 
   await expect(platform.registry.delete({ ...target, delete: {} })).rejects.toMatchObject({
     code: 409,
   });
+});
+
+test.each(WRITES)('%s is checked on the version that it changes', async (_title, write) => {
+  const platform = await openTestPlatform();
+  await platform.create('teams', body('first'));
+  const seen: unknown[] = [];
+  const check = ({ object }: StoredObject): void => {
+    seen.push(object.spec?.['displayName']);
+    throw forbiddenError('not this version', kind, 'ops');
+  };
+  // One group of the queue.
+  const changed = platform.registry.update({
+    ...{ kind, namespace: '', name: 'ops', ...common, verb: 'patch' as const, change },
+  });
+  const late = write(platform.registry, { kind, namespace: '', name: 'ops', check });
+  await expect(late).rejects.toMatchObject({ code: 403 });
+  expect(seen).toEqual(['taken']);
+  await changed;
 });

@@ -97,6 +97,11 @@ describe('a sealed file', () => {
     expect(unsealText(seal(SECRET), key.dataKey)).toBe(SECRET);
   });
 
+  test('comes back with tens of thousands of comments, in time that follows their number', () => {
+    const text = SECRET + '    # one of many\n'.repeat(20_000);
+    expect(unsealText(seal(text), key.dataKey)).toBe(text);
+  });
+
   test('is not changed by being sealed again', () => {
     const sealed = seal(SECRET);
 

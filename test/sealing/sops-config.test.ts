@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseIdentities } from '../../src/sealing/data-keys.ts';
+import { selectionOf } from '../../src/sealing/selection.ts';
 import {
   changeRecipients,
   creationRuleFor,
@@ -7,7 +8,7 @@ import {
   parseSopsConfig,
   ruleOfKeys,
 } from '../../src/sealing/sops-config.ts';
-import { sopsConfigProblems } from '../../src/sealing/sops-config-check.ts';
+import { rulesFor, sopsConfigProblems } from '../../src/sealing/sops-config-check.ts';
 
 const OURS = formatSopsConfig(
   [
@@ -109,6 +110,32 @@ describe('patterns', () => {
   ])('patterns match the keys %j', (keys, text) => {
     expect(ruleOfKeys(keys)).toEqual({ name: 'encrypted_regex', text });
   });
+
+  test.each([
+    ['optional characters', `${'a?'.repeat(25)}${'[ab]'.repeat(25)}c`, 'a'.repeat(49)],
+    ['alternatives', `${'(a|[ab])'.repeat(26)}[cd]`, 'a'.repeat(26)],
+    ['two repeats', '.*.*=', 'a'.repeat(1024)],
+  ])('%s are matched in linear time, and once for all values below a key', (_, text, key) => {
+    const isSelected = selectionOf({ name: 'encrypted_regex', text });
+    const below = Array.from({ length: 10_000 }, (_value, i) => [key, `b${i}`]);
+    expect(below.filter(isSelected)).toEqual([]);
+  });
+
+  test('a pattern that is too long is refused before it is searched', () => {
+    const text = '['.repeat(2 ** 20);
+    expect(() => selectionOf({ name: 'encrypted_regex', text })).toThrow('is too long');
+  });
+
+  test.each([
+    ['[]a]b', [']b', 'ab'], ['b']],
+    ['^[^]]$', ['a'], [']']],
+    ['a$', ['ba'], ['a\n']],
+    ['^\\s$', [' '], ['\v', '\u00a0']],
+  ])('%j is read as SOPS reads it', (text, selected, others) => {
+    const isSelected = selectionOf({ name: 'encrypted_regex', text });
+    const keys = [...selected, ...others].map((key) => [key]);
+    expect(keys.filter(isSelected)).toEqual(selected.map((key) => [key]));
+  });
 });
 
 describe('key files', () => {
@@ -124,6 +151,15 @@ describe('key files', () => {
     expect(() => parseIdentities(text)).toThrow(/^line 2 is not an age identity/);
     expect(() => parseIdentities(text)).not.toThrow(/qqq/);
   });
+});
+
+test.each([
+  ['of the largest size', 0, [1]],
+  ['that is larger', 1, []],
+])('warnings come from the rules of a .sops.yaml %s', (_size, more, found) => {
+  const rules = 'creation_rules:\n  - path_regex: x\n#';
+  const text = rules.padEnd(256 * 1024 + more, '#');
+  expect(rulesFor(text, ['x', 'y']).map(({ paths }) => paths.length)).toEqual(found);
 });
 
 describe('a .sops.yaml that would stop writes', () => {
@@ -151,6 +187,17 @@ describe('a .sops.yaml that would stop writes', () => {
       'names a PGP key that is not here',
       `creation_rules:\n  - age: ${OURS}\n    pgp: ${FINGERPRINT}\n`,
       ['2:5'],
+    ],
+    ['is too large', `creation_rules:\n${'  - age: x\n'.repeat(25_000)}`, ['1:1']],
+    [
+      'has hundreds of problems',
+      `creation_rules:\n${Array.from({ length: 300 }, (_, i) => `  - age: x${i}\n`).join('')}`,
+      Array.from({ length: 100 }, (_, i) => `${i + 2}:10`),
+    ],
+    [
+      'names hundreds of PGP keys that are not here',
+      `creation_rules:\n${`  - {age: ${OURS}, pgp: ${FINGERPRINT}}\n`.repeat(300)}`,
+      Array.from({ length: 100 }, (_, i) => `${i + 2}:5`),
     ],
     ['names us beside others', `creation_rules:\n  - age: ${OTHER},${OURS}\n`, []],
     ['names nobody, which means us', 'creation_rules:\n  - path_regex: x\n', []],

@@ -11,7 +11,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/apimachinery/clock.ts';
 import { createHttp2Server, cutOff } from '../../src/server/http2.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
-import { END_HEADERS, FRAME, frame, PREFACE, requestBlock } from '../support/http2-frames.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  frame,
+  PREFACE,
+  requestBlock,
+} from '../support/http2-frames.ts';
 
 type Handler = Parameters<typeof createHttp2Server>[1];
 
@@ -47,6 +54,36 @@ test('a connection without a request ends in time, despite pings', async () => {
   const pinging = setInterval(() => session.ping(() => undefined), 20);
   onTestFinished(() => clearInterval(pinging));
   await once(session, 'close');
+});
+
+test.each([
+  ['an error', 8],
+  ['no error', 0],
+])('a connection ends whose requests are taken back for %s', async (_reason, code) => {
+  let begun = 0;
+  const takeBack = (): void => {
+    const stream = 2 * begun - 1;
+    client.write(
+      Buffer.concat([
+        frame(FRAME.reset, 0, stream, Buffer.from([0, 0, 0, code])),
+        frame(FRAME.headers, END_HEADERS + END_STREAM, stream + 2, requestBlock('GET', '/')),
+      ]),
+    );
+    // Only a connection that does not end gets here.
+    if (begun === 600) client.end();
+  };
+  const { port, ca } = await listening(() => {
+    begun += 1;
+    takeBack();
+  }, {});
+  const client = connectTls({ port, servername: 'localhost', ca, ALPNProtocols: ['h2'] });
+  onTestFinished(() => void client.destroy());
+  client.on('error', () => undefined).resume();
+  await once(client, 'secureConnect');
+  const first = frame(FRAME.headers, END_HEADERS + END_STREAM, 1, requestBlock('GET', '/'));
+  client.write(Buffer.concat([PREFACE, frame(FRAME.settings), first]));
+  await once(client, 'close');
+  expect(begun).toBeLessThan(600);
 });
 
 const OPENED = frame(FRAME.headers, END_HEADERS, 1, requestBlock('POST', '/'));
@@ -130,4 +167,37 @@ test('a body that does not come ends its request, and no other of the connection
   await once(stuck, 'close');
   const next = session.request({ ':path': '/' });
   await once(next, 'response');
+});
+
+/** Begins and takes back so many streams in one write, with more frames behind them. */
+async function takingBack(count: number, more: readonly Buffer[]): Promise<readonly string[]> {
+  const asked: string[] = [];
+  const { port, ca } = await listening((request, response) => {
+    asked.push(String(request.url));
+    response.end();
+  }, {});
+  const client = connectTls({ port, servername: 'localhost', ca, ALPNProtocols: ['h2'] });
+  onTestFinished(() => void client.destroy());
+  client.on('error', () => undefined).resume();
+  await once(client, 'secureConnect');
+  const resets = Array.from({ length: count }, (_, i) =>
+    Buffer.concat([
+      frame(FRAME.headers, END_HEADERS + END_STREAM, 1 + 2 * i, requestBlock('GET', '/back')),
+      frame(FRAME.reset, 0, 1 + 2 * i, Buffer.from([0, 0, 0, 8])),
+    ]),
+  );
+  client.write(Buffer.concat([PREFACE, frame(FRAME.settings), ...resets, ...more]));
+  await once(client, 'close');
+  return asked;
+}
+
+test('streams that are taken back in one read start no work, and their connection ends', async () => {
+  expect(await takingBack(251, [])).toEqual([]);
+});
+
+test('a request behind streams that were taken back is answered', async () => {
+  const last = requestBlock('GET', '/kept');
+  const goaway = frame(FRAME.goaway, 0, 0, Buffer.alloc(8));
+  const kept = frame(FRAME.headers, END_HEADERS + END_STREAM, 501, last);
+  expect(await takingBack(249, [kept, goaway])).toEqual(['/kept']);
 });

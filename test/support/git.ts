@@ -119,7 +119,7 @@ export function commitOf(
 
 export interface ForeignCommit {
   readonly files?: Readonly<Record<string, string | null>>;
-  /** The first one has what the files change; the branch when absent. */
+  /** The first one has what the files change; the branch when absent; none of a first commit. */
   readonly parents?: readonly string[];
   readonly committer?: string;
   /** Seconds since the epoch. */
@@ -131,10 +131,11 @@ export interface ForeignCommit {
 export function foreignCommit(gitDir: string, commit: ForeignCommit): string {
   const { files = {}, parents = ['main'], committer = 'Grace <grace@example.com>' } = commit;
   const { time = 1_700_000_000, message = '' } = commit;
-  const [first = '', ...others] = parents.map((parent) => git(gitDir, ['rev-parse', parent]));
+  const [first, ...others] = parents.map((parent) => git(gitDir, ['rev-parse', parent]));
   const lines = [
     `commit refs/heads/pushed\ncommitter ${committer} ${time} +0000`,
-    `data ${Buffer.byteLength(message)}\n${message}\nfrom ${first}`,
+    `data ${Buffer.byteLength(message)}\n${message}`,
+    ...(first === undefined ? [] : [`from ${first}`]),
     ...others.map((other) => `merge ${other}`),
     ...Object.entries(files).map(([path, text]) =>
       text === null

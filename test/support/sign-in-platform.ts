@@ -3,7 +3,7 @@
  * that keeps cookies. Configurations are put into force by `configure`.
  */
 import fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { FailedLogins } from '../../src/auth/rate-limits/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
@@ -39,6 +39,8 @@ export interface SignInPlatform {
   readonly log: string[];
   /** Puts a text in YAML, or its structure, into force. Throws for one that is not valid. */
   configure(config: string | object): void;
+  /** Lets other writes land before the next create, which has been judged. */
+  beforeNextCreate(act: () => Promise<unknown>): void;
   /** With an empty jar. */
   browser(): Browser;
   /** Commits on the branch, newest first: subjects. */
@@ -104,6 +106,13 @@ export async function openSignInPlatform(
       config.offer(structuredClone(status) as JsonObject, false);
       const { accessKeyMaxTTLSeconds, loginAccessKeyTTLSeconds } = config.current.auth;
       Object.assign(limits, { accessKeyMaxTTLSeconds, loginAccessKeyTTLSeconds });
+    },
+    beforeNextCreate: (act) => {
+      const create = registry.create.bind(registry);
+      vi.spyOn(registry, 'create').mockImplementationOnce(async (request) => {
+        await act();
+        return await create(request);
+      });
     },
     browser: () => new Browser(app),
     subjects: () => subjectsOf(platform.repository.gitDir),

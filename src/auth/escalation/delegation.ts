@@ -59,12 +59,14 @@ function notHeldProblem(rights: RuleSource, write: AccessWrite): string | undefi
   );
   const wanted = added.map(toPolicyRule);
   // Removing the owner takes the rights of the owner, too.
-  if (old !== undefined && isTakenAway(old, object)) wanted.push(...fullRights(kind, old));
+  if (old !== undefined && isTakenAway(old, object))
+    for (const right of fullRights(kind, old)) wanted.push(right);
   if (wanted.length === 0) return undefined;
   const { name = '' } = object.metadata;
   const about = { group: kind.group, resource: kind.plural, namespace, name };
   const held = rights.rulesFor(user, namespace, about);
-  if (mine !== undefined) held.push(...narrowRules(user, [toPolicyRule(mine)], namespace));
+  if (mine !== undefined)
+    for (const rule of narrowRules(user, [toPolicyRule(mine)], namespace)) held.push(rule);
   const missing = uncoveredRules(held, wanted);
   return missing.length === 0 ? undefined : describeMissing(user, missing);
 }

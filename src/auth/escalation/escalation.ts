@@ -78,7 +78,8 @@ function roleProblem(
   const missing = uncoveredRules(owned, rules);
   // Rights on the platform do not count inside clusters, where the role applies as well.
   const isInClusters = namespace === '' && rights.isAssignedInClusters(object);
-  if (isInClusters) missing.push(...uncoveredRules(rights.rulesInClusters(user), rules));
+  if (isInClusters)
+    for (const rule of uncoveredRules(rights.rulesInClusters(user), rules)) missing.push(rule);
   if (missing.length > 0) {
     return forbiddenError(
       refusal(object, plural, describeMissing(user, missing)),

@@ -44,9 +44,10 @@ export function membershipRefusal(
 function addedRights(after: readonly Membership[], before: readonly Membership[]): ActingNames {
   const had = new Set(before.flatMap((one) => pairs(one, 'users').concat(pairs(one, 'groups'))));
   const added = (which: keyof ActingNames): string[] =>
-    after.flatMap((one) =>
-      one.rightsOf[which].filter((_name, index) => !had.has(pairs(one, which)[index] ?? '')),
-    );
+    after.flatMap((one) => {
+      const own = pairs(one, which);
+      return one.rightsOf[which].filter((_name, index) => !had.has(own[index] ?? ''));
+    });
   return { users: [...new Set(added('users'))], groups: [...new Set(added('groups'))] };
 }
 

@@ -8,25 +8,35 @@
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../../apimachinery/index.ts';
 import { CountingSlots } from './counting-slots.ts';
-import type { TokenBucketRate } from './token-bucket.ts';
+import { TokenBucket, type TokenBucketRate } from './token-bucket.ts';
 
 /** A burst of failures per source, then one every three seconds. */
 const RATE: TokenBucketRate = { burst: 20, perSecond: 1 / 3 };
 
+/** Refusals that are logged at warn level. Strangers cause most of them, with one request each. */
+const WARNINGS: TokenBucketRate = { burst: 100, perSecond: 1 };
+
 export class FailedLogins {
   readonly #clock: Clock;
   readonly #slots: CountingSlots;
+  readonly #warnings: TokenBucket;
   /** Attempts in progress by source; at most as many as requests in progress. */
   readonly #pending = new Map<string, number>();
 
   constructor(clock: Clock, rate: TokenBucketRate = RATE) {
     this.#clock = clock;
     this.#slots = new CountingSlots(rate);
+    this.#warnings = new TokenBucket(WARNINGS, clock.now());
   }
 
   /** Counts a failure. Returns the seconds until the source may fail again; 0: now. */
   failed(source: string): number {
     return Math.ceil(this.#slots.take(networkOf(source), this.#clock.now()));
+  }
+
+  /** True if a refusal may be logged at warn level. Counts it. */
+  mayWarn(): boolean {
+    return this.#warnings.take(this.#clock.now()) === 0;
   }
 
   /** Seconds until the source may fail again; 0: now. */

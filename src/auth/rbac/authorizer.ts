@@ -155,7 +155,7 @@ export class RbacAuthorizer implements RuleSource {
   rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[] {
     if (user.groups.includes(SUPERUSER_GROUP)) return [...FULL_AUTHORITY];
     const rules = user.groups.includes(AUTHENTICATED_GROUP) ? [...EVERYONES_RULES] : [];
-    rules.push(...this.#rulesBy(this.#bindings, user, namespace));
+    for (const rule of this.#rulesBy(this.#bindings, user, namespace)) rules.push(rule);
     if (about === undefined) return rules;
     return [...rules, ...this.#grantsTo(user, about).map(({ rule }) => toPolicyRule(rule))];
   }
@@ -217,7 +217,7 @@ export class RbacAuthorizer implements RuleSource {
     const rules: PolicyRule[] = [];
     const seen = new Set<Binding>();
     bindings.find(user, namespace, ({ binding }: Grant): boolean => {
-      if (!seen.has(binding)) rules.push(...(this.#rulesOf(binding) ?? []));
+      if (!seen.has(binding)) for (const rule of this.#rulesOf(binding) ?? []) rules.push(rule);
       seen.add(binding);
       return false;
     });

@@ -29,7 +29,10 @@ export function uncoveredRules(
     if (owned.some((candidate) => coversWhole(candidate, rule))) continue;
     comparisons += atoms(rule) * owned.length;
     if (comparisons > COMPARISON_LIMIT) missing.push(rule);
-    else missing.push(...uncoveredResources(owned, rule), ...uncoveredPaths(owned, rule));
+    else {
+      for (const part of uncoveredResources(owned, rule)) missing.push(part);
+      for (const part of uncoveredPaths(owned, rule)) missing.push(part);
+    }
   }
   return missing;
 }

@@ -11,8 +11,8 @@ import type { Guard } from '../../registry/index.ts';
 export function clusterRolesGuard(rights: RuleSource, group: string): Guard {
   return ({ user, kind, object, old }) => {
     if (object === undefined || isSuperuser(user)) return undefined;
-    const before = old === undefined ? [] : kind.assignedRoles(old);
-    const added = kind.assignedRoles(object).filter((role) => !before.includes(role));
+    const before = new Set(old === undefined ? [] : kind.assignedRoles(old));
+    const added = kind.assignedRoles(object).filter((role) => !before.has(role));
     if (added.length === 0) return undefined;
     const { name = '' } = object.metadata;
     const refused = added.find((role) => !mayBind(role));

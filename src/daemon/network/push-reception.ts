@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { User } from '../../apimachinery/index.ts';
+import { StatusError, type User } from '../../apimachinery/index.ts';
 import type { RepositoryFollower } from '../../controllers/index.ts';
 import {
   type GitContext,
@@ -88,8 +88,11 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
   const decide = async (decision: Decision): Promise<PushVerdict> => {
     const isUndecided = platform === undefined && refusal === undefined;
     if (isUndecided) await new Promise<void>((resolve) => waiting.push(resolve));
-    if (platform !== undefined) return await decision(platform);
-    return { ok: false, lines: [refusal ?? STOPPING] };
+    if (platform === undefined) return { ok: false, lines: [refusal ?? STOPPING] };
+    return await decision(platform).catch((error: unknown) => {
+      if (error instanceof StatusError) return { ok: false, lines: [error.message] };
+      throw error;
+    });
   };
   const withPlatform = (decision: Decision): Promise<PushVerdict> => {
     const decided = decide(decision).finally(() => deciding.delete(decided));
@@ -181,7 +184,9 @@ async function judge(
   const refs = await refObjections(repository, updates);
   if (refs.length > 0) return { ok: false, lines: [...refs, 'nothing was changed'] };
   const { ancestry, maxPaths } = repository;
-  const source = await withQuarantine(repository, push.env, { ancestry, maxPaths });
+  await repository.coverCommits();
+  const onJudged = (bytes: number): void => repository.commitsCame(bytes);
+  const source = await withQuarantine(repository, push.env, { ancestry, maxPaths, onJudged });
   try {
     const { gitDir } = repository;
     const admission =

@@ -228,7 +228,7 @@ async function lastChange(
   revision: string,
   path: string,
 ): Promise<string> {
-  const args = ['--literal-pathspecs', 'log', '-1', '--format=%H', revision, '--', path];
+  const args = ['--literal-pathspecs', 'rev-list', '-1', revision, '--', path];
   return (await runGit(repository, args)).toString().trim();
 }
 

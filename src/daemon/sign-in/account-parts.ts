@@ -14,7 +14,7 @@ export interface AccountParts {
   readonly registry: Pick<ObjectRegistry, 'create' | 'update'>;
   /** Writes of keys, without review. */
   readonly served: Pick<Registry, 'create' | 'update' | 'delete'>;
-  readonly access: Pick<AccessControl, 'directory' | 'rules' | 'logins' | 'isActedAs'>;
+  readonly access: Pick<AccessControl, 'directory' | 'rules' | 'logins' | 'isActedAs' | 'keyWorks'>;
   readonly config: PlatformConfigSource;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -71,6 +71,13 @@ export function disabledError(name: string): SignInError {
   });
 }
 
+export function endedError(name: string): SignInError {
+  return new SignInError(`the login of ${name} ended while its key was written`, {
+    reason: 'ended-meanwhile',
+    code: 403,
+  });
+}
+
 export function awaitingReviewError(name: string): SignInError {
   return new SignInError(`user ${name} awaits a review`, {
     reason: 'waits-for-review',

@@ -12,7 +12,7 @@ import type {
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
-import { disabledError, writing } from './account-writes.ts';
+import { disabledError, endedError, writing } from './account-writes.ts';
 import {
   identitySpec,
   loginKeyManifest,
@@ -30,14 +30,29 @@ export class LoginKeys {
   }
 
   async mint(key: NewLoginKey): Promise<LoginKey> {
-    const user = this.#parts.access.directory.user(key.user);
+    const { directory, keyWorks } = this.#parts.access;
+    const user = directory.user(key.user);
     if (user === undefined || user.disabled) throw disabledError(key.user);
     const kind = this.#kind;
-    const now = this.#parts.clock.now();
-    const body = loginKeyManifest({ ...key, user, apiVersion: apiVersionOf(kind), now });
+    const body = loginKeyManifest({
+      ...key,
+      user,
+      apiVersion: apiVersionOf(kind),
+      now: this.#parts.clock.now(),
+    });
     const request = ownCreate(kind, body, ownOptions({ requestId: key.requestId }));
     const { object } = await writing(this.#parts.served.create({ ...request, inState: true }));
-    return { name: object.metadata.name ?? '', key: String(object.spec?.['key']), user: user.name };
+    const name = object.metadata.name ?? '';
+    const now = directory.user(user.name);
+    const isSame =
+      now?.disabled === false && now.uid === user.uid && now.passwordHash === user.passwordHash;
+    const { approvedBy } = key;
+    // A sign-out or a new password that was written first did not find this key.
+    if (!isSame || (approvedBy !== undefined && !keyWorks(approvedBy))) {
+      await this.revoke(name);
+      throw endedError(user.name);
+    }
+    return { name, key: String(object.spec?.['key']), user: user.name };
   }
 
   isLogin(keyName: string): boolean {

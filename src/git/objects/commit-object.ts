@@ -5,7 +5,7 @@ import type { CommitMetadata, NewCommit, Person } from '../repository.ts';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
 const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
 /** Characters that git strips from both ends of a name (git: `crud`). */
-const crudAtEnds = /^[\s.,:;<>"\\']+|[\s.,:;<>"\\']+$/g;
+const crud = /[\s.,:;<>"\\']/;
 
 export function encodeCommit(
   commit: Pick<NewCommit, 'author' | 'committer' | 'time' | 'message'>,
@@ -42,7 +42,13 @@ function identity(person: Person): string {
 }
 
 function clean(text: string): string {
-  return text.replaceAll(unsafeInIdentity, ' ').replaceAll(crudAtEnds, '');
+  const line = text.replaceAll(unsafeInIdentity, ' ');
+  let start = 0;
+  let end = line.length;
+  // A pattern for the end would be tried at each dot of a long text.
+  while (start < end && crud.test(line.charAt(start))) start += 1;
+  while (start < end && crud.test(line.charAt(end - 1))) end -= 1;
+  return line.slice(start, end);
 }
 
 const rootLines = /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)/;
@@ -68,26 +74,46 @@ export interface CommitLinks {
 const links =
   /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
 
+/** Bytes of a message that are read, and characters of a name. A page has the metadata of many commits. */
+const LONGEST_MESSAGE = 64 * 1024;
+const LONGEST_NAME = 1024;
+
 /** Author, committer, message and parents of a commit object. */
 export function parseCommitMetadata(content: Buffer): CommitMetadata {
-  const text = content.toString('utf8');
-  const end = text.indexOf('\n\n');
-  const head = end === -1 ? text : text.slice(0, end);
+  const end = content.indexOf('\n\n');
+  const head = firstLines(content).toString('utf8');
   const parents = [...head.matchAll(/^parent ([0-9a-f]{40})$/gm)].map(([, id = '']) => id);
-  const message = end === -1 ? '' : text.slice(end + 2);
+  const message = end === -1 ? '' : content.toString('utf8', end + 2, end + 2 + LONGEST_MESSAGE);
   const [author, committer] = [personIn(head, 'author'), personIn(head, 'committer')];
-  return { parents, author, committer, message };
+  const [, time] = committerTime.exec(head) ?? [];
+  return { parents, author, committer, committerTime: Number(time ?? 0), message };
+}
+
+const committerTime = /^committer .*> (\d{1,15}) [-+]\d{4}$/m;
+
+/** A commit object up to its committer, or to its message if it has none. */
+function firstLines(content: Buffer): Buffer {
+  const blank = content.indexOf('\n\n');
+  const header = blank === -1 ? content : content.subarray(0, blank + 1);
+  const committer = header.indexOf('\ncommitter ');
+  const end = header.indexOf('\n', committer + 1);
+  return committer === -1 || end === -1 ? header : header.subarray(0, end + 1);
 }
 
 function personIn(head: string, role: 'author' | 'committer'): Person {
   const line = new RegExp(`^${role} (.*?) ?<([^<>\\n]*)> \\d+ [-+]\\d{4}$`, 'm');
   const [, name = '', email = ''] = line.exec(head) ?? [];
-  return { name, email };
+  return { name: shortened(name), email: shortened(email) };
+}
+
+/** A text of its own: a slice would keep the whole line in memory. */
+function shortened(text: string): string {
+  return text.length > LONGEST_NAME ? Buffer.from(text.slice(0, LONGEST_NAME)).toString() : text;
 }
 
 /** Undefined for a commit in an unusual format: the caller must ask git. */
 export function linksOfCommit(content: Buffer): CommitLinks | undefined {
-  const [, tree, parents = '', time] = links.exec(content.toString('latin1')) ?? [];
+  const [, tree, parents = '', time] = links.exec(firstLines(content).toString('latin1')) ?? [];
   if (tree === undefined) return undefined;
   return {
     tree,

@@ -6,8 +6,8 @@ import { nameFlaw } from '../objects/portable-name.ts';
 import { changedEntries, TreeCursor } from '../objects/tree-cursor.ts';
 import type { PushObjection } from '../repository.ts';
 import type { CommitLimits } from './commit-limits.ts';
-import { pathOfNames, TreeLimitError } from './tree-limits.ts';
-import type { ReadTrees } from './tree-sizes.ts';
+import { listBytes, MAX_LIST_BYTES, pathOfNames, TreeLimitError } from './tree-limits.ts';
+import type { ReadTrees, TreeSize } from './tree-sizes.ts';
 
 export interface AddedPathsOptions {
   readonly read: ReadTrees;
@@ -23,22 +23,26 @@ interface FolderPair {
   readonly name: string;
 }
 
+/** Changed paths, relative to their folder. */
+type PathCount = Pick<TreeSize, 'paths' | 'pathBytes'>;
+
 /** Entries to compare below a pair of folders. */
 interface Differences {
   /** Entries of the folders themselves. */
-  readonly entries: number;
+  readonly entries: PathCount;
   readonly pairs: readonly FolderPair[];
-  readonly removed: readonly string[];
+  readonly removed: readonly Omit<FolderPair, 'old'>[];
 }
 
+const NONE: PathCount = { paths: 0, pathBytes: 0 };
 /** Limit for reported flaws. The rest is reported once these are fixed. */
 const MAX_FLAWS = 100;
 
 export class AddedPaths {
   readonly flaws: PushObjection[] = [];
   readonly #options: AddedPathsOptions;
-  readonly #counts = new Map<string, number>();
-  #total = 0;
+  readonly #counts = new Map<string, PathCount>();
+  #total: PathCount = NONE;
 
   constructor(options: AddedPathsOptions) {
     this.#options = options;
@@ -46,28 +50,42 @@ export class AddedPaths {
 
   /** `old` undefined: everything is new. Throws a TreeLimitError above the limit. */
   async add(old: string | undefined, now: string): Promise<void> {
-    this.#total += await this.#count({ old, now, name: '' }, []);
+    const { paths, pathBytes } = await this.#count({ old, now, name: '' }, []);
+    const { paths: before, pathBytes: beforeBytes } = this.#total;
+    this.#total = { paths: before + paths, pathBytes: beforeBytes + pathBytes };
     this.#assert(this.#total);
   }
 
   /** Recursion is safe: the depth of a measured tree is limited. */
-  async #count({ old, now }: FolderPair, names: readonly string[]): Promise<number> {
-    if (old === now) return 0;
+  async #count({ old, now }: FolderPair, names: readonly string[]): Promise<PathCount> {
+    if (old === now) return NONE;
     const key = `${old ?? ''} ${now}`;
     const known = this.#counts.get(key);
     if (known !== undefined) return known;
     // Two different folders have at least one different path, so there are no more pairs than paths.
-    this.#assert(this.#counts.size);
+    this.#assert({ ...NONE, paths: this.#counts.size });
     const { entries, pairs, removed } = await this.#differences({ old, now }, names);
-    let count = entries;
-    for (const id of removed) count += await this.#options.bounds.pathsOf(id);
-    for (const pair of pairs) count += await this.#count(pair, [...names, pair.name]);
+    let { paths, pathBytes } = entries;
+    const add = (name: string, below: PathCount): void => {
+      paths += below.paths;
+      pathBytes += below.pathBytes + below.paths * (name.length + 1);
+    };
+    for (const { now: id, name } of removed) add(name, await this.#options.bounds.sizeOf(id));
+    for (const pair of pairs) add(pair.name, await this.#count(pair, [...names, pair.name]));
+    const count = { paths, pathBytes };
     this.#counts.set(key, count);
     return count;
   }
 
-  #assert(paths: number): void {
+  #assert({ paths, pathBytes }: PathCount): void {
     const { maxPaths } = this.#options;
+    if (listBytes({ paths, pathBytes }) > MAX_LIST_BYTES) {
+      const most = MAX_LIST_BYTES / 2 ** 20;
+      throw new TreeLimitError(
+        '',
+        `changes paths of more than ${most} MiB in the commits of this push`,
+      );
+    }
     if (paths <= maxPaths) return;
     throw new TreeLimitError(
       '',
@@ -89,20 +107,23 @@ export class AddedPaths {
 
   #merge(before: TreeCursor, after: TreeCursor, names: readonly string[]): Differences {
     const pairs: FolderPair[] = [];
-    const removed: string[] = [];
-    let entries = 0;
+    const removed: Omit<FolderPair, 'old'>[] = [];
+    let paths = 0;
+    let pathBytes = 0;
     for (const how of changedEntries(before, after)) {
-      entries += 1;
+      paths += 1;
       if (how === 'removed') {
-        if (before.isTree) removed.push(before.id);
+        pathBytes += before.nameBytes;
+        if (before.isTree) removed.push({ now: before.id, name: before.name });
         continue;
       }
+      pathBytes += after.nameBytes;
       if (how === 'added') this.#check(after, names);
       else if (!before.isSubmodule) this.#checkMode(after, names);
       const old = how === 'changed' ? before.id : undefined;
       if (after.isTree) pairs.push({ old, now: after.id, name: after.name });
     }
-    return { entries, pairs, removed };
+    return { entries: { paths, pathBytes }, pairs, removed };
   }
 
   #check(entry: TreeCursor, names: readonly string[]): void {

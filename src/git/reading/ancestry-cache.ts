@@ -63,7 +63,8 @@ export class AncestryCache {
   append(commits: readonly ParentsOf[]): void {
     if (this.#pending !== undefined) {
       // A gap is read when it matters.
-      if (this.#pending.length < this.#capacity) this.#pending.push(...commits);
+      if (this.#pending.length < this.#capacity)
+        for (const commit of commits) this.#pending.push(commit);
       return;
     }
     for (const { id, parents } of commits) {
@@ -287,7 +288,7 @@ export class AncestryCache {
         continue;
       }
       merged.add(next);
-      waiting.push(...parents);
+      for (const parent of parents) waiting.push(parent);
     }
     if (this.#numbers.size + merged.size + 1 > this.#capacity) this.#dropOldest();
     // One merge with more commits than fit: the line begins anew.

@@ -4,7 +4,8 @@
  */
 import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
-import { processError, tryGit } from '../process/git-process.ts';
+import { processError } from '../process/git-process.ts';
+import { tryWalk } from '../process/git-walk.ts';
 import type { PushedTips } from '../repository.ts';
 import { newCommits } from '../serve/pushed-commits.ts';
 import type { AncestryCache } from './ancestry-cache.ts';
@@ -35,7 +36,7 @@ export class Ancestry {
     const base = await this.#cache?.mergeBase(one, other, this.#links);
     if (base !== undefined) return [base];
     const args = ['merge-base', '--all', one, other];
-    const { code, stdout, stderr } = await tryGit(this.#context, args);
+    const { code, stdout, stderr } = await tryWalk(this.#context, args);
     // Exit code 1 without a message: no common ancestor.
     if (code !== 0 && (code !== 1 || stderr !== '')) {
       throw processError(args, { code, signal: null }, stderr);
@@ -58,7 +59,7 @@ export class Ancestry {
     const known = await this.#cache?.isAncestor(ancestor, descendant, this.#links);
     if (known !== undefined) return known;
     const args = ['merge-base', '--is-ancestor', ancestor, descendant];
-    const { code, stderr } = await tryGit(this.#context, args);
+    const { code, stderr } = await tryWalk(this.#context, args);
     if (code === 0 || code === 1) return code === 0;
     // A rewritten history may have lost the old commit: then it is not an ancestor.
     if (!(await isHere())) return false;

@@ -7,7 +7,7 @@
 import { BlobTooLargeError } from '../git-error.ts';
 import type { FolderWidths, LimitCheck } from '../repository.ts';
 import { MAX_PARENTS, pathOfNames, TreeLimitError } from './tree-limits.ts';
-import type { TreeSizes } from './tree-sizes.ts';
+import type { TreeSize, TreeSizes } from './tree-sizes.ts';
 
 const NO_FOLDERS: FolderWidths = { entries: 0, bytes: 0, wide: [] };
 
@@ -30,9 +30,9 @@ export class CommitLimits {
     await this.#sizes.prepare(trees);
   }
 
-  /** Number of files and folders. Throws a TreeLimitError. */
-  async pathsOf(tree: string): Promise<number> {
-    return (await this.#sizes.measure(tree)).paths;
+  /** Throws a TreeLimitError. */
+  sizeOf(tree: string): Promise<TreeSize> {
+    return this.#sizes.measure(tree);
   }
 
   /** Reason why a commit with this tree and these parents is not read; undefined: it is within the limits. */

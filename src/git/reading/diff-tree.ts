@@ -7,6 +7,7 @@ import { decodePath } from '../objects/path-text.ts';
 import { replies } from '../process/process-limits.ts';
 import type { PathChange } from '../repository.ts';
 import type { Protocol, ReplyParser, RequestProcess } from './request-process.ts';
+import { MAX_LIST_BYTES } from './tree-limits.ts';
 
 /** A commit and one of its parents, any other commit, or nothing. */
 export interface Comparison {
@@ -34,8 +35,8 @@ export const diffTreeProtocol: Protocol<DiffTreeReply> = {
   makeParser: () => new DiffTreeParser(),
   isDoubtful: (reply) => reply === undefined,
   maxRequests: 20_000,
-  // About two million paths.
-  limits: replies(256 * 1024 * 1024),
+  // Two trees within the limits that have no path in common.
+  limits: replies(2 * MAX_LIST_BYTES),
 };
 
 export async function compareCommits(

@@ -7,7 +7,9 @@ import { MissingObjectError } from '../git-error.ts';
 import { asAddition, parseFileList } from '../objects/file-list.ts';
 import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
-import { gitLines, runGit } from '../process/git-process.ts';
+import { runGit } from '../process/git-process.ts';
+import { walkLines } from '../process/git-walk.ts';
+import { GitLimitError, replies } from '../process/process-limits.ts';
 import type { HistoryCommit, HistoryComparison, PathChange } from '../repository.ts';
 import type { CommitLimits, CommitRoots } from './commit-limits.ts';
 import type { ParentsOf, ParentsRange } from './commit-walk.ts';
@@ -21,6 +23,8 @@ import { RequestProcess } from './request-process.ts';
 
 const CHUNK = 64;
 const CHUNKS_AHEAD = 4;
+/** Changes of a chunk, of which several are in memory. A longer one is read in parts. */
+const SHORT_BYTES = 32 * 1024 * 1024;
 
 export interface ListedCommit extends CommitRoots {
   readonly id: string;
@@ -31,7 +35,7 @@ export interface ListedCommit extends CommitRoots {
 export interface HistorySource {
   /** Commits of a range, parents before children. */
   list(range: HistoryRange): AsyncIterable<ListedCommit>;
-  /** One list per comparison, in order. */
+  /** One list per comparison, in order. Rejects with GitLimitError if several of them are too long together. */
   compare(comparisons: readonly Comparison[]): Promise<readonly (readonly PathChange[])[]>;
   /** Every file of a commit, as an addition. */
   additions(commit: string): Promise<PathChange[]>;
@@ -42,8 +46,14 @@ export interface HistorySource {
 /** A walk by processes of git; a long one must not delay other questions, so they are its own. */
 export function historyOfGit(context: GitContext): HistorySource {
   const diffs = new RequestProcess(context, diffTreeProtocol);
+  const short = new RequestProcess(context, { ...diffTreeProtocol, limits: replies(SHORT_BYTES) });
   const list = (range: HistoryRange) => listCommits(context, range);
-  return { ...knownHistory(context, diffs, []), list, close: () => diffs.close() };
+  return {
+    ...knownHistory(context, diffs, []),
+    list,
+    compare: (all) => compareAll(context, all.length === 1 ? diffs : short, all),
+    close: async () => void (await Promise.all([diffs.close(), short.close()])),
+  };
 }
 
 /** A short walk over known commits, which takes no process of its own. */
@@ -92,14 +102,13 @@ export async function* history(
 ): AsyncGenerator<HistoryCommit> {
   const standIns = new StandIns(bounds, range.against === 'first parent' ? 1 : undefined);
   try {
-    const ahead: Promise<HistoryCommit[]>[] = [];
+    const ahead: ReadAhead[] = [];
     for await (const chunk of chunked(source.list(range))) {
-      const compared = compareChunk(source, await standIns.planFor(chunk));
-      // Awaited later, in order; until then a failure must not count as unhandled.
-      compared.catch(() => undefined);
-      if (ahead.push(compared) >= CHUNKS_AHEAD) yield* (await ahead.shift()) ?? [];
+      const next = readAhead(source, await standIns.planFor(chunk));
+      const first = ahead.push(next) >= CHUNKS_AHEAD ? ahead.shift() : undefined;
+      if (first !== undefined) yield* inParts(source, first);
     }
-    for (const compared of ahead) yield* await compared;
+    for (const next of ahead) yield* inParts(source, next);
   } finally {
     await source.close();
   }
@@ -153,6 +162,39 @@ class StandIns {
     this.#found.set(id, standIn);
     return standIn;
   }
+}
+
+interface ReadAhead {
+  readonly chunk: readonly PlannedCommit[];
+  readonly compared: Promise<HistoryCommit[]>;
+}
+
+function readAhead(source: HistorySource, chunk: readonly PlannedCommit[]): ReadAhead {
+  const compared = compareChunk(source, chunk);
+  // Awaited later, in order; until then a failure must not count as unhandled.
+  compared.catch(() => undefined);
+  return { chunk, compared };
+}
+
+/** A chunk that is too long for one process is read again by halves, when its reader gets there. */
+async function* inParts(
+  source: HistorySource,
+  { chunk, compared }: ReadAhead,
+): AsyncGenerator<HistoryCommit> {
+  const commits = await compared.catch((error: unknown) => {
+    if (chunk.length > 1 && error instanceof GitLimitError && isOfLength(error)) return [];
+    throw error;
+  });
+  yield* commits;
+  const middle = commits.length > 0 ? 0 : chunk.length >> 1;
+  if (middle === 0) return;
+  yield* inParts(source, readAhead(source, chunk.slice(0, middle)));
+  yield* inParts(source, readAhead(source, chunk.slice(middle)));
+}
+
+/** The process keeps every commit in memory, with its message. */
+function isOfLength({ limit }: GitLimitError): boolean {
+  return limit === 'output' || limit === 'memory';
 }
 
 async function compareChunk(
@@ -217,7 +259,7 @@ async function* listCommits(
   args.push(...beyond.map((id) => `^${id}`));
   if (not === 'all refs') args.push('--not', '--all');
   else if (not !== undefined) args.push(`^${not}`);
-  for await (const line of gitLines(context, args)) {
+  for await (const line of walkLines(context, args)) {
     const [time, id = '', tree = '', ...parents] = line.trimEnd().split(' ');
     yield { id, tree, parents, committerTime: Number(time) };
   }
@@ -232,7 +274,7 @@ export async function* listParents(
   const line = isLine ? ['--first-parent'] : [];
   // The parents of `--parents` are rewritten; these are not.
   const args = ['rev-list', ...line, '--no-commit-header', '--format=%H %P', `--max-count=${max}`];
-  for await (const text of gitLines(context, [...args, to, ...stop])) {
+  for await (const text of walkLines(context, [...args, to, ...stop])) {
     const [id = '', ...parents] = text.trimEnd().split(' ');
     yield { id, parents };
   }

@@ -74,6 +74,8 @@ export interface ReaderOptions extends AncestryOptions {
   readonly maxPaths?: number | undefined;
   /** Limit for the commits of one push. Default: 100,000. */
   readonly maxCommits?: number;
+  /** Called with the bytes of the commits and tags of a push that was judged. */
+  readonly onJudged?: ((bytes: number) => void) | undefined;
   /** Processes that read objects in parallel. Starting one blocks the event loop for milliseconds. */
   readonly objectProcesses?: number;
   /** Objects in memory, which git is not asked for. */
@@ -95,6 +97,7 @@ export class Reader implements ObjectReader {
   readonly #bounds: CommitLimits;
   readonly #maxPaths: number;
   readonly #maxCommits: number;
+  readonly #onJudged: ReaderOptions['onJudged'];
   readonly #commits = new Set<string>();
   readonly #ancestry: Ancestry;
   readonly #recent: RecentObjects | undefined;
@@ -113,6 +116,7 @@ export class Reader implements ObjectReader {
     this.#diffs = new RequestProcess(context, diffTreeProtocol);
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
     this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
+    this.#onJudged = options.onJudged;
     this.#bounds = this.#limited(readLimits(this.#maxPaths));
   }
 
@@ -230,15 +234,16 @@ export class Reader implements ObjectReader {
 
   /** Parents and names of a commit that is too large to read, found by git. */
   async #metadataWithoutMessage(commit: string): Promise<CommitMetadata> {
-    const format = ['--no-commit-header', '--format=%P%n%an%n%ae%n%cn%n%ce'];
+    const format = ['--no-commit-header', '--format=%P%n%ct%n%an%n%ae%n%cn%n%ce'];
     const args = ['rev-list', '--max-count=1', ...format, commit];
     const lines = (await runGit(this.#context, args)).toString('utf8').split('\n');
-    const [parents = '', ...names] = lines;
+    const [parents = '', time, ...names] = lines;
     const [name = '', email = '', committer = '', committerEmail = ''] = names;
     return {
       parents: parents === '' ? [] : parents.split(' '),
       author: { name, email },
       committer: { name: committer, email: committerEmail },
+      committerTime: Number(time) || 0,
       message: '',
     };
   }
@@ -264,6 +269,7 @@ export class Reader implements ObjectReader {
       maxCommits: this.#maxCommits,
       readTrees: (ids: readonly string[], take: TakeTree) => this.#readTrees(ids, take),
       ask: (id: string) => this.#leastBusy().ask(id),
+      onRead: this.#onJudged,
     };
     return commitObjections(parts, pushed);
   }

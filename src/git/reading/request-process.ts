@@ -47,6 +47,7 @@ interface Worker<Reply> {
   /** Lines that are not written yet. The lines of one tick share a write. */
   outbox: string[];
   requests: number;
+  answers: number;
 }
 
 export class RequestProcess<Reply> {
@@ -125,11 +126,12 @@ export class RequestProcess<Reply> {
       waiting,
       outbox: [],
       requests: 0,
+      answers: 0,
       ended: git.ended.then((how) => {
         this.#workers.delete(worker);
         if (this.#current === worker) this.#current = undefined;
         if (worker.isAbandoned) this.#resend(waiting);
-        else if (waiting.length > 0) this.#recover(waiting, git.error(how));
+        else if (waiting.length > 0) this.#recover(worker, git.error(how));
       }),
     };
     git.stdout.on('data', (chunk: Buffer) => {
@@ -144,6 +146,7 @@ export class RequestProcess<Reply> {
   #settle(worker: Worker<Reply>, reply: Reply): void {
     const request = worker.waiting.shift();
     if (request === undefined) return;
+    worker.answers += 1;
     worker.git.expectReply(worker.waiting.length > 0);
     if (this.#protocol.isLast?.(reply) === true) this.#abandon(worker);
     if (request.doubted || this.#closed || !this.#protocol.isDoubtful(reply)) {
@@ -156,12 +159,15 @@ export class RequestProcess<Reply> {
   }
 
   /** The first waiting request is the one that the process died on. The others are sent again. */
-  #recover(waiting: Sequence<Request<Reply>>, error: GitError): void {
+  #recover({ waiting, answers }: Worker<Reply>, error: GitError): void {
     const first = waiting.shift();
     if (first !== undefined) {
-      first.deaths += 1;
+      // Its memory may be of the requests before: a new process has none of them.
+      const isFull = error instanceof GitLimitError && error.limit === 'memory' && answers > 0;
+      if (!isFull) first.deaths += 1;
       // A retry would meet the same limit.
-      const isFinal = this.#closed || first.deaths > 1 || error instanceof GitLimitError;
+      const meetsAgain = error instanceof GitLimitError && !isFull;
+      const isFinal = this.#closed || first.deaths > 1 || meetsAgain;
       if (isFinal) first.settle(error);
       else this.#send(first);
     }

@@ -3,6 +3,7 @@
 import { isObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { tryGit } from '../process/git-process.ts';
+import { tryWalk } from '../process/git-walk.ts';
 
 /** Commit that a git revision names, as in `HEAD~1`; undefined: none. */
 export async function resolveCommit(
@@ -21,6 +22,6 @@ export async function resolveCommit(
 export async function isOnSomeRef(context: GitContext, commit: string): Promise<boolean> {
   if (!isObjectId(commit)) return false;
   const args = ['for-each-ref', '--count=1', '--format=%(refname)', `--contains=${commit}`];
-  const { code, stdout } = await tryGit(context, args);
+  const { code, stdout } = await tryWalk(context, args);
   return code === 0 && stdout.length > 0;
 }

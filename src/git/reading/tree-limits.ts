@@ -13,12 +13,25 @@ export const MAX_TREE_BYTES = 16 * 1024 * 1024;
 /** Limit for one tree object of a push. */
 const MAX_PUSHED_TREE_BYTES = 12 * 1024 * 1024;
 
+/** Limit for the list of all paths of a tree, which git writes to a buffer of 256 MiB. */
+export const MAX_LIST_BYTES = 250 * 1024 * 1024;
+/** The same for a push. */
+const MAX_PUSHED_LIST_BYTES = 200 * 1024 * 1024;
+/** Bytes of a path in such a list, beside its own. */
+const RECORD_BYTES = 100;
+
+/** Bytes of a list of paths. */
+export function listBytes(of: { readonly paths: number; readonly pathBytes: number }): number {
+  return of.paths * RECORD_BYTES + of.pathBytes;
+}
+
 /** Limits of the trees of one commit. */
 export interface TreeLimits {
   readonly maxPaths: number;
   /** Origin of `maxPaths`, for messages. */
   readonly option: string;
   readonly maxTreeBytes: number;
+  readonly maxListBytes: number;
 }
 
 const OPTION = '--push-max-paths';
@@ -27,7 +40,8 @@ const ROOM_PERCENT = 25;
 
 /** Limits of a push. */
 export function pushedLimits(maxPaths: number): TreeLimits {
-  return { maxPaths, option: OPTION, maxTreeBytes: MAX_PUSHED_TREE_BYTES };
+  const bytes = { maxTreeBytes: MAX_PUSHED_TREE_BYTES, maxListBytes: MAX_PUSHED_LIST_BYTES };
+  return { maxPaths, option: OPTION, ...bytes };
 }
 
 /**
@@ -37,10 +51,15 @@ export function pushedLimits(maxPaths: number): TreeLimits {
 export function readLimits(maxPaths: number): TreeLimits {
   const room = Math.ceil((maxPaths * ROOM_PERCENT) / 100);
   const option = `${OPTION} and a quarter`;
-  return { maxPaths: maxPaths + room, option, maxTreeBytes: MAX_TREE_BYTES };
+  const bytes = { maxTreeBytes: MAX_TREE_BYTES, maxListBytes: MAX_LIST_BYTES };
+  return { maxPaths: maxPaths + room, option, ...bytes };
 }
-/** Limit for one commit or tag object. */
-export const MAX_COMMIT_BYTES = 1024 * 1024;
+/** Limit for one commit object of a push. The largest of Linux has 73 KiB. */
+export const MAX_COMMIT_BYTES = 256 * 1024;
+/** Limit for the tag objects of one ref: git reads those of all refs at each push. */
+export const MAX_TAG_BYTES = 64 * 1024;
+/** Limit for all of them together: git keeps those in memory that its commit-graph file does not have. */
+export const MAX_COMMITS_BYTES = 64 * 1024 * 1024;
 /** Limit for parents, since each is compared with the commit. */
 export const MAX_PARENTS = 100;
 

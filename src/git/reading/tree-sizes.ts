@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { TreeCursor } from '../objects/tree-cursor.ts';
 import {
+  listBytes,
   MAX_DEPTH,
   MAX_PATH_BYTES,
   pathOfNames,
@@ -16,6 +17,8 @@ import {
 export interface TreeSize {
   /** Files and folders below; Infinity above the range of a number. */
   readonly paths: number;
+  /** Bytes of all paths together. */
+  readonly pathBytes: number;
   /** Depth of nested folders. */
   readonly depth: number;
   /** Length of the longest path below, in bytes. */
@@ -62,6 +65,7 @@ const STEPS_PER_YIELD = 10_000;
 const NONE: readonly WideFolder[] = [];
 const EMPTY: TreeSize = {
   paths: 0,
+  pathBytes: 0,
   depth: 0,
   longest: 0,
   entries: 0,
@@ -112,13 +116,14 @@ export class TreeSizes {
 }
 
 function problemOf(
-  { paths, depth, longest, largest }: TreeSize,
+  { paths, pathBytes, depth, longest, largest }: TreeSize,
   limits: TreeLimits,
 ): string | undefined {
-  const { maxPaths, maxTreeBytes } = limits;
+  const { maxPaths, maxTreeBytes, maxListBytes } = limits;
   if (depth > MAX_DEPTH) return tooDeep;
   if (paths > maxPaths) return tooMany(limits);
   if (largest > maxTreeBytes) return tooLarge(maxTreeBytes);
+  if (listBytes({ paths, pathBytes }) > maxListBytes) return tooLong(maxListBytes);
   return longest > MAX_PATH_BYTES ? `has a path of more than ${MAX_PATH_BYTES} bytes` : undefined;
 }
 
@@ -129,6 +134,7 @@ function grow(
   below: TreeSize,
 ): void {
   tree.paths += below.paths;
+  tree.pathBytes += below.pathBytes + below.paths * (folder.nameBytes + 1);
   tree.depth = Math.max(tree.depth, below.depth + 1);
   tree.longest = Math.max(tree.longest, folder.nameBytes + 1 + below.longest);
   tree.largest = Math.max(tree.largest, below.largest);
@@ -165,6 +171,10 @@ const tooDeep = `is more than ${MAX_DEPTH} folders deep`;
 
 function tooLarge(bytes: number): string {
   return `is a folder of more than ${bytes / 2 ** 20} MiB, which are the names of its entries`;
+}
+
+function tooLong(bytes: number): string {
+  return `has a list of paths of more than ${bytes / 2 ** 20} MiB`;
 }
 
 function tooMany({ maxPaths, option }: TreeLimits): string {
@@ -225,6 +235,7 @@ class Measurement {
     const shape: Growing & { readonly folders: readonly Folder[] } = { ...EMPTY, folders };
     let entries = 0;
     for (const entry = new TreeCursor(bytes); entry.next(); entries += 1) {
+      shape.pathBytes += entry.nameBytes;
       if (!entry.isTree) {
         shape.longest = Math.max(shape.longest, entry.nameBytes);
         continue;

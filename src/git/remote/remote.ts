@@ -103,6 +103,8 @@ const ALIVE = [
   ['http.lowSpeedLimit', '1'],
   ['http.lowSpeedTime', '30'],
 ] as const;
+/** A fetch writes objects, the ref that is asked for, and nothing else. */
+const ALONE = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
 /** Enough for the refs of a remote with a million of them. */
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
@@ -164,7 +166,8 @@ export class Remote {
    * arrive. Throws RemoteError.
    */
   async fetch(isFirst: boolean, counter?: Counter): Promise<void> {
-    const alone = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    // To find a forced update, git walks from the new tip with every message in memory.
+    const alone = [...ALONE, '--no-show-forced-updates'];
     const said = counter === undefined ? '--quiet' : '--progress';
     const args = ['fetch', said, ...alone, '--no-recurse-submodules', NAME];
     const timeoutMs = isFirst ? this.#timeouts.firstFetchMs : this.#timeouts.fetchMs;
@@ -182,8 +185,7 @@ export class Remote {
     commit: string,
     options: Required<Pick<RunOptions, 'env' | 'signal'>>,
   ): Promise<void> {
-    const alone = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
-    const args = ['fetch', '--quiet', ...alone, '--no-recurse-submodules', NAME, commit];
+    const args = ['fetch', '--quiet', ...ALONE, '--no-recurse-submodules', NAME, commit];
     const timeoutMs = this.#timeouts.commitMs;
     await this.#run(args, { timeoutMs, config: ALIVE, ...options });
   }

@@ -59,19 +59,16 @@ function urlProblems(urls: readonly string[], path: FieldPath): FieldError[] {
 
 /** Entries that a wider one covers: anything beside `*`, `pods/log` beside `pods/*`. */
 function overlaps(resources: readonly string[], path: FieldPath): FieldError[] {
+  const all = new Set(resources);
   return resources.flatMap((name, index) => {
-    const wider = resources.find((other) => other !== name && covers(other, name));
+    const wider = widerThan(name).find((other) => other !== name && all.has(other));
     return wider === undefined
       ? []
       : [invalid([...path, index], name, `is covered by ${JSON.stringify(wider)} already`)];
   });
 }
 
-function covers(pattern: string, name: string): boolean {
-  if (pattern === '*') return true;
-  const [resource, subresource] = pattern.split('/');
-  const [otherResource, otherSubresource] = name.split('/');
-  if (subresource === undefined || otherSubresource === undefined) return false;
-  if (subresource === '*') return resource === otherResource || resource === '*';
-  return resource === '*' && subresource === otherSubresource;
+function widerThan(name: string): string[] {
+  const [resource, subresource] = name.split('/');
+  return subresource === undefined ? ['*'] : ['*', `${resource}/*`, '*/*', `*/${subresource}`];
 }

@@ -220,7 +220,7 @@ function foldBetween(
   if (!last && middle.endsWith(' ')) middle = middle.slice(0, -1);
   middle.split('\n').forEach((paragraph, index) => {
     if (index > 0) lines.push('');
-    if (paragraph !== '') lines.push(...wrapped(paragraph, width));
+    if (paragraph !== '') for (const line of wrapped(paragraph, width)) lines.push(line);
   });
   return lines;
 }

@@ -107,7 +107,7 @@ class Planner {
       return;
     }
     const replacement = { slot, desired, owner, json, newAnchor };
-    this.splices.push(...replaceValue(this.#tree, replacement));
+    for (const splice of replaceValue(this.#tree, replacement)) this.splices.push(splice);
   }
 
   /** Keeps the alias if its anchor will have the desired value; otherwise writes the value. */
@@ -128,7 +128,7 @@ class Planner {
       ? this.#scalarInPlace(node, desired, context.json)
       : undefined;
     if (splices === undefined) this.#replace(slot, desired, context);
-    else this.splices.push(...splices);
+    else for (const splice of splices) this.splices.push(splice);
   }
 
   #scalarInPlace(
@@ -175,7 +175,7 @@ class Planner {
       .map(([key, value]): NewEntry => ({ key, value, after: undefined }));
     const names = new Map(kept.map((entry) => [entry, keys.get(entry) ?? '']));
     const change = { slot, entries, kept, names, json: inner.json };
-    this.splices.push(...changeEntries(this.#tree, { ...change, added }));
+    for (const splice of changeEntries(this.#tree, { ...change, added })) this.splices.push(splice);
   }
 
   #keyOf(entry: Entry): string | undefined {
@@ -238,7 +238,7 @@ class Planner {
       this.value(entry.slot, value, inner);
     }
     const change = { slot, entries, kept, names: undefined, json: inner.json };
-    this.splices.push(...changeEntries(this.#tree, { ...change, added }));
+    for (const splice of changeEntries(this.#tree, { ...change, added })) this.splices.push(splice);
   }
 }
 

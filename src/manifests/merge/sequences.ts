@@ -40,7 +40,7 @@ export function mergeSequences(
   let isClean = true;
   while (one.length > 0 || other.length > 0) {
     const next = nextOf(one, other, rules);
-    if (next !== undefined) hunks.push(...next);
+    if (next !== undefined) for (const hunk of next) hunks.push(hunk);
     else {
       isClean = false;
       dropOverlapped(one, other);
@@ -49,10 +49,11 @@ export function mergeSequences(
   const items: string[] = [];
   let at = 0;
   for (const hunk of hunks) {
-    items.push(...base.slice(at, hunk.start), ...hunk.items);
+    for (const item of base.slice(at, hunk.start)) items.push(item);
+    for (const item of hunk.items) items.push(item);
     at = hunk.end;
   }
-  items.push(...base.slice(at));
+  for (const item of base.slice(at)) items.push(item);
   return { items, isClean };
 }
 

@@ -65,7 +65,7 @@ function mergeMaps({ base, tip, pushed }: Three<JsonObject>, path: FieldPath): M
         writable: true,
       });
     }
-    conflicts.push(...merged.conflicts);
+    for (const one of merged.conflicts) conflicts.push(one);
   }
   return { value, conflicts };
 }
@@ -103,7 +103,7 @@ function mergeLists(lists: Three<Items>, path: FieldPath): MergedValue {
   }
   const value = order.items.map((name, i) => {
     const merged = mergeValues(versionsOf(name), [...path, i]);
-    conflicts.push(...merged.conflicts);
+    for (const one of merged.conflicts) conflicts.push(one);
     return merged.value ?? null;
   });
   return conflicts.length === 0 ? { value, conflicts } : { ...conflict, conflicts };

@@ -7,12 +7,20 @@ import { flatMapYielding, keyString } from '../../apimachinery/index.ts';
 import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';
 import { isEncryptedKind, type KindTable } from '../../kinds/index.ts';
 
+interface PushedChange {
+  readonly change: ObjectChange;
+  /** Of a merge: commits of the branch that it merges. */
+  readonly merged: readonly string[];
+}
+
 export class IntermediateStates {
   readonly #kinds: ReadonlySet<string>;
   readonly #before: Catalog;
   readonly #pushed: ReadonlySet<string>;
   readonly #known = new Set<string>();
-  readonly #changes: ObjectChange[] = [];
+  readonly #changes: PushedChange[] = [];
+  /** Catalogs at commits of the branch. */
+  readonly #views = new Map<string, Catalog | undefined>();
 
   /** `pushed`: ids of the commits of the push. */
   constructor(kinds: KindTable, before: Catalog, pushed: ReadonlySet<string>) {
@@ -24,23 +32,33 @@ export class IntermediateStates {
 
   record({ commit, changes }: FoldedStep): void {
     const isPushed = this.#pushed.has(commit.id);
+    const merged = commit.parents.slice(1).filter((id) => !this.#pushed.has(id));
     for (const change of changes) {
       if (change.after === undefined) continue;
       const { encrypted } = change.after.source;
       if (encrypted === undefined && !this.#kinds.has(change.key.kind)) continue;
-      if (isPushed) this.#changes.push(change);
+      if (isPushed) this.#changes.push({ change, merged });
       else this.#known.add(stateOf(change.after));
     }
   }
 
   /** Yields to the event loop. */
   async found(): Promise<ObjectChange[]> {
-    return await flatMapYielding(this.#changes, (change) => {
+    return await flatMapYielding(this.#changes, ({ change, merged }) => {
       const { key, after } = change;
-      const present = this.#before.object(key);
       if (after === undefined || this.#known.has(stateOf(after))) return [];
-      return present === undefined || stateOf(present) !== stateOf(after) ? [change] : [];
+      const former = [this.#before, ...merged.map((id) => this.#viewOf(id))];
+      const isFormer = former.some((catalog) => {
+        const object = catalog?.object(key);
+        return object !== undefined && stateOf(object) === stateOf(after);
+      });
+      return isFormer ? [] : [change];
     });
+  }
+
+  #viewOf(id: string): Catalog | undefined {
+    if (!this.#views.has(id)) this.#views.set(id, this.#before.viewOf(id));
+    return this.#views.get(id);
   }
 }
 

@@ -12,11 +12,12 @@ import type { JournalEvent, Store } from '../../state/index.ts';
 import type { Outcome } from './push-dry-run.ts';
 
 interface Moment extends Folded {
-  readonly revision: string;
+  /** Undefined: the branch has no commit. */
+  readonly revision: string | undefined;
 }
 
 export class BranchSnapshot {
-  readonly head: string;
+  readonly head: string | undefined;
   readonly folded: Folded;
   readonly #pin: PinnedCatalog;
   /** Objects of the state that changed and decide about themselves alone. */
@@ -43,7 +44,7 @@ export class BranchSnapshot {
 
   /** True if the present state came from this one step by step, with the same rules for its files. */
   isBelow({ catalog, view }: { readonly catalog: Catalog; readonly view: TreeView }): boolean {
-    return this.#pin.on === catalog && this.folded.view.hasRulesOf(view);
+    return catalog.isBelow(this.#pin.catalog) && this.folded.view.hasRulesOf(view);
   }
 
   /** Files and objects that have changed since. */

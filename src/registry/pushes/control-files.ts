@@ -67,7 +67,7 @@ export async function configProblems(
       await context.sealer?.recipients(),
       context.sealer?.pgpKeys,
     );
-    problems.push(...found.map((problem) => ({ path, ...problem })));
+    for (const problem of found) problems.push({ path, ...problem });
   }
   return problems;
 }

@@ -3,6 +3,7 @@
  * unchanged object for others, or gives an object the encrypted values of another one.
  */
 import {
+  deadline,
   isRecord,
   type JsonValue,
   jsonEqual,
@@ -38,6 +39,9 @@ interface Reading {
 
 const NOTHING: FileEncryption = new Map();
 const NO_VALUES: ReadonlySet<string> = new Set();
+
+/** Time limit for former versions with values of a push. API writes may wait for it. */
+const HOLDERS_WITHIN_MS = 10_000;
 
 /** Bounds the memory of a push of many files. */
 const OBJECTS_PER_BATCH = 64;
@@ -146,11 +150,12 @@ async function formerlyHeld(
   if (foreign.size === 0 || head === undefined) return [];
   const wanted = new Set([...foreign.values()].flatMap((values) => [...values]));
   const versions = await former.versionsWith(wanted, head);
+  const signal = deadline(HOLDERS_WITHIN_MS);
   const mayReadAll = async (value: string): Promise<boolean> => {
     const having = versions.get(value) ?? [];
     if (having.length > MOST_VERSIONS) return false;
     for (const version of having) {
-      const holders = await former.holders(version, value);
+      const holders = await former.holders(version, value, signal);
       const isRead = holders.every((key) => key !== undefined && mayRead(key));
       if (!isRead || holders.length === 0) return false;
     }

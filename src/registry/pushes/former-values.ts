@@ -4,7 +4,13 @@
  * extended as the branch grows, and dropped when idle.
  */
 import { createHash } from 'node:crypto';
-import { type ObjectKey, ownText, Yielding } from '../../apimachinery/index.ts';
+import {
+  type ObjectKey,
+  ownText,
+  StatusError,
+  unavailable,
+  Yielding,
+} from '../../apimachinery/index.ts';
 import {
   encryptionOf,
   type FileReader,
@@ -25,6 +31,7 @@ export interface FormerVersion {
 export interface FormerOptions {
   readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles'>;
   readonly reader: FileReader;
+  readonly mostValues?: number;
 }
 
 const IDLE_MS = 10 * 60_000;
@@ -34,8 +41,17 @@ const BLOBS_AT_ONCE = 16;
 const READ_WHILE_JUDGED = 256;
 /** More of one value are not kept: the pusher encrypts it anew. */
 export const MOST_VERSIONS = 64;
+/** Bounds the memory, 300 bytes each: a pusher can put a hundred thousand into one file that is no manifest. */
+const MOST_VALUES = 1_000_000;
 /** Git stores these bytes as they are: tools that encrypt write no escapes. */
 const SEALED = 'ENC[AES256_GCM,';
+
+const TOO_LONG_HISTORY =
+  'The encrypted values of the history could not be read in time; push again, which goes on from there';
+const TOO_MANY_VALUES =
+  'The history has more encrypted values than can be compared; let a user push this who may read every object of the kind';
+const TOO_MANY_VERSIONS =
+  'The former versions with the encrypted values of this push could not be read in time; push fewer files at once, or encrypt the values anew';
 
 /** The values of a long part of the history are not known: `read` them while nothing waits, and judge again. */
 export class UnreadHistoryError extends Error {
@@ -77,21 +93,29 @@ export class FormerValues {
     });
   }
 
-  /** Takes seconds for a long history, so callers hold no mutex. */
-  async read(head: string): Promise<void> {
+  /**
+   * Takes seconds for a long history, so callers hold no mutex. Throws 503 once the signal is aborted: the next
+   * call goes on from there. Throws 503 for too many values.
+   */
+  async read(head: string, signal: AbortSignal): Promise<void> {
     this.#reads += 1;
     try {
-      await this.#mutex.run(() => this.#extend(head, Number.POSITIVE_INFINITY));
+      await this.#mutex.run(() => this.#extend(head, Number.POSITIVE_INFINITY, signal));
     } finally {
       this.#reads -= 1;
     }
   }
 
-  /** Objects of a version that have the value; undefined: a document that is none. */
+  /**
+   * Objects of a version that have the value; undefined: a document that is none. Throws 503 once the
+   * signal is aborted.
+   */
   async holders(
     { path, blob: id }: FormerVersion,
     value: string,
+    signal: AbortSignal,
   ): Promise<readonly (ObjectKey | undefined)[]> {
+    if (signal.aborted) throw unavailable(TOO_MANY_VERSIONS);
     const { repository: source, reader } = this.#options;
     const [content = Buffer.alloc(0)] = await source.readBlobs([id]);
     const encryption = await encryptionOf(reader, content);
@@ -106,7 +130,7 @@ export class FormerValues {
   }
 
   /** False: there are more than `most` commits and versions, and none of them was read. */
-  async #extend(head: string, most: number): Promise<boolean> {
+  async #extend(head: string, most: number, signal?: AbortSignal): Promise<boolean> {
     if (this.#head === head) return true;
     const isWhole = most === Number.POSITIVE_INFINITY;
     if (!isWhole && this.#head === undefined) return false;
@@ -115,23 +139,28 @@ export class FormerValues {
     try {
       const { repository } = this.#options;
       for await (const commit of repository.history(this.#head, head, 'first parent')) {
-        unread.push(...versionsOf(commit));
+        for (const version of versionsOf(commit)) unread.push(version);
         count += 1 + (commit.changes[0]?.length ?? 0);
         if (count > most) return false;
-        if (isWhole && unread.length >= BLOBS_AT_ONCE) await this.#read(unread.splice(0));
+        if (!isWhole || unread.length < BLOBS_AT_ONCE) continue;
+        await this.#read(unread.splice(0), signal);
+        // Its history is read too: parents come first.
+        this.#head = commit.id;
       }
-      await this.#read(unread);
+      await this.#read(unread, signal);
     } catch (error) {
-      this.#forget();
+      // The values that were read stay: the next call goes on from there, or ends at once.
+      if (signal?.aborted !== true && !(error instanceof StatusError)) this.#forget();
       throw error;
     }
     this.#head = head;
     return true;
   }
 
-  async #read(versions: readonly FormerVersion[]): Promise<void> {
+  async #read(versions: readonly FormerVersion[], signal?: AbortSignal): Promise<void> {
     const turns = new Yielding();
     for (let from = 0; from < versions.length; from += BLOBS_AT_ONCE) {
+      if (signal?.aborted) throw unavailable(TOO_LONG_HISTORY);
       const batch = versions.slice(from, from + BLOBS_AT_ONCE);
       const contents = await readReadable(
         this.#options.repository,
@@ -141,14 +170,22 @@ export class FormerValues {
         await turns.take();
         const content = contents[at];
         if (content?.includes(SEALED) !== true) continue;
-        for (const value of ciphertextsIn(content.toString('latin1'))) this.#add(value, version);
+        for (const value of ciphertextsIn(content.toString('latin1'))) {
+          await turns.take();
+          this.#add(value, version);
+        }
       }
     }
   }
 
+  /** Throws 503 for too many values. */
   #add(value: string, version: FormerVersion): void {
     const name = digest(value);
     const others = this.#versions.get(name);
+    const { mostValues = MOST_VALUES } = this.#options;
+    if (others === undefined && this.#versions.size >= mostValues) {
+      throw unavailable(TOO_MANY_VALUES);
+    }
     if (others === undefined) this.#versions.set(name, [version]);
     else if (others.length <= MOST_VERSIONS && !others.some((one) => isSame(one, version)))
       others.push(version);

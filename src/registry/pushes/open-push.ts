@@ -81,32 +81,13 @@ export class OpenPush {
     const unsigned = (await signatures?.judge(source, { from: head, to })) ?? [];
     if (unsigned.length > 0) return refusal([...unsigned, 'nothing was changed']);
     if (relation.is === 'diverged') return await this.#trial.leaks(source);
-    const commits = await this.#trial.readAhead(source, head);
-    return (
-      (await this.#examineBeside(source, head, commits)) ??
-      (await branch.runExclusive(async (state) => {
-        await state.recover();
-        if (state.revision !== head || branch.hold !== undefined) return ACCEPTED;
-        const outcome = await this.#try(state, { source, commits });
-        const verdict = await this.#trial.verdict(outcome, { source, before: state.catalog.size });
-        return verdict.ok ? ACCEPTED : verdict;
-      }))
-    );
-  }
-
-  /** Undefined: only a judgement on the branch itself helps. */
-  async #examineBeside(
-    source: PushSource,
-    head: string | undefined,
-    commits: readonly HistoryCommit[],
-  ): Promise<Verdict | undefined> {
-    const snapshot = await this.#options.branch.snapshot();
-    if (snapshot === undefined) return undefined;
+    const snapshot = await branch.snapshot();
+    if (snapshot === undefined) return ACCEPTED;
     try {
       if (snapshot.head !== head) return ACCEPTED;
       const { folded } = snapshot;
+      const commits = await this.#trial.readAhead(source, head);
       const outcome = await this.#trial.outcome(folded, { source, commits });
-      if (outcome === undefined) return undefined;
       const verdict = await this.#trial.verdict(outcome, { source, before: folded.catalog.size });
       return verdict.ok ? ACCEPTED : verdict;
     } finally {
@@ -167,6 +148,8 @@ export class OpenPush {
     const { repository } = this.#options;
     const { to } = this.#tip;
     const { head, folded } = snapshot;
+    // The first commits of a branch are replayed.
+    if (head === undefined) return undefined;
     const { catalog } = folded;
     const relation = await this.#trial.relation(repository, head);
     if (relation.is === 'refused') return refused(relation.verdict);
@@ -184,7 +167,8 @@ export class OpenPush {
       merge = made;
       commits = [...pushed, made.commit];
     }
-    const outcome = await this.#trial.outcome(folded, { source: repository, commits });
+    const target = merge?.commit.id ?? to;
+    const outcome = await this.#trial.outcomeAhead(folded, { commits, to: target });
     // Control files decide how all files are read.
     if (outcome === undefined || outcome.controlFiles.length > 0) return undefined;
     const { prepared } = outcome;
@@ -197,7 +181,6 @@ export class OpenPush {
     });
     if (!verdict.ok) return refused(verdict);
     const footprint = footprintOf({ ...outcome, prepared }, merge);
-    const target = merge?.commit.id ?? to;
     return { snapshot, base, target, merge, outcome: { ...outcome, prepared }, footprint, verdict };
   }
 
@@ -224,9 +207,8 @@ export class OpenPush {
       at = stored;
       target = stored.id;
     }
-    const { base: _snapshot, ...prepared } = judged.outcome.prepared;
-    const layer = { ...prepared, from: head, to: target, base: state.catalog, ...(at && { at }) };
-    const outcome = { ...judged.outcome, prepared: layer };
+    const prepared = { ...judged.outcome.prepared, from: head, to: target, ...(at && { at }) };
+    const outcome = { ...judged.outcome, prepared };
     const isSame = judged.verdict.prunes === undefined && !snapshot.mayDecideOn(outcome, footprint);
     const verdict = isSame ? judged.verdict : undefined;
     return await this.#move(state, { head, target, outcome, verdict });
@@ -234,10 +216,10 @@ export class OpenPush {
 
   /** Of a judged merge. `base`: undefined if the push descends from the tip. */
   async #conflictsOf(
-    outcome: Outcome | undefined,
+    outcome: Outcome,
     { base, head }: { readonly base: string | undefined; readonly head: string },
   ): Promise<Conflicting | undefined> {
-    if (base === undefined || outcome === undefined) return undefined;
+    if (base === undefined) return undefined;
     const { repository } = this.#options;
     const of = { repository, files: this.#trial.files, base, tip: head };
     const conflicts = await changedFormerLives(of, outcome.changes);
@@ -248,25 +230,6 @@ export class OpenPush {
     const { branch, repository } = this.#options;
     const { merger } = branch;
     return { branch, repository, merger, files: this.#trial.files, user: this.#tip.user };
-  }
-
-  async #try(
-    state: DesiredState,
-    of: {
-      readonly source: PushSource;
-      readonly commits: readonly HistoryCommit[];
-      readonly replayed?: Replayed | undefined;
-    },
-  ): Promise<Outcome | undefined> {
-    const { branch } = this.#options;
-    const { source, commits, replayed } = of;
-    const { to } = this.#tip;
-    const ahead = await this.#trial.outcome(state, of);
-    if (ahead !== undefined || replayed !== undefined) return ahead;
-    // The first commits of a branch, and merges of what is not recent.
-    if (commits.at(-1)?.id !== to) return undefined;
-    const outcomeOf = await branch.dryRun(source, { from: state.revision, to });
-    return await outcomeOf?.(state.catalog);
   }
 
   async #landExclusive(
@@ -282,10 +245,12 @@ export class OpenPush {
     if (relation.is === 'refused') return refused(relation.verdict);
     if (relation.is === 'contained') return containedAt(head);
     const { hold } = branch;
-    if (hold !== undefined) return await this.#landOnHeld(state, { head, from: hold.served });
     if (relation.is === 'ahead') {
-      const commits = await this.#trial.commitsSince(head, of.commits);
-      const outcome = await this.#try(state, { source: repository, commits });
+      // During a hold the range starts at the served revision, not at the head of the branch.
+      const from = hold === undefined ? head : hold.served;
+      if (state.revision !== from) return refused(refusal([MOVED]));
+      const commits = await this.#trial.commitsSince(from, of.commits);
+      const outcome = await this.#trial.outcome(state, { source: repository, commits });
       return await this.#move(state, { head, target: to, outcome });
     }
     if (head === undefined) return 'moved';
@@ -303,23 +268,12 @@ export class OpenPush {
     if ('conflicts' in made) return { ...made, base, head };
     const { commit } = made;
     const commits = [...(replayed === undefined ? of.commits : []), commit];
-    const outcome = await this.#try(state, { source: repository, commits, replayed });
-    if (outcome === undefined && replayed === undefined) return 'replay';
+    const target = commit.id;
+    const outcome = await this.#trial.outcomeAhead(state, { commits, to: target, replayed });
+    if (outcome === undefined) return replayed === undefined ? 'replay' : refused(refusal([MOVED]));
     const conflicting = await this.#conflictsOf(outcome, { base, head });
     if (conflicting !== undefined) return conflicting;
-    return await this.#move(state, { head, target: commit.id, outcome });
-  }
-
-  /** During a hold the range starts at the served revision, not at the head of the branch. */
-  async #landOnHeld(
-    state: DesiredState,
-    { head, from }: { readonly head: string | undefined; readonly from: string | undefined },
-  ): Promise<Landed | 'moved'> {
-    const { branch, repository } = this.#options;
-    const { to } = this.#tip;
-    const outcomeOf = await branch.dryRun(repository, { from, to });
-    const outcome = await outcomeOf?.(state.catalog);
-    return await this.#move(state, { head, target: to, outcome });
+    return await this.#move(state, { head, target, outcome });
   }
 
   async #move(
@@ -327,7 +281,7 @@ export class OpenPush {
     of: {
       readonly head: string | undefined;
       readonly target: string;
-      readonly outcome: Outcome | undefined;
+      readonly outcome: Outcome;
       /** Undefined: not known yet. */
       readonly verdict?: Verdict | undefined;
     },
@@ -337,7 +291,7 @@ export class OpenPush {
     const { head, target, outcome } = of;
     const judged = { source: repository, before: state.catalog.size };
     const verdict = of.verdict ?? (await this.#trial.verdict(outcome, judged));
-    if (!verdict.ok || outcome === undefined) return refused(verdict);
+    if (!verdict.ok) return refused(verdict);
     await assessment.approve(target, verdict, user);
     const objections = (await admission?.admit({ from: head, to: target })) ?? [];
     if (objections.length > 0) return refused(refusal(objections));

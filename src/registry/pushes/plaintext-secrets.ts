@@ -52,11 +52,11 @@ export async function leaksOf(context: LeakContext, tips: readonly string[]): Pr
       window.push({ path, id, mode, commit: commit.id });
     }
     if (window.length < WINDOW) continue;
-    leaks.push(...(await leaksIn(context, window)));
+    for (const leak of await leaksIn(context, window)) leaks.push(leak);
     if (leaks.length >= MAX_LEAKS) return leaks.slice(0, MAX_LEAKS);
     window = [];
   }
-  leaks.push(...(await leaksIn(context, window)));
+  for (const leak of await leaksIn(context, window)) leaks.push(leak);
   return leaks.slice(0, MAX_LEAKS);
 }
 

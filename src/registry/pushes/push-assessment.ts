@@ -5,6 +5,7 @@
 
 import {
   type Authorizer,
+  deadline,
   flatMapYielding,
   SUPERUSER_GROUP,
   type User,
@@ -30,6 +31,8 @@ export const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
 
 /** Reads of the history for one push, while the branch goes on. */
 const MOST_READS = 3;
+/** Time limit for all of them. A history of 50,000 encrypted versions takes 8 s. */
+const READS_WITHIN_MS = 60_000;
 
 /** A push that was tried on the catalog. */
 export interface Tried {
@@ -90,13 +93,15 @@ export class PushAssessment {
 
   /** Judges again if a judgement lacks a part of the history, which is read while nothing waits for it. */
   async withHistory<T>(judge: () => Promise<T>): Promise<T> {
+    let signal: AbortSignal | undefined;
     for (let reads = 1; ; reads += 1) {
       try {
         return await judge();
       } catch (error) {
         if (!(error instanceof UnreadHistoryError)) throw error;
         if (reads > MOST_READS) throw unavailable('The branch keeps moving; please try again');
-        await this.#former.read(error.head);
+        signal ??= deadline(READS_WITHIN_MS);
+        await this.#former.read(error.head, signal);
       }
     }
   }

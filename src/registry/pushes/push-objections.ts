@@ -22,6 +22,7 @@ import {
   sourcesOfSecrets,
 } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
+import { mayReadSecrets } from '../secret-readers.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
 
@@ -96,11 +97,15 @@ export class PushObjections {
    * or what its deletion revoked would be valid again, since sessions and tokens go by its uid.
    */
   ofRestored(restored: readonly ObjectChange[], user: User): string[] {
-    return restored.flatMap(({ key, after }) => {
+    return restored.flatMap((change) => {
+      const { key, before, after } = change;
       const kind = this.#options.kinds.byKey(key);
       if (kind === undefined) return [];
-      const why = this.#againstRestoring(kind, key, user);
       const place = shownPath(after?.place.path ?? '');
+      if (before !== undefined && !isAnew(change)) {
+        return `${place}: ${describeKey(key)}: its owner was deleted, and a merge gives it to a later one of that name; give it a new text`;
+      }
+      const why = this.#againstRestoring(kind, key, user);
       return why === undefined
         ? []
         : `${place}: ${describeKey(key)}: ${why}; leave it out of the merge, and create it in a later commit`;
@@ -149,9 +154,8 @@ export class PushObjections {
   }
 
   /** `namespace`: empty for all of them. */
-  #mayReadAll({ group, plural: resource }: Kind, namespace: string, user: User): boolean {
-    const every = { verb: 'get', group, resource, namespace, name: '' };
-    return this.#options.authorizer.authorize(user, every).allowed;
+  #mayReadAll(kind: Kind, namespace: string, user: User): boolean {
+    return mayReadSecrets(this.#options.authorizer, kind, { namespace, user });
   }
 
   #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {

@@ -7,8 +7,8 @@ import type { Branch } from '../branch.ts';
 import { PushedFiles } from './merge/pushed-files.ts';
 import type { Replayed } from './merge/replay-pushed.ts';
 import type { PushAssessment } from './push-assessment.ts';
-import type { Outcome } from './push-dry-run.ts';
-import { MOVED, type Relation, relationTo, WITHDRAWN } from './push-relation.ts';
+import { dryRunAhead, dryRunCommits, type Outcome } from './push-dry-run.ts';
+import { type Relation, relationTo, WITHDRAWN } from './push-relation.ts';
 import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
 import { capped, refusal, type Verdict } from './verdict.ts';
 
@@ -57,10 +57,7 @@ export class PushTrial {
   /** Commits of the push, with their manifests read. */
   async readAhead(source: PushSource, head: string | undefined): Promise<readonly HistoryCommit[]> {
     const { view } = this.#options.branch.state;
-    const commits: HistoryCommit[] = [];
-    for await (const commit of source.history(head, this.tip.to)) commits.push(commit);
-    await this.files.readAhead(source, commits, (path) => view.includes(path));
-    return commits;
+    return await this.files.commits(source, { from: head, to: this.tip.to }, view);
   }
 
   /** `known`: the commits since the head before. */
@@ -91,32 +88,45 @@ export class PushTrial {
     return isKnown ? ACCEPTED : await this.leaks(source);
   }
 
-  /** Undefined: only a replay of the history helps. */
+  /** The outcome of a push that descends from the tip. */
   async outcome(
     on: Folded,
+    {
+      source,
+      commits,
+    }: { readonly source: PushSource; readonly commits: readonly HistoryCommit[] },
+  ): Promise<Outcome> {
+    const context = this.#options.branch.dryRunContext(source);
+    return await dryRunCommits(context, on, { commits, to: this.tip.to }, this.files);
+  }
+
+  /** The outcome of commits that end with `to`. Undefined: only a replay of the history helps. */
+  async outcomeAhead(
+    on: Folded,
     of: {
-      readonly source: PushSource;
       readonly commits: readonly HistoryCommit[];
+      readonly to: string;
       readonly replayed?: Replayed | undefined;
     },
   ): Promise<Outcome | undefined> {
-    const { source, commits, replayed } = of;
-    return await this.#options.branch.dryRunAhead(source, on, {
+    const { commits, to, replayed } = of;
+    const { branch, repository } = this.#options;
+    return await dryRunAhead(branch.dryRunContext(repository), on, {
       commits,
-      read: (paths) => this.files.read(source, paths),
+      to,
+      read: (paths) => this.files.read(repository, paths),
       ...(replayed && { replayed: replayed.heads, replayedSteps: replayed.steps }),
     });
   }
 
   /** `before`: number of objects before the push. */
   async verdict(
-    outcome: Outcome | undefined,
+    outcome: Outcome,
     { source, before }: { readonly source: PushSource; readonly before: number },
   ): Promise<Verdict> {
     const { to: pushed } = this.tip;
     const user = this.tip.userNow();
     if (user === undefined) return refusal([WITHDRAWN]);
-    if (outcome === undefined) return refusal([MOVED]);
     return await this.#options.assessment.verdict({ outcome, source, user, pushed, before });
   }
 }

@@ -3,7 +3,7 @@
  * rules for API writes, and the objects that would be removed.
  */
 
-import { type Authorizer, type User, unavailable } from '../../apimachinery/index.ts';
+import type { Authorizer, User } from '../../apimachinery/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
 import {
   ObjectTypeError,
@@ -20,7 +20,7 @@ import { type Landed, OpenPush } from './open-push.ts';
 import { prunesOf } from './prune-approvals.ts';
 import type { Prune } from './prune-budget.ts';
 import { OPERATOR, PushAssessment } from './push-assessment.ts';
-import type { PushDryRun, PushedRange } from './push-dry-run.ts';
+import { dryRun, type Outcome, type PushedRange } from './push-dry-run.ts';
 import { MOVED, REWRITES } from './push-relation.ts';
 import type { PushAdmission, PushSource, SignatureVerdict } from './push-source.ts';
 import type { LandingRepository, PushedTip } from './push-trial.ts';
@@ -185,41 +185,22 @@ export class PushJudge {
     const beyond = await source.objectionsTo({ tips: [to], known: { commit: from } });
     // Objects beyond the limits are not read.
     if (beyond.length > 0) return unread(from, beyond.map(formatObjection));
-    const early = await branch.dryRun(source, { from, to });
+    const outcome = await branch.onPin((now) => dryRun(branch.dryRunContext(source), now, to));
+    // Writes that came meanwhile do not count: the report names the revision that it starts from.
     return await branch.runExclusive(async (state) => {
       await state.recover();
-      // Writes do not wait for another replay: the report is about the revision of the first one.
-      if (early?.isReplay === true || state.revision === from) {
-        const outcomeOf = early ?? (await this.#followed(state, of));
-        return await this.#report(state, { ...of, range: { from, to }, outcomeOf });
-      }
-      // The branch moved meanwhile; it does not move again while the mutex is held.
-      const range = { from: state.revision, to };
-      const outcomeOf = await this.#followed(state, of);
-      return await this.#report(state, { ...of, range, outcomeOf });
+      return await this.#report(state, of, outcome);
     });
-  }
-
-  /** Of a commit that descends from the branch, which takes no replay. */
-  async #followed(
-    { revision: from }: DesiredState,
-    { source, to }: { readonly source: PushSource; readonly to: string },
-  ): Promise<PushDryRun> {
-    const follows = from === undefined || (await source.isAncestor(from, to));
-    const outcomeOf = follows ? await this.#options.branch.dryRun(source, { from, to }) : undefined;
-    if (outcomeOf === undefined) throw unavailable('The branch keeps moving; please try again');
-    return outcomeOf;
   }
 
   async #report(
     state: DesiredState,
-    of: DryRun & { readonly range: PushedRange; readonly outcomeOf: PushDryRun },
+    { source, to, user = OPERATOR, signed = to }: DryRun,
+    outcome: Outcome,
   ): Promise<DryRunReport> {
-    const { source, user = OPERATOR, range, signed = range.to } = of;
-    const { from, to } = range;
-    const before = state.catalog.size;
-    const outcome = await of.outcomeOf(state.catalog);
     const { changes, problems, warnings, growth } = outcome;
+    const { from } = outcome.prepared;
+    const before = state.catalog.size;
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
     const { signatures } = this.#options;
@@ -252,25 +233,28 @@ export class PushJudge {
     }
     // During a hold the range starts at the served revision, not at the head of the branch.
     const range = { from: onHeld ? hold.served : oldId, to: newId };
-    const outcomeOf = await branch.dryRun(push.source, range);
-    return await this.#runExclusive({ ...push, oldId, range, outcomeOf });
+    const outcome = await branch.onPin(async (now) =>
+      now.catalog.revision === range.from
+        ? await dryRun(branch.dryRunContext(push.source), now, newId)
+        : undefined,
+    );
+    if (outcome === undefined) return refusal([MOVED]);
+    return await this.#runExclusive({ ...push, oldId, range, outcome });
   }
 
   /** Answers when the verdict is known, and holds the mutex until the branch has moved. */
   #runExclusive(pushed: DryRunPush): Promise<Verdict> {
     const { branch } = this.#options;
-    const { range, source, user } = pushed;
+    const { range, source, user, outcome } = pushed;
     return new Promise((resolve, reject) => {
       const work = async (state: DesiredState): Promise<void> => {
         await state.recover();
         if (state.revision !== range.from) await state.catchUp();
-        const outcomeOf = pushed.outcomeOf ?? (await branch.dryRun(source, range));
-        if (outcomeOf === undefined || state.revision !== range.from) {
+        if (state.revision !== range.from) {
           resolve(refusal([MOVED]));
           return;
         }
         const before = state.catalog.size;
-        const outcome = await outcomeOf(state.catalog);
         const tried = { outcome, source, user, pushed: range.to, before };
         const assessed = await this.#assessment.verdict(tried);
         await this.#assessment.approve(range.to, assessed, user);
@@ -296,8 +280,8 @@ export class PushJudge {
 
 interface DryRunPush extends Push {
   readonly oldId: string | undefined;
-  readonly range: { readonly from: string | undefined; readonly to: string };
-  readonly outcomeOf: PushDryRun | undefined;
+  readonly range: PushedRange;
+  readonly outcome: Outcome;
 }
 
 /** The range starts at the head of the branch, which a hold does not change. */

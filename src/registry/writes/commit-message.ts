@@ -21,9 +21,13 @@ export interface WriteOrigin {
   readonly trailers?: Readonly<Record<string, string>> | undefined;
 }
 
-export function authorOf(user: User): Person {
-  const local = user.name.replace(/[^A-Za-z0-9._-]+/g, '-');
-  return { name: user.name, email: user.email ?? `${local}@users.noreply.gitplane.dev` };
+/** RFC 5321, section 4.5.3.1: a longer one is no address, and would be in every commit of its user. */
+const LONGEST_ADDRESS = 254;
+
+export function authorOf({ name, email = '' }: User): Person {
+  if (email !== '' && email.length <= LONGEST_ADDRESS) return { name, email };
+  const local = name.replace(/[^A-Za-z0-9._-]+/g, '-');
+  return { name, email: `${local}@users.noreply.gitplane.dev` };
 }
 
 const REASON_LIMIT = 4096;

@@ -9,7 +9,6 @@ import {
   invalidObject,
   isKubeObject,
   isRecord,
-  jsonEqual,
   type KubeObject,
   type OwnerReference,
   SERVER_POPULATED_META,
@@ -66,11 +65,15 @@ export function decodeObject(
 /** Removes repeated, equal owner references. */
 function withoutDoubleOwners({ metadata }: KubeObject): string[] {
   const all = metadata.ownerReferences ?? [];
-  const isDouble = (one: OwnerReference, index: number): boolean =>
-    all.slice(0, index).some((other) => jsonEqual(one, other));
-  const doubles = all.filter(isDouble);
+  const unique = new Map<string, OwnerReference>();
+  const doubles: OwnerReference[] = [];
+  for (const one of all) {
+    const text = JSON.stringify(Object.entries(one).sort());
+    if (unique.has(text)) doubles.push(one);
+    else unique.set(text, one);
+  }
   if (doubles.length === 0) return [];
-  metadata.ownerReferences = all.filter((one, index) => !isDouble(one, index));
+  metadata.ownerReferences = [...unique.values()];
   const uids = [...new Set(doubles.map(({ uid }) => uid))].join(', ');
   return [
     `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`,

@@ -17,6 +17,7 @@ import { GitError, objectId } from '../../git/index.ts';
 import { type SecretPaths, valuesAt } from '../../kinds/index.ts';
 import {
   appendDocument,
+  assertEditable,
   decodeUtf8,
   editDocument,
   type FormerDocument,
@@ -24,13 +25,14 @@ import {
   formatManifest,
   formatProblem,
   isEmptyStream,
+  ManifestEditError,
   parseDocument,
   removeDocument,
 } from '../../manifests/index.ts';
 import { mayBeSealed, SealingError } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument } from './former-document.ts';
 import { choosePath, type PlacementContext } from './placement.ts';
-import { conflictWithRepository } from './repository-conflict.ts';
+import { conflictWithRepository, invalidManifest } from './repository-conflict.ts';
 import type { OpenFile } from './sealer.ts';
 import { replaceDocument, type TextEdit } from './text-edit.ts';
 
@@ -193,10 +195,22 @@ async function written(
   if (isSealed && edit.text !== undefined) {
     throw conflictWithRepository(edit.key, open === undefined ? refusedText(ruled) : SEALED_TEXT);
   }
-  if (sealer === undefined || !isSealed) return inPlaintext({ ...of, manifest }, former);
-  const encrypted = [...restored, ...ruled];
-  const write = { ...place, text, index, open, manifest, encrypted, former };
-  return await sealing(edit.key, () => sealer.write(write));
+  const write = {
+    ...place,
+    text,
+    index,
+    open,
+    manifest,
+    encrypted: [...restored, ...ruled],
+    former,
+  };
+  try {
+    assertEditable(manifest);
+    if (sealer === undefined || !isSealed) return inPlaintext({ ...of, manifest }, former);
+    return await sealing(edit.key, () => sealer.write(write));
+  } catch (error) {
+    throw error instanceof ManifestEditError ? invalidManifest(edit.key, error.message) : error;
+  }
 }
 
 function inPlaintext(
@@ -338,7 +352,9 @@ function currentManifest(
   const written = raw?.value;
   if (entry?.key === undefined || !isRecord(written)) {
     const [problem] = current.problems;
-    const place = problem === undefined ? current.place.path : formatProblem(problem);
+    const [flaw] = raw?.problems ?? [];
+    const said = flaw === undefined ? '' : `: ${flaw.message}`;
+    const place = problem === undefined ? current.place.path + said : formatProblem(problem);
     throw conflictWithRepository(
       key,
       `its file cannot be edited until it is repaired in git: ${place}`,

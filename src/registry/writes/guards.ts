@@ -12,7 +12,10 @@ export function applyGuards(guards: readonly Guard[], change: PlannedChange): vo
 }
 
 /** Throws 409 if the object is not the one that was authorized. */
-export function refuseAnother({ kind, name, rightOn }: Target, { object }: StoredObject): void {
-  if (rightOn === undefined || rightOn === object.metadata.uid) return;
-  throw conflict(kind, name, 'the object was deleted, and another one has its name; try again');
+export function refuseAnother(target: Target, present: StoredObject): void {
+  const { kind, name, rightOn } = target;
+  if (rightOn !== undefined && rightOn !== present.object.metadata.uid) {
+    throw conflict(kind, name, 'the object was deleted, and another one has its name; try again');
+  }
+  target.check?.(present);
 }

@@ -2,7 +2,7 @@
  * Idempotency keys of recent writes, read from their commits, so that a new leader knows them too.
  */
 import type { ObjectKey } from '../../apimachinery/index.ts';
-import { runGit } from '../../git/index.ts';
+import { type GitContext, gitLines } from '../../git/index.ts';
 import { COMMITTER } from './commit-message.ts';
 
 /** A write that became a commit. */
@@ -19,17 +19,18 @@ export interface RecentWrite {
 }
 
 const MAX_COMMITS = 10_000;
+/** Writes of the API have less than a tenth of it. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export class RecentWrites {
   readonly #writes = new Map<string, RecentWrite[]>();
   #count = 0;
 
   /** Reads the newest commits of a branch. Their order counts, not the clocks of their authors. */
-  async read(repository: { readonly gitDir: string }, head: string | undefined): Promise<void> {
+  async read(repository: GitContext, head: string | undefined): Promise<void> {
     if (head === undefined) return;
     const args = ['log', `--max-count=${MAX_COMMITS}`, FORMAT, head];
-    const text = (await runGit(repository, args)).toString();
-    for (const entry of text.split(END).reverse()) {
+    for (const entry of (await newestText(repository, args)).split(END).reverse()) {
       const write = readEntry(entry.trim());
       if (write !== undefined) this.record(write);
     }
@@ -75,6 +76,18 @@ export class RecentWrites {
           (key.name === '' || write.key.name === key.name),
       );
   }
+}
+
+/** Output of git as far as it is read: pushed commits have subjects and names of any length. */
+async function newestText(repository: GitContext, args: readonly string[]): Promise<string> {
+  const lines: string[] = [];
+  let bytes = 0;
+  for await (const line of gitLines(repository, args)) {
+    bytes += line.length;
+    if (bytes > MAX_BYTES) break;
+    lines.push(line);
+  }
+  return Buffer.from(lines.join('\n'), 'latin1').toString();
 }
 
 function isSame(one: RecentWrite, other: RecentWrite): boolean {

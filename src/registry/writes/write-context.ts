@@ -9,7 +9,7 @@ import type {
   User,
 } from '../../apimachinery/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
-import type { Kind, KindTable } from '../../kinds/index.ts';
+import type { Kind, KindTable, SecretPaths } from '../../kinds/index.ts';
 import type { Store, StoredObject } from '../../state/index.ts';
 import type { DerivedSecretChange } from '../projection/derived-secrets.ts';
 import type { WriteOrigin } from './commit-message.ts';
@@ -37,10 +37,12 @@ export interface Target {
   readonly name: string;
   /** Uid of the authorized object; absent: the right covers every name. */
   readonly rightOn?: string | undefined;
+  /** Throws if the user may not write the present version, which may be newer than the request. */
+  check?(present: StoredObject): void;
 }
 
 /** Key of the object of a request. */
-export function keyOf({ kind, namespace, name }: Omit<Target, 'rightOn'>): ObjectKey {
+export function keyOf({ kind, namespace, name }: Omit<Target, 'rightOn' | 'check'>): ObjectKey {
   return { group: kind.group, kind: kind.kind, namespace, name };
 }
 
@@ -112,6 +114,8 @@ export interface WriteResult extends WritePreview {
   readonly object: KubeObject;
   /** Set if `object` is exactly the stored one, so that its encoded form can be used. */
   readonly stored?: StoredObject | undefined;
+  /** Paths that the file of a pending object encrypts beside the secret fields; `stored` tells it otherwise. */
+  readonly encrypted?: SecretPaths | undefined;
   readonly warnings: readonly string[];
   /** True if an update created the object. */
   readonly created?: boolean | undefined;

@@ -32,7 +32,7 @@ export function deletionOptions(
     fieldValidation: 'Strict',
     fieldManager: fieldManagerOf({ ...named, fieldManager }, header(request, 'user-agent')),
     requestId: request.id,
-    ...idempotencyOf(request, secretsIn(deps, request, request.info.name).length > 0),
+    ...idempotencyOf(deps, request, secretsIn(deps, request, request.info.name).length > 0),
     reason: reasonOf(request),
     previews: previewsOf(request),
   };

@@ -1,5 +1,6 @@
 /** GET of `…/<name>/history`: the commits that changed an object, newest first. */
 import { badRequest, expired, notFound } from '../../apimachinery/index.ts';
+import { mapLimit } from '../../concurrency/index.ts';
 import type { HistoryEntry } from '../../history/index.ts';
 import { apiVersionOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -14,6 +15,7 @@ import { answerForm } from './shared.ts';
 
 /** Each entry costs the read of a commit. */
 const LARGEST_PAGE = 500;
+const READ_AT_ONCE = 8;
 
 export async function handleHistory(
   deps: ServerDependencies,
@@ -29,7 +31,7 @@ export async function handleHistory(
   const start = startOf(entries, info.query.get('continue') ?? '');
   const page = entries.slice(start, start + limit);
   const signatures = await deps.signatures.of(page.map(({ revision }) => revision));
-  const described = await Promise.all(page.map((entry) => describe(deps, entry)));
+  const described = await mapLimit(page, READ_AT_ONCE, (entry) => describe(deps, entry));
   const items = described.map((item, at) => ({ ...item, signature: signatures[at] }));
   const last = page.at(-1);
   const left = entries.length - start - page.length;

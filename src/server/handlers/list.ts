@@ -1,6 +1,6 @@
 /** GET of a collection: snapshots, selectors and pages (Kubernetes API, sections 2.5 and 2.6). */
 import { badRequest, expired } from '../../apimachinery/index.ts';
-import type { Past } from '../../history/index.ts';
+import type { Past, PastPoint } from '../../history/index.ts';
 import { CompactedError, type ObjectList, type StoredObject } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../filters/freshness.ts';
@@ -13,13 +13,14 @@ import type { ListMeta } from '../output/table.ts';
 import { lifeOf, pastFilter } from '../past-filter.ts';
 import { collectionOf, type ResourceRequest } from '../request.ts';
 import { selected, selectsAll } from '../selection.ts';
-import { REVISION_HEADER } from './past.ts';
+import { REVISION_HEADER, refuseUnjudgedSecrets } from './past.ts';
 import { answerForm, shownToReader } from './shared.ts';
 
 /** The listed state: a version of the journal, or a commit. */
 interface Snapshot extends Pick<ObjectList, 'items'> {
   readonly resourceVersion?: number;
-  readonly revision?: string;
+  /** Commit that the list is from. */
+  readonly point?: PastPoint;
   /** True if it may have objects that are deleted by now. */
   readonly isPast: boolean;
 }
@@ -46,9 +47,10 @@ export async function handleList(
   const { limit } = options;
   const items = limit === 0 || matching.length <= limit ? matching : firstOf(matching, limit);
   const metadata = listMeta({ snapshot, matching, items, plain });
-  const { revision } = snapshot;
-  const headers = revision === undefined ? {} : { [REVISION_HEADER]: revision };
-  const shown = shownItems(deps, request, { items, isPast: revision !== undefined });
+  const { point } = snapshot;
+  if (point !== undefined) refuseUnjudgedSecrets(request.kind, items, point);
+  const headers = point === undefined ? {} : { [REVISION_HEADER]: point.revision };
+  const shown = shownItems(deps, request, { items, isPast: point !== undefined });
   const { kind } = request;
   const parts = await preparedParts(kind, shown, form);
   return { code: 200, headers, ...encodeList(kind, { metadata, items: shown, parts }, form) };
@@ -100,7 +102,7 @@ async function listOf(
 ): Promise<Snapshot> {
   const point = await deps.history.find(past);
   const items = await deps.history.listAt(request.kind, collectionOf(request), point);
-  return { items, revision: point.revision, isPast: true };
+  return { items, point, isPast: true };
 }
 
 const FOREIGN_TOKEN = 'continue key is not valid: the token belongs to';
@@ -185,13 +187,13 @@ function listMeta(of: {
   plain: boolean;
 }): ListMeta {
   const { snapshot, matching, items } = of;
-  const { revision, resourceVersion } = snapshot;
+  const { point, resourceVersion } = snapshot;
   const version = resourceVersion === undefined ? {} : { resourceVersion: String(resourceVersion) };
   const last = items.at(-1);
   const left = matching.length - items.length;
   if (left === 0 || last === undefined) return version;
   const { namespace, name } = last.key;
-  const at = revision === undefined ? {} : { revision };
+  const at = point === undefined ? {} : { revision: point.revision };
   const position = { resourceVersion: resourceVersion ?? -1, namespace, name, ...at };
   const remaining = of.plain ? { remainingItemCount: left } : {};
   return { ...version, continue: formatContinue(position), ...remaining };

@@ -6,6 +6,8 @@ import {
   unsupportedMediaType,
 } from '../../apimachinery/index.ts';
 import { forbidden } from '../../auth/index.ts';
+import { encryptedFields } from '../../registry/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import {
@@ -54,7 +56,7 @@ export async function handlePatch(
   if (type === 'apply') return await handleApply(deps, request);
   const options = writeOptions(deps, request, type);
   const { value: patch, duplicates } = decodeBody(request.body, 'json');
-  if (type === 'json') refuseToRead(deps, request, patch);
+  const reads = type === 'json' && readsObject(patch);
   const apply = APPLY[type];
   const change = (current: KubeObject): unknown => apply(current, patch);
   const result = await timed(
@@ -62,6 +64,7 @@ export async function handlePatch(
     deps.registry.update({
       verb: 'patch',
       ...writeTarget(deps, request),
+      ...(reads && { check: readerOnly(deps, request, READS) }),
       change,
       duplicates,
       options,
@@ -75,11 +78,11 @@ async function handleApply(deps: ServerDependencies, request: ResourceRequest): 
   const options = writeOptions(deps, request, 'apply');
   const force = queryFlag(request.info.query, 'force') ?? false;
   const { value: body, duplicates } = decodeBody(request.body, 'yaml');
-  refuseToCompare(deps, request);
   const beforeCreate = (): void => requireCreate(deps, request);
   const target = writeTarget(deps, request);
   const applied = deps.registry.apply?.({
     ...target,
+    check: readerOnly(deps, request, COMPARES),
     body,
     duplicates,
     force,
@@ -96,23 +99,28 @@ async function handleApply(deps: ServerDependencies, request: ResourceRequest): 
 }
 
 /** A conflict reveals that a value differs: without the right to read, a client could guess a secret. */
-function refuseToCompare(deps: ServerDependencies, request: ResourceRequest): void {
-  const { kind, info, user } = request;
-  const { namespace, name } = info;
-  if (secretsIn(deps, request, name).length === 0 || mayRead(deps, request, name)) return;
-  const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
-  throw forbidden(user, attributes, 'an apply compares what it says with the object');
-}
-
+const COMPARES = 'an apply compares what it says with the object';
+/** Operations compare secret values, or copy them to public fields. */
+const READS = 'test, copy and move of a JSON patch read the object';
 const READING_OPERATIONS: readonly unknown[] = ['test', 'copy', 'move'];
 
-/** Throws 403 for operations that compare secret values or copy them to public fields, without the right to read. */
-function refuseToRead(deps: ServerDependencies, request: ResourceRequest, patch: unknown): void {
+function readsObject(patch: unknown): boolean {
+  if (!Array.isArray(patch)) return false;
+  return patch.some((one) => isRecord(one) && READING_OPERATIONS.includes(one['op']));
+}
+
+/** Throws 403 if the version that is written has secret values, and the user may not read it. */
+function readerOnly(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  why: string,
+): (present: StoredObject) => void {
   const { kind, info, user } = request;
-  if (!Array.isArray(patch) || secretsIn(deps, request, info.name).length === 0) return;
-  const reads = patch.some((one) => isRecord(one) && READING_OPERATIONS.includes(one['op']));
-  if (!reads || mayRead(deps, request, info.name)) return;
   const { namespace, name } = info;
-  const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
-  throw forbidden(user, attributes, 'test, copy and move of a JSON patch read the object');
+  return (present) => {
+    const secrets = secretsIn(deps, request, name, encryptedFields(present));
+    if (secrets.length === 0 || mayRead(deps, request, name)) return;
+    const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
+    throw forbidden(user, attributes, why);
+  };
 }

@@ -60,7 +60,7 @@ export function writeOptions(
     fieldValidation: query.get('fieldValidation') ? parsed.fieldValidation : 'Strict',
     fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
     requestId: request.id,
-    ...idempotencyOf(request, secretsIn(deps, request, request.info.name).length > 0),
+    ...idempotencyOf(deps, request, secretsIn(deps, request, request.info.name).length > 0),
     previews: previewsOf(request),
     reason: reasonOf(request),
   };
@@ -89,14 +89,18 @@ export function secretsIn(
   { store }: Pick<ServerDependencies, 'store'>,
   { kind, info }: Pick<ResourceRequest, 'kind' | 'info'>,
   name: string,
-  ...versions: (ReadyObject | undefined)[]
+  ...versions: (SecretPaths | undefined)[]
 ): SecretPaths {
   const { namespace } = info;
   const key = { group: kind.group, kind: kind.kind, namespace, name };
   const present = name === '' ? undefined : store.get(key);
-  const encrypted = [present, ...versions].map((version) => encryptedFields(version));
+  const encrypted = [encryptedFields(present), ...versions];
   const isPlain = kind.secretPaths.length === 0 && encrypted.every((paths) => paths === undefined);
   return isPlain ? [] : secretsOf(kind, ...encrypted);
+}
+
+function encryptedIn({ stored, encrypted }: Pick<WriteResult, 'stored' | 'encrypted'>) {
+  return [encryptedFields(stored), encrypted];
 }
 
 /** The object as the reader may see it: some kinds hide fields from users without the right to write. */
@@ -122,9 +126,10 @@ export function shownToReader<T extends ReadyObject>(
 export function shownAfterWrite(
   deps: ServerDependencies,
   request: ResourceRequest,
-  { object, stored, isReplayed }: Pick<WriteResult, 'object' | 'stored' | 'isReplayed'>,
+  result: Omit<WriteResult, 'warnings'>,
   before?: ReadyObject,
 ): ReadyObject {
+  const { object, stored, isReplayed } = result;
   const { group, kind } = request.kind;
   const { name = '', namespace = '', uid } = object.metadata;
   const life = { key: { group, kind, namespace, name }, uid };
@@ -136,7 +141,7 @@ export function shownAfterWrite(
   if (isLeaving && before === undefined && !mayRead(deps, request, name)) {
     return readyObject(leavingOnly(object));
   }
-  const secrets = secretsIn(deps, request, name, stored, before);
+  const secrets = secretsIn(deps, request, name, ...encryptedIn(result), encryptedFields(before));
   if (secrets.length === 0 || mayRead(deps, request, name)) {
     return shownToReader(deps, request, { ready: stored ?? readyObject(object, before), name });
   }
@@ -147,11 +152,12 @@ export function shownAfterWrite(
 function shownWarnings(
   deps: ServerDependencies,
   request: ResourceRequest,
-  { object, stored, warnings }: WriteResult,
+  result: WriteResult,
 ): readonly string[] {
+  const { object, warnings } = result;
   const { name = '' } = object.metadata;
   if (warnings.length === 0) return warnings;
-  const secrets = secretsIn(deps, request, name, stored);
+  const secrets = secretsIn(deps, request, name, ...encryptedIn(result));
   if (secrets.length === 0 || mayRead(deps, request, name)) return warnings;
   const values = valuesAt([object], secrets);
   return warnings.map((text) => withoutValues(text, values));

@@ -109,10 +109,11 @@ function bodyOf(
   { problems, before }: { readonly problems: readonly string[]; readonly before: unknown },
 ): JsonObject {
   if (splitStream(text).length !== 1) throw badRequest('the text must be one document of YAML');
-  const next = parseDocument(text, 0);
-  const isParsed = next !== undefined && next.problems.length === 0;
-  if (!isParsed) throw badRequest(problems.join('\n'));
-  const value = next?.value;
+  const { value, problems: flaws } = parseDocument(text, 0) ?? { problems: [] };
+  const [flaw] = flaws;
+  if (flaw !== undefined && problems.length > 0) throw badRequest(problems.join('\n'));
+  // Readers of manifests take larger ones than the editor.
+  if (flaw !== undefined) throw uneditable(kind, info.name, flaw.message);
   if (!isRecord(value)) throw badRequest('the text must be a map of YAML');
   if (kind.storedIn === 'file') {
     return {
@@ -123,6 +124,11 @@ function bodyOf(
     };
   }
   return withoutWriteOnly(kind, value as JsonObject, before);
+}
+
+function uneditable({ group, kind }: Kind, name: string, why: string): StatusError {
+  const message = `Cannot write ${kind} "${name}": no later write could edit its text: ${why}`;
+  return new StatusError(422, 'Invalid', message, { name, group, kind });
 }
 
 /** The file has hashes of write-only values, which are no values for a write. */

@@ -2,8 +2,8 @@
  * JSON Patch (RFC 6902) on JSON Pointers (RFC 6901), strict: `replace` of a missing key fails.
  *
  * Patches come from clients, so every cost is bounded by the sizes of patch and document: no step
- * looks at more than the place it names, copies are counted, and only own properties exist. No
- * message holds a value, since that may be a secret.
+ * looks at more than the place it names, copies and moved items of lists are counted, and only own
+ * properties exist. No message holds a value, since that may be a secret.
  */
 import {
   badRequest,
@@ -20,6 +20,8 @@ import { MAX_DEPTH } from './body.ts';
 export const MAX_PATCH_OPERATIONS = 10_000;
 /** Limit of all `copy` operations of a patch together, in bytes of JSON. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
+/** Limit of the items that all insertions and removals in lists move, together: some 50 ms. */
+const MAX_MOVED_ITEMS = 100_000_000;
 /** Levels that operations may stack on each other: code that recurses over a value this deep is safe. */
 const MAX_LEVELS = 1000;
 
@@ -37,7 +39,7 @@ interface Operation {
  */
 export function patchJson(document: JsonValue, patch: unknown): JsonValue {
   const operations = readOperations(patch);
-  const root: Root = { value: structuredClone(document) };
+  const root: Root = { value: structuredClone(document), moved: 0 };
   let levels = MAX_DEPTH;
   let copied = 0;
   operations.forEach((operation, index) => {
@@ -117,6 +119,8 @@ function readOperation(raw: unknown, index: number): Operation {
 /** The document, held so that its root can be replaced too. */
 interface Root {
   value: JsonValue;
+  /** Items of lists that got another position. */
+  moved: number;
 }
 
 type Fail = (why: string) => StatusError;
@@ -225,7 +229,12 @@ function add(root: Root, steps: readonly string[], value: JsonValue, fail: Fail)
   } else if (Array.isArray(place.parent)) {
     const { parent, step } = place;
     const end = step === '-' || step === String(parent.length);
-    parent.splice(end ? parent.length : indexOf(parent, step, fail), 0, value);
+    splice(
+      root,
+      { list: parent, at: end ? parent.length : indexOf(parent, step, fail) },
+      fail,
+      value,
+    );
   } else {
     mapOf(place.parent, fail)[place.step] = value;
   }
@@ -235,8 +244,22 @@ function remove(root: Root, steps: readonly string[], fail: Fail): void {
   valueAt(root, steps, fail);
   const place = placeAt(root, steps, fail);
   if (place === undefined) throw fail('the whole document cannot be removed');
-  if (Array.isArray(place.parent)) place.parent.splice(Number(place.step), 1);
-  else delete mapOf(place.parent, fail)[place.step];
+  if (Array.isArray(place.parent)) {
+    splice(root, { list: place.parent, at: Number(place.step) }, fail);
+  } else delete mapOf(place.parent, fail)[place.step];
+}
+
+/** Inserts a value, or removes an item. */
+function splice(
+  root: Root,
+  { list, at }: { readonly list: JsonValue[]; readonly at: number },
+  fail: Fail,
+  ...values: JsonValue[]
+): void {
+  root.moved += list.length - at;
+  if (root.moved > MAX_MOVED_ITEMS)
+    throw fail(`the patch moves more than ${MAX_MOVED_ITEMS} items of lists`);
+  list.splice(at, 1 - values.length, ...values);
 }
 
 function replace(root: Root, steps: readonly string[], value: JsonValue, fail: Fail): void {

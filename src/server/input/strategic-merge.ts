@@ -17,6 +17,9 @@ const MERGED_LISTS: Readonly<Record<string, string>> = {
   'spec.ports': 'port',
 };
 
+/** Limit of the pairs of items that a merge of two lists may compare: some 100 ms. */
+const MAX_PAIRS = 1_000_000;
+
 const PATCH = '$patch';
 const RETAIN_KEYS = '$retainKeys';
 const ORDER = '$setElementOrder/';
@@ -74,6 +77,7 @@ function mergeList(items: readonly JsonValue[], patch: JsonValue[], mergeKey: st
     mergeKey === '' ? item : isRecord(item) ? own(item, mergeKey) : undefined;
   const replaces = patch.some((item) => isRecord(item) && item[PATCH] === 'replace');
   const merged = replaces ? [] : [...items];
+  assertComparable(merged.length + patch.length, patch.length);
   for (const item of patch) {
     const directive = isRecord(item) ? directiveOf(item) : undefined;
     if (directive === 'replace') continue;
@@ -95,6 +99,7 @@ function withListDirectives(merged: JsonObject, patch: JsonObject): JsonObject {
     const list = own(merged, key.slice(prefix.length));
     if (!Array.isArray(value)) throw badRequest(`${key} must be a list`);
     if (!Array.isArray(list)) continue;
+    assertComparable(list.length, value.length);
     merged[key.slice(prefix.length)] =
       prefix === DELETE
         ? list.filter((item) => !value.some((gone) => jsonEqual(gone, item)))
@@ -113,5 +118,13 @@ function sorted(list: readonly JsonValue[], order: readonly JsonValue[]): JsonVa
     );
     return at < 0 ? order.length : at;
   };
-  return list.toSorted((a, b) => rank(a) - rank(b));
+  const ranked = list.map((item) => ({ item, rank: rank(item) }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
+}
+
+function assertComparable(items: number, others: number): void {
+  if (items * others <= MAX_PAIRS) return;
+  throw badRequest(
+    `a strategic merge patch compares at most ${MAX_PAIRS} pairs of items of a list; replace the list with a JSON merge patch`,
+  );
 }

@@ -95,10 +95,10 @@ function* mapsOf(contents: ParsedNode): Generator<YAMLMap<ParsedNode, ParsedNode
   const pending: unknown[] = [contents];
   while (pending.length > 0) {
     const node = pending.pop();
-    if (isSeq(node)) pending.push(...node.items.toReversed());
+    if (isSeq(node)) for (const item of node.items.toReversed()) pending.push(item);
     if (!isMap<ParsedNode, ParsedNode | null>(node)) continue;
     yield node;
-    pending.push(...node.items.map(({ value }) => value).toReversed());
+    for (const value of node.items.map(({ value }) => value).toReversed()) pending.push(value);
   }
 }
 

@@ -4,7 +4,7 @@
  * pre-receive hook decides per object what a push may change.
  */
 
-import { PassThrough, Readable, type Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { forbiddenError, StatusError, type User } from '../../apimachinery/index.ts';
 import type { AuditedAnswer, AuditTrail } from '../../audit/index.ts';
@@ -12,6 +12,7 @@ import {
   advertiseRefs,
   isGitService,
   MAX_PUSH_BYTES,
+  type ServeOptions,
   type GitService as ServiceName,
   serveRpc,
   serviceInput,
@@ -20,9 +21,10 @@ import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
 import { toStatusError } from '../errors.ts';
 import { authenticateRequest, authorizeRequest, userNow } from '../filters/access.ts';
 import { beginAudit } from '../filters/audit.ts';
-import { textAnswer } from '../output/answer.ts';
-import { writeAnswer } from '../output/send.ts';
 import { GIT_PATH } from '../paths.ts';
+import { ServiceAnswer } from './service-answer.ts';
+
+const SERVICE_FAILED = 'A git service failed';
 
 export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
   for (const kind of ['upload-pack', 'receive-pack']) {
@@ -55,7 +57,9 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
       { config, bodyLimit: MAX_PUSH_BYTES },
       async (request, reply) => {
         const admitted = admitGit(deps, { request, reply, service });
-        if (admitted !== undefined) await answerRpc(deps, { request, reply, service, ...admitted });
+        if (admitted === undefined) return reply;
+        const answer = service === 'git-receive-pack' ? answerPush : answerFetch;
+        await answer(deps, { request, reply, service, ...admitted });
         return reply;
       },
     );
@@ -135,83 +139,58 @@ function endAuditWithAnswer(trail: AuditTrail | undefined, reply: FastifyReply):
   reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }
 
-async function answerRpc(
+async function answerFetch(
   deps: ServerDependencies,
   exchange: Exchange & AdmittedToGit,
 ): Promise<void> {
-  const { request, reply, service, user, trail } = exchange;
-  const gone = new AbortController();
-  reply.raw.on('close', () => gone.abort());
-  begin(reply, `application/x-${service}-result`);
-  const push = service === 'git-receive-pack' ? beginPush(deps, request, user) : undefined;
-  const options = {
-    gitProtocol: gitProtocol(request),
-    signal: gone.signal,
-    ...(push === undefined ? {} : { hooks: push.hooks, procReceive: deps.git.procReceive }),
-  };
-  // A request without a content type has no body here.
-  const body = (request.body ?? Readable.from([])) as Readable;
-  let failure = serviceFailed();
-  body.once('error', (error) => {
-    if (!(error instanceof StatusError)) return;
-    failure = error;
-    // Before git answers to what it has.
-    response.destroy();
-    gone.abort();
-  });
-  const response = holdBack(reply.raw, async () => void (await push?.end()));
-  const fail = (): void => {
-    if (response.readableEnded) return;
-    if (reply.raw.headersSent || reply.raw.destroyed) reply.raw.destroy();
-    else {
-      const answer = textAnswer(`${failure.message}\n`, failure.code);
-      writeAnswer(reply.raw, answer, { id: request.id, last: true });
-    }
-  };
-  response.once('close', fail);
-  if (push === undefined) endAuditWithAnswer(trail, reply);
-  const input = serviceInput(body, request.headers['content-encoding']);
-  const streams = { service, request: input, response };
+  endAuditWithAnswer(exchange.trail, exchange.reply);
+  await runService(deps, exchange, new ServiceAnswer(exchange));
+}
+
+/** Its answer ends when readers see the push. */
+async function answerPush(
+  deps: ServerDependencies,
+  exchange: Exchange & AdmittedToGit,
+): Promise<void> {
+  const { request, user, trail } = exchange;
+  const attributes = { verb: 'update', path: GIT_PATH };
+  // A client may take its time to send a push: rights count until it lands.
+  const push = deps.git.beginPush({ user, userNow: () => userNow(deps, request, attributes) });
+  const { hooks } = push;
+  const answer = new ServiceAnswer(exchange, () => push.end());
   try {
-    const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
-    // A client may break off at will. The answer to a failure may have been sent already.
-    const isBrokenOff = gone.signal.aborted && !reply.raw.writableFinished;
-    const level = isBrokenOff ? 'debug' : 'warn';
-    if (code !== 0) deps.logger[level]({ service, code, stderr }, 'A git service failed');
-  } catch (error) {
-    response.destroy();
-    throw error;
+    await runService(deps, exchange, answer, { hooks, procReceive: deps.git.procReceive });
   } finally {
     // Its client may be gone before it has landed.
-    const outcome = await push?.end();
-    const code = reply.raw.headersSent ? reply.raw.statusCode : failure.code;
-    if (push !== undefined) trail?.ended(outcome ? pushed(outcome) : { code });
+    const outcome = await push.end();
+    trail?.ended(outcome ? pushed(outcome) : { code: answer.code });
   }
 }
 
-/** A client may take its time to send a push: rights count until it lands. */
-function beginPush(deps: ServerDependencies, request: FastifyRequest, user: User) {
-  const attributes = { verb: 'update', path: GIT_PATH };
-  return deps.git.beginPush({ user, userNow: () => userNow(deps, request, attributes) });
-}
-
-function serviceFailed(): StatusError {
-  return new StatusError(500, 'InternalError', 'git failed: see the log of the server');
-}
-
-/** Delays the end of the response until readers see the push. */
-function holdBack(response: Writable, before: () => Promise<void>): PassThrough {
-  const gate = new PassThrough({
-    flush: (done) => {
-      before().then(
-        () => done(),
-        () => done(),
-      );
-    },
+async function runService(
+  deps: ServerDependencies,
+  { request, reply, service }: Exchange,
+  answer: ServiceAnswer,
+  ofPush: Pick<ServeOptions, 'hooks' | 'procReceive'> = {},
+): Promise<void> {
+  begin(reply, `application/x-${service}-result`);
+  // A request without a content type has no body here.
+  const body = (request.body ?? Readable.from([])) as Readable;
+  body.once('error', (error) => {
+    if (error instanceof StatusError) answer.refuse(error);
   });
-  response.once('close', () => gate.destroy());
-  gate.pipe(response);
-  return gate;
+  const input = serviceInput(body, request.headers['content-encoding']);
+  const streams = { service, request: input, response: answer.stream };
+  const options = { gitProtocol: gitProtocol(request), signal: answer.signal, ...ofPush };
+  try {
+    const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
+    // A client may break off at will. The answer to a failure may have been sent already.
+    const level = answer.isBrokenOff ? 'debug' : 'warn';
+    if (code !== 0) deps.logger[level]({ service, code, stderr }, SERVICE_FAILED);
+  } catch (err) {
+    deps.logger.error({ service, err }, SERVICE_FAILED);
+    answer.stream.destroy();
+  }
 }
 
 function gitProtocol(request: FastifyRequest): string | undefined {

@@ -5,7 +5,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StatusError, type StatusReason } from '../../apimachinery/index.ts';
 import type { AuditTrail } from '../../audit/index.ts';
-import { TokenBucket } from '../../auth/index.ts';
 import { SignInError } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { beginAudit } from '../filters/audit.ts';
@@ -61,7 +60,7 @@ export function signInRoute(
       const { reason, code, message } = refusal;
       trail?.ended({ code, reason: 'SignInRefused', message, annotations: { ...facts, reason } });
       const log = { ...facts, reason, problem: message, ip: request.ip, requestId: request.id };
-      if (QUIET.includes(reason) || !mayWarn(deps.logger))
+      if (QUIET.includes(reason) || !deps.failedLogins.mayWarn())
         deps.logger.debug(log, 'A sign-in was refused');
       else deps.logger.warn(log, 'A sign-in was refused');
       return await (of.refuse ?? asPage)(exchange, { error: refusal, reference: request.id });
@@ -71,21 +70,6 @@ export function signInRoute(
 
 /** Refusals that strangers, or pages without a session, cause at will: logged at debug level. */
 const QUIET = ['no-connector', 'not-signed-in', 'too-many', 'bad-body'];
-
-/**
- * Limit of other refusals at warn level; the rest is logged at debug level. Strangers cause most of them
- * too, with one request each.
- */
-const WARNINGS = { perSecond: 1, burst: 100 };
-/** By logger: the routes of a server share one limit. */
-const limits = new WeakMap<object, TokenBucket>();
-
-function mayWarn(logger: object): boolean {
-  const now = performance.now();
-  const limit = limits.get(logger) ?? new TokenBucket(WARNINGS, now);
-  limits.set(logger, limit);
-  return limit.take(now) === 0;
-}
 
 /** Limits for routes with a body: a slow one is cut off before any of it is parsed. */
 export async function limitSlowBody(request: FastifyRequest): Promise<void> {

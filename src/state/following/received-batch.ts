@@ -134,7 +134,7 @@ class BatchReading implements ReceivedBatch {
     const { pack, keys } = Pack.read(key, record);
     pack.release();
     yield;
-    this.packed.push(...handlesIn(pack, keys));
+    for (const handle of handlesIn(pack, keys)) this.packed.push(handle);
   }
 
   takeMeta(key: string): void {

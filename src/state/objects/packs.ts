@@ -77,7 +77,7 @@ export class Packs {
     const secret = chosen.some(({ key }) => this.#codec.isSecret(key));
     const writes: EngineWrite[] = [{ key: name, value: this.#codec.encode(name, bytes, secret) }];
     for (const [at, stored] of chosen.entries()) {
-      if (due[at] === true) writes.push(...this.#moveIn(stored, pack, at));
+      if (due[at] === true) for (const write of this.#moveIn(stored, pack, at)) writes.push(write);
       else {
         pack.dead.add(at);
         writes.push({ key: deadKey(name, at), value: MARK });

@@ -147,6 +147,40 @@ describe.each(GONE)('a %s that was deleted', (_, owner) => {
   });
 });
 
+test.each([
+  ['a merge', false, false],
+  ['a merge with swapped parents', true, false],
+  ['an octopus', false, true],
+  ['an octopus with swapped parents', true, true],
+])(
+  '%s gives no key of a deleted user to another user of that name',
+  async (_, isSwapped, isOne) => {
+    const first = await head();
+    const text = mintAccessKey('gpu');
+    const user = object('User', 'ada', { spec: {} });
+    const spec = { user: 'ada', key: concealAccessKey(text) };
+    const files = filesOf([user, object('OwnedAccessKey', 'k', { spec })]);
+    await at.give(user);
+    await at.give(object('OwnedAccessKey', 'k', { spec }));
+    expect(at.who(text).name).toBe('ada');
+    const before = await head();
+    await at.platform.commit({ [fileOf(user)]: null });
+    const tip = await head();
+
+    const sorted = (...ids: string[]): string[] => (isSwapped ? ids.reverse() : ids);
+    const merge = (...parents: string[]): string => foreignCommit(gitDir(), { parents, files });
+    const time = 1_000_000_000;
+    const other = foreignCommit(gitDir(), { parents: [first], files: filesOf([user]), time });
+    const to = isOne
+      ? merge(...sorted(tip, before, other))
+      : merge(...sorted(tip, merge(...sorted(before, other))));
+
+    const { lines } = await at.platform.push(to, at.who(root));
+    expect(lines[0]).toMatch(/"k": its owner was deleted, and a merge gives it to a later one/);
+    expect(() => at.who(text)).toThrow();
+  },
+);
+
 test.each(GONE)('a %s that was ignored for a while has another uid', async (_, owner) => {
   await at.give(owner);
   const uid = uidOf(owner);

@@ -369,3 +369,17 @@ test('the token generation of a user cannot go back', async () => {
     expect(lines[0]).toMatch(/"ann": spec\.tokenGeneration: .*must not go back, it was 3$/);
   }
 });
+
+test('thousands of groups of a user are compared once each', async () => {
+  const at = await openGuardedPlatform();
+  await at.give(object('User', 'root', { spec: {} }), ...grant('root', '* *', 'User:root'));
+  const root = await at.giveKey('root', { user: 'root' });
+  const groups = Array.from({ length: 15_000 }, (_, i) => `group-${i}`);
+
+  const before = process.cpuUsage();
+  const made = await at.create(root, 'users', object('User', 'many', { spec: { groups } }));
+  const { user } = process.cpuUsage(before);
+
+  expect(made.code).toBe(200);
+  expect(user / 1000).toBeLessThan(15_000);
+});

@@ -1,4 +1,4 @@
-/** A reference that holds up the deletion of its owner takes the right to delete the owner. */
+/** A reference takes the right to delete its object, and one that holds up its owner the right to delete that. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   filesOf,
@@ -20,7 +20,8 @@ beforeEach(async () => {
     object('Team', 'foreign', { spec: {} }),
     object('Team', 'loose', { spec: {} }),
     ...grant('eve', 'create,update,patch teams', 'User:eve'),
-    ...grant('deletes', 'delete teams own', 'User:eve'),
+    object('Team', 'kept', { spec: {} }),
+    ...grant('deletes', 'delete teams own,loose', 'User:eve'),
   );
   eve = await at.giveKey('eve', { user: 'eve' });
 });
@@ -58,5 +59,32 @@ describe('blockOwnerDeletion', () => {
         'cannot set blockOwnerDeletion: user "eve" may not delete Team "foreign"',
       );
     }
+  });
+});
+
+describe('ownerReferences', () => {
+  const refused = 'may not delete Team "kept"';
+
+  test('a change of those of a present object takes the right to delete it', async () => {
+    const patched = await at.patch(eve, 'teams', 'kept', (team) => {
+      const { metadata } = child('kept', 'own') as { metadata: object };
+      Object.assign(team.metadata, metadata);
+    });
+    const pushed = await at.push(eve, {
+      'Team-kept.yaml': filesOf([child('kept', 'own')])['Team-kept.yaml'] ?? '',
+    });
+    for (const { code, text } of [patched, pushed])
+      expect([code, text]).toEqual([403, expect.stringContaining(refused)]);
+  });
+
+  test('references that stay or go take no right', async () => {
+    await at.give(child('kept', 'own'));
+    const labelled = await at.patch(eve, 'teams', 'kept', (team) => {
+      team.metadata.labels = { a: 'b' };
+    });
+    const freed = await at.patch(eve, 'teams', 'kept', (team) => {
+      delete team.metadata.ownerReferences;
+    });
+    expect([labelled.code, freed.code]).toEqual([200, 200]);
   });
 });

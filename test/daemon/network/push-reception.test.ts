@@ -1,5 +1,6 @@
 /** Pushes that the daemon judges, and the end of their reception. */
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { unavailable } from '../../../src/apimachinery/status-error.ts';
 import type { RepositoryFollower } from '../../../src/controllers/repository.ts';
 import {
   openPushReception,
@@ -84,6 +85,17 @@ test.each(WAYS)('a reception that %s judges no later push, and says why', async 
   expect(await hooks.preReceive(push)).toEqual({ ok: false, lines });
   expect(await hooks.procReceive(push.updates)).toEqual({ ok: false, lines });
   expect(judged).not.toHaveBeenCalled();
+});
+
+test('a push that cannot be judged now is refused with the reason', async () => {
+  const { platform, reception, serve } = await openReception();
+  const reason = 'The branch keeps moving; please try again';
+  const examine = (): Promise<never> => Promise.reject(unavailable(reason));
+  await reception.open({ ...platform, judge: { examine } } as unknown as Platform);
+  const { hooks } = serve().beginPush({ user: ann, userNow: () => ann });
+  const push = await pushOf(platform, (await platform.repository.head()) ?? '');
+
+  expect(await hooks.preReceive(push)).toEqual({ ok: false, lines: [reason] });
 });
 
 test('the newest commits are read when the service begins, before the first push', async () => {

@@ -157,7 +157,8 @@ test('a commit that is too large to read has metadata without the message', asyn
   const reader = new Reader({ gitDir });
   onTestFinished(() => reader.close());
   const mallory = { name: 'Mallory', email: 'mallory@example.com' };
-  const note = { parents, author: mallory, committer: mallory, message: '' };
+  const people = { author: mallory, committer: mallory };
+  const note = { parents, ...people, committerTime: 1_700_000_000, message: '' };
   await expect(reader.commitMetadata(id)).resolves.toEqual(note);
   await expect(reader.diff(id, parents[0] ?? '')).resolves.toEqual([]);
 });

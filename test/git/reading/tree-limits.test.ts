@@ -1,6 +1,7 @@
 /** The limits of what is walked: counted from few objects, and kept by every way to read. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { nameFlaw } from '../../../src/git/objects/portable-name.ts';
+import { DEFAULT_MEMORY_MIB, limitGitMemory } from '../../../src/git/process/process-limits.ts';
 import { Reader } from '../../../src/git/reading/reader.ts';
 import type { HistoryCommit } from '../../../src/git/repository.ts';
 import {
@@ -232,4 +233,69 @@ test.each([
   ['x'.repeat(256), false],
 ])('the name %j can be checked out everywhere: %s', (name, is) => {
   expect(nameFlaw(name) === undefined).toBe(is);
+});
+
+describe('paths that are long together', () => {
+  /** Some objects that stand for `width` times `width` paths of 4,000 bytes each. */
+  function longPaths(width: number): string {
+    const names = (letter: string): string[] =>
+      Array.from(
+        { length: width },
+        (_, at) => `${String(at).padStart(3, '0')}${letter.repeat(247)}`,
+      );
+    const leaf = tree(
+      gitDir,
+      names('f').map((name) => file(name)),
+    );
+    let id = tree(
+      gitDir,
+      names('d').map((name) => folder(name, leaf)),
+    );
+    for (let depth = 0; depth < 13; depth += 1) id = tree(gitDir, [folder('e'.repeat(250), id)]);
+    return id;
+  }
+
+  test('are refused in one commit of a push, and in its commits together', async () => {
+    const own = readerOf(1_000_000);
+    const id = longPaths(190);
+    const one = commit(tree(gitDir, [folder('a', id)]), root);
+    const both = commit(tree(gitDir, [folder('a', id), folder('b', id)]), one);
+    const known = { commit: root };
+    expect(await own.objectionsTo({ tips: [one], known })).toEqual([]);
+    expect(await own.objectionsTo({ tips: [both], known: { commit: one } })).toEqual([
+      expect.objectContaining({ problem: expect.stringContaining('paths of more than 200 MiB') }),
+    ]);
+    const again = commit(tree(gitDir, [folder('c', id)]), one);
+    expect(await own.objectionsTo({ tips: [again], known })).toEqual([
+      expect.objectContaining({
+        problem: expect.stringContaining('changes paths of more than 250 MiB'),
+      }),
+    ]);
+  });
+
+  test('are read in the history, commit by commit', async () => {
+    const own = readerOf(1_000_000);
+    const added = commit(tree(gitDir, [folder('a', longPaths(190))]), root);
+    const removed = commit(tree(gitDir, [file('a')]), added);
+    const last = commit(tree(gitDir, [file('b')]), removed);
+    const counts: [string, number | undefined][] = [];
+    for await (const { id, changes: lists } of own.history(root, last)) {
+      counts.push([id, lists[0]?.length]);
+    }
+    expect(counts).toEqual([
+      [added, 190 * 190 + 1],
+      [removed, 190 * 190 + 1],
+      [last, 2],
+    ]);
+  });
+
+  test('are read in a commit that has none of the paths before, where git has the memory', async () => {
+    limitGitMemory(1024);
+    onTestFinished(() => limitGitMemory(DEFAULT_MEMORY_MIB));
+    const own = readerOf(1_000_000);
+    const id = longPaths(190);
+    const before = commit(tree(gitDir, [folder('a', id)]), root);
+    const after = commit(tree(gitDir, [folder('b', id)]), before);
+    expect(await own.diff(before, after)).toHaveLength(2 * 190 * 190);
+  });
 });

@@ -245,3 +245,19 @@ test('an object that finalizers hold is not made anew by one push', async () => 
   expect((await platform.push(removal)).ok).toBe(true);
   expect((await platform.push(again)).lines[0]).toMatch(/is still being deleted/);
 });
+
+test.each(['by path', 'over HTTP'])(
+  'the objects of the first push, %s, have the identities that a replay computes',
+  async (road) => {
+    const platform = await openTestPlatform();
+    const { gitDir } = platform.repository;
+    const first = foreignCommit(gitDir, { parents: [], files: { 'a.yaml': team('a') } });
+
+    const verdict =
+      road === 'by path' ? await platform.push(first) : (await platform.pushOpenly(first)).verdict;
+    expect(verdict.ok).toBe(true);
+
+    const replayed = await openTestPlatform({ repository: platform.repository });
+    expect(uidOf(platform, 'a')).toBe(uidOf(replayed, 'a'));
+  },
+);

@@ -161,6 +161,23 @@ describe('a hostile patch costs little', () => {
     );
   });
 
+  test.each([
+    ['inserted', { op: 'add', path: '/a/0', value: 1 }],
+    ['removed', { op: 'remove', path: '/a/0' }],
+    ['moved', { op: 'move', from: '/a/0', path: '/a/-' }],
+    ['copied', { op: 'copy', from: '/a/0', path: '/a/0' }],
+  ])(
+    'items that are %s at the head of a long list do not move the list again and again',
+    (_, step) => {
+      const items = (count: number) => ({ a: Array(count).fill(0) });
+      const patch = Array(5000).fill(step);
+      expect(() => applyJsonPatch(items(5000), patch)).not.toThrow();
+      expect(() => applyJsonPatch(items(1_000_000), patch)).toThrow(
+        unprocessable('moves more than 100000000 items of lists'),
+      );
+    },
+  );
+
   test('small copies in a large document do not copy the document', () => {
     const large = { spec: { text: 'x'.repeat(2_000_000), small: 1 } };
     const patch = Array.from({ length: 10_000 }, () => ({

@@ -16,6 +16,20 @@ const role = {
 const { metadata } = role;
 const [one, two] = metadata.ownerReferences;
 
+test.each(['finalizers', '$deleteFromPrimitiveList/finalizers', '$setElementOrder/finalizers'])(
+  '%s of tens of thousands of items are refused, and of a hundred are not',
+  (field) => {
+    const items = (count: number) => Array.from({ length: count }, (_, i) => `example.com/${i}`);
+    const patched = (count: number) =>
+      applyStrategicMergePatch(
+        { metadata: { finalizers: items(count) } },
+        { metadata: { [field]: items(count).reverse() } },
+      );
+    expect(() => patched(100)).not.toThrow();
+    expect(() => patched(30_000)).toThrow('compares at most 1000000 pairs');
+  },
+);
+
 describe('a strategic merge patch', () => {
   test.each<[string, object, object]>([
     ['that is empty changes nothing', {}, role],

@@ -11,9 +11,12 @@ import {
 const PASSWORD = 'correct horse battery';
 const LOGIN = '/auth/password/login';
 let passwordHash = '';
+let otherHash = '';
 
 beforeAll(async () => {
-  passwordHash = await hashPassword(PASSWORD);
+  [passwordHash = '', otherHash = ''] = await Promise.all(
+    [PASSWORD, 'another battery'].map(hashPassword),
+  );
 });
 
 async function withAnn(spec: object = {}): Promise<SignInPlatform> {
@@ -110,6 +113,18 @@ describe('a right password', () => {
     platform.configure({});
     const answer = await platform.browser().post(LOGIN, JSON.stringify(credentials()));
     expect(answer.statusCode).toBe(200);
+  });
+
+  test('does not help if it changes while the key is written', async () => {
+    const platform = await withAnn();
+    const browser = platform.browser();
+    platform.beforeNextCreate(() =>
+      platform.guarded.give(object('User', 'ann', { spec: { passwordHash: otherHash } })),
+    );
+    await browser.post(LOGIN, credentials());
+    expect(browser.session).toBeUndefined();
+    await platform.service.settled();
+    expect(platform.guarded.platform.names('ownedaccesskeys')).toEqual([]);
   });
 });
 

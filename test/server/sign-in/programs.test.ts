@@ -117,7 +117,7 @@ describe('a program on the computer of the browser', () => {
     expect((await redeem(code)).json().error).toBe('invalid_grant');
   });
 
-  test.each<[string, () => Promise<unknown>]>([
+  const ENDS: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['signed out', () => ann.get('/auth/logout', OURS)],
     [
       'was disabled',
@@ -126,13 +126,31 @@ describe('a program on the computer of the browser', () => {
           spec.disabled = true;
         }),
     ],
-  ])('gets nothing from who %s meanwhile', async (_what, act) => {
+    [
+      'was replaced',
+      async () => {
+        await platform.guarded.platform.delete('users', 'ann');
+        await platform.guarded.give(object('User', 'ann', { spec: {} }));
+      },
+    ],
+  ];
+
+  test.each(ENDS)('gets nothing from who %s meanwhile', async (_what, act) => {
     const code = await agreed();
     await act();
     const before = keys();
     const answer = await redeem(code);
     expect([answer.statusCode, answer.json().accessKey]).toEqual([400, undefined]);
     expect(keys()).toEqual(before);
+  });
+
+  test.each(ENDS)('gets nothing from who %s while the key is written', async (_what, act) => {
+    const code = await agreed();
+    const before = keys();
+    platform.beforeNextCreate(act);
+    const answer = await redeem(code);
+    expect([answer.statusCode, answer.json().accessKey]).toEqual([403, undefined]);
+    expect(before).toEqual(expect.arrayContaining(keys()));
   });
 
   test('a program that asks for a redirect beyond a local port, or without its proofs, gets none', async () => {

@@ -31,7 +31,8 @@ const PREVIEWS = { group: session.group, name: 'tenants/patches:preview' };
 export function Playground(props: { resource: Resource; tenant: KubeObject }): JSX.Element {
   const { resource, tenant } = props;
   const [text, setText] = useState(SAMPLE);
-  const [config, setConfig] = useState('');
+  /** Undefined until the settings of the tenant are there: a run without them tries no patch. */
+  const [config, setConfig] = useState<string>();
   const [source, setSource] = useState<ObjectSource>();
   const [isSaving, setSaving] = useState(false);
   const [direction, setDirection] = useState<Direction>('forward');
@@ -46,7 +47,7 @@ export function Playground(props: { resource: Resource; tenant: KubeObject }): J
   const [result, setResult] = useState<readonly Previewed[]>([]);
   const [failure, setFailure] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
-  const run = async (): Promise<void> => {
+  const run = async (config: string): Promise<void> => {
     const { parse } = await import('yaml');
     const body = { objects: [parse(text) as unknown], config: parse(config) as unknown, direction };
     const path = client.objectPath(resource, { namespace: '', name: tenant.metadata.name });
@@ -62,9 +63,10 @@ export function Playground(props: { resource: Resource; tenant: KubeObject }): J
         class="stack"
         onSubmit={(event) => {
           event.preventDefault();
+          if (config === undefined) return;
           setBusy(true);
           setFailure(undefined);
-          run()
+          run(config)
             .catch((error: unknown) => setFailure(errorOf(error)))
             .finally(() => setBusy(false));
         }}
@@ -95,15 +97,16 @@ export function Playground(props: { resource: Resource; tenant: KubeObject }): J
           />
           <Actions
             {...{ resource, tenant, isBusy }}
+            isReady={config !== undefined}
             onSave={
-              source?.text === undefined || config === source.text
+              source?.text === undefined || config === undefined || config === source.text
                 ? undefined
                 : () => setSaving(true)
             }
           />
         </div>
       </form>
-      {isSaving && source !== undefined ? (
+      {isSaving && source !== undefined && config !== undefined ? (
         <SaveToTenant
           {...{ resource, source, config }}
           name={tenant.metadata.name}
@@ -161,10 +164,11 @@ function Actions(props: {
   readonly resource: Resource;
   readonly tenant: KubeObject;
   readonly isBusy: boolean;
+  readonly isReady: boolean;
   /** Undefined: there is no change. */
   readonly onSave: (() => void) | undefined;
 }): JSX.Element | null {
-  const { resource, tenant, isBusy, onSave } = props;
+  const { resource, tenant, isBusy, isReady, onSave } = props;
   const rights = useRights();
   if (rights === undefined) return null;
   const mayRun = rights.may('create', PREVIEWS, tenant.metadata.name);
@@ -172,7 +176,7 @@ function Actions(props: {
   return (
     <>
       {mayRun ? (
-        <button class="button primary" type="submit" disabled={isBusy}>
+        <button class="button primary" type="submit" disabled={isBusy || !isReady}>
           {isBusy ? 'Running…' : 'Run the patches'}
         </button>
       ) : (
@@ -195,7 +199,8 @@ function Actions(props: {
 
 function Editor(props: {
   title: string;
-  text: string;
+  /** Undefined while it is loading. */
+  text: string | undefined;
   onChange: (text: string) => void;
 }): JSX.Element {
   const { title, text, onChange } = props;
@@ -206,7 +211,8 @@ function Editor(props: {
         class="mono"
         rows={18}
         spellcheck={false}
-        value={text}
+        value={text ?? ''}
+        disabled={text === undefined}
         onInput={(event) => onChange(event.currentTarget.value)}
       />
     </label>

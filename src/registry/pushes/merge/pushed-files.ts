@@ -7,6 +7,7 @@ import {
   type FileReader,
   readPaths,
   type SeenPath,
+  type TreeView,
 } from '../../../catalog/index.ts';
 import type { HistoryCommit, Repository } from '../../../git/index.ts';
 
@@ -23,18 +24,23 @@ export class PushedFiles {
     this.#reader = reader;
   }
 
-  /** Reads the files that the commits add or change. */
-  async readAhead(
-    source: FileSource,
-    commits: readonly HistoryCommit[],
-    includes: (path: string) => boolean,
-  ): Promise<void> {
+  /** Commits of a range, parents first, with the files read that they add or change. */
+  async commits(
+    source: FileSource & Pick<Repository, 'history'>,
+    { from, to }: { readonly from: string | undefined; readonly to: string },
+    view: TreeView,
+  ): Promise<readonly HistoryCommit[]> {
+    const commits: HistoryCommit[] = [];
+    for await (const commit of source.history(from, to)) commits.push(commit);
+    // The first commits of a branch are replayed, and a replay reads ahead itself.
+    if (from === undefined) return commits;
     const paths = commits
       .flatMap(({ changes }) => changes[0] ?? [])
-      .filter(({ path, newId }) => newId !== undefined && includes(path))
+      .filter(({ path, newId }) => newId !== undefined && view.includes(path))
       .slice(0, MAX_READ_AHEAD)
       .map(({ path, newId: id, mode }): SeenPath => ({ path, id, mode }));
     await this.read(source, paths);
+    return commits;
   }
 
   /** The files of the paths; undefined: there is none. */

@@ -298,7 +298,7 @@ class Merge {
     if (this.#isTooMuch || this.#conflicts.length > 0 || group.size === 0) return;
     const merged = await this.#limited(first, this.#context.merger.objects(group));
     if (merged === undefined) return;
-    this.#conflicts.push(...merged.conflicts);
+    for (const conflict of merged.conflicts) this.#conflicts.push(conflict);
     for (const [path, text] of merged.files) {
       if (text === (group.get(path)?.tip ?? null)) continue;
       const content = text === null ? null : Buffer.from(text);
