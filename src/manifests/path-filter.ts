@@ -33,7 +33,7 @@ function folded(path: string): string {
 
 export const MANIFEST_EXTENSION = /\.ya?ml$/;
 
-/** Every path is compared with every pattern. */
+/** In bytes. The states of matching are in proportion to it. */
 export const LARGEST_IGNORE_FILE = 64 * 1024;
 
 export interface PathFilter {
