@@ -47,4 +47,10 @@ export {
   type StateDocuments,
 } from './restore.ts';
 export type { ObjectChange, StepResult } from './step.ts';
-export { linkWarnings, type Sealing, sealingConfigPaths, TreeView } from './tree.ts';
+export {
+  followedPaths,
+  linkWarnings,
+  type Sealing,
+  sealingConfigPaths,
+  TreeView,
+} from './tree.ts';

@@ -12,7 +12,7 @@ import type { FileReader } from './file-reader.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { ObjectSource } from './reading.ts';
 import type { ObjectChange, Step } from './step.ts';
-import { relevantChanges, seenPaths, TreeView } from './tree.ts';
+import { followedPaths, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with its view of the tree. */
 export interface Folded {
@@ -42,21 +42,14 @@ export interface FoldedStep {
 export async function replay(context: ReplayContext, revision: string): Promise<Folded> {
   const { repository, under } = context;
   const rootCommit = await repository.rootCommit(revision);
-  const commits: HistoryCommit[] = [];
-  const relevant = relevantChanges(under);
   const ancestry = new Ancestry();
   const children = new Map<string, number>();
-  for await (const commit of repository.history(undefined, revision, 'first parent')) {
-    commits.push(relevant(commit));
+  for await (const commit of repository.history(undefined, revision, { against: 'no parent' })) {
     ancestry.add(commit);
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
-  context.reader.counter?.expect(filesIn(commits));
   const heads = new Map<string, Head>();
-  const ahead = new ReadAhead(context, commits, new TreeView(under));
-  const pauses = new Yielding();
-  for (const [i, commit] of commits.entries()) {
-    await pauses.take();
+  const fold = async (commit: HistoryCommit, ahead: ReadAhead): Promise<void> => {
     const parents = commit.parents.map((id) => parentAt(heads, id));
     const [first = firstHead(rootCommit, under), ...others] = parents;
     const isLast = first.children === 0;
@@ -64,7 +57,7 @@ export async function replay(context: ReplayContext, revision: string): Promise<
       catalog: first.version.checkOut(),
       view: isLast ? first.view : first.view.clone(),
     };
-    await ahead.reach(i, into.view);
+    ahead.reach(into.view);
     const step = await stepOf(context, ahead, { into, commit });
     const differing = others.map(({ version }) => first.version.differing(version));
     for (const { version, children } of [...others, first]) if (children === 0) version.release();
@@ -74,17 +67,29 @@ export async function replay(context: ReplayContext, revision: string): Promise<
     );
     context.onStep?.({ commit, changes, files: step.files });
     heads.set(commit.id, { version, view: into.view, children: children.get(commit.id) ?? 0 });
-  }
+  };
+  const scope = { against: 'first parent', paths: followedPaths(under) } as const;
+  const commits = repository.history(undefined, revision, scope);
+  await eachCommit(new ReadAhead(context, commits, new TreeView(under)), fold);
   const head = heads.get(revision);
   if (head === undefined) throw new Error(`Commit ${revision} is not part of its own history`);
   return { catalog: head.version.checkOut(), view: head.view };
 }
 
-/** Number of files that the commits wrote, each relative to its first parent. */
-function filesIn(commits: readonly HistoryCommit[]): number {
-  const written = ({ changes: [changed = []] }: HistoryCommit): number =>
-    changed.reduce((sum, { newId }) => (newId === undefined ? sum : sum + 1), 0);
-  return commits.reduce((sum, commit) => sum + written(commit), 0);
+/** One commit at a time: each may change a million files. */
+async function eachCommit(
+  ahead: ReadAhead,
+  fold: (commit: HistoryCommit, ahead: ReadAhead) => Promise<void>,
+): Promise<void> {
+  const pauses = new Yielding();
+  try {
+    for (let next = await ahead.next(); next !== undefined; next = await ahead.next()) {
+      await pauses.take();
+      await fold(next, ahead);
+    }
+  } finally {
+    await ahead.close();
+  }
 }
 
 /** A commit with children that are still to come. */
@@ -136,31 +141,28 @@ export async function extend(
   folded: Folded,
   revision: string,
 ): Promise<Extended | undefined> {
+  const { repository, under } = context;
   const from = folded.catalog.revision;
-  const commits: HistoryCommit[] = [];
-  const relevant = relevantChanges(context.under);
   let previous = from;
-  for await (const commit of context.repository.history(from, revision)) {
+  for await (const commit of repository.history(from, revision, { against: 'no parent' })) {
     if (commit.parents.length > 1 || commit.parents[0] !== previous) return undefined;
     previous = commit.id;
-    commits.push(relevant(commit));
   }
   if (previous !== revision) return undefined;
   const changes: ObjectChange[] = [];
   const paths = new Set<string>();
   const undos: (() => void)[] = [];
-  const ahead = new ReadAhead(context, commits, folded.view);
-  const pauses = new Yielding();
-  for (const [i, commit] of commits.entries()) {
-    await pauses.take();
-    await ahead.reach(i, folded.view);
+  const fold = async (commit: HistoryCommit, ahead: ReadAhead): Promise<void> => {
+    ahead.reach(folded.view);
     const step = await stepOf(context, ahead, { into: folded, commit });
     const { changes: changed, undo } = folded.catalog.advance(step);
     context.onStep?.({ commit, changes: changed, files: step.files });
     for (const change of changed) changes.push(change);
     for (const path of step.files.keys()) paths.add(path);
     undos.push(undo);
-  }
+  };
+  const commits = repository.history(from, revision, { paths: followedPaths(under) });
+  await eachCommit(new ReadAhead(context, commits, folded.view), fold);
   const undo = (): void => {
     for (const step of undos.splice(0).reverse()) step();
   };

@@ -4,10 +4,11 @@
  */
 
 import { flatMapYielding, jsonEqual, ownText } from '../apimachinery/index.ts';
-import type { HistoryCommit, PathChange, TreeFile } from '../git/index.ts';
+import type { PathChange, PathSelection, TreeFile } from '../git/index.ts';
 import {
   IGNORE_FILE,
   LARGEST_IGNORE_FILE,
+  MANIFEST_ENDINGS,
   type PathFilter,
   type Problem,
   pathFilter,
@@ -135,19 +136,9 @@ export class TreeView {
   }
 }
 
-/**
- * Copies of commits with the changes that a view follows, whatever its rules are. Commits may change
- * millions of other files, and a replay has all commits in memory.
- */
-export function relevantChanges(under: string): (commit: HistoryCommit) => HistoryCommit {
-  const filter = pathFilter(under, undefined);
-  const { rulePaths } = new TreeView(under);
-  const isRelevant = ({ path }: PathChange): boolean =>
-    filter.includes(path) || rulePaths.includes(path);
-  return (commit) => {
-    const changes = commit.changes.map((list) => list.filter(isRelevant));
-    return { ...commit, changes };
-  };
+/** Files that a view may follow, whatever its rules are: commits can change a million others. */
+export function followedPaths(under: string): PathSelection {
+  return { under, endings: MANIFEST_ENDINGS, others: new TreeView(under).rulePaths };
 }
 
 /**
@@ -174,7 +165,7 @@ export async function seenPaths(of: {
   const known = [...of.known];
   // Links and submodules are never followed; such a path ignores nothing.
   await view.adopt(source, isFile(ignoreChange.mode) ? ignoreChange.newId : undefined);
-  const files = await source.listFiles(revision, of.under);
+  const files = await source.listFiles(revision, followedPaths(of.under));
   return treeDifference(
     known,
     await flatMapYielding(files, (file) => (view.includes(file.path) ? [file] : [])),

@@ -68,6 +68,7 @@ export {
   HeadMovedError,
   type HistoryCommit,
   type PathChange,
+  type PathSelection,
   type Person,
   type PushObjection,
   type Repository,

@@ -38,7 +38,24 @@ export interface HistoryCommit {
  * Parents that the commits of a history are compared with. A merge differs from its second parent in all
  * that came since its base, so the first parent alone is less by far.
  */
-export type HistoryComparison = 'every parent' | 'first parent';
+export type HistoryComparison = 'every parent' | 'first parent' | 'no parent';
+
+/** Part of a history that is read. */
+export interface HistoryScope {
+  /** Default: every parent. */
+  readonly against?: HistoryComparison | undefined;
+  /** Changes of other files are left out. Default: all files. */
+  readonly paths?: PathSelection | undefined;
+}
+
+/** Files of a tree, by their paths. */
+export interface PathSelection {
+  /** Folder with the files that have one of the endings; '' is the whole tree. */
+  readonly under: string;
+  readonly endings: readonly string[];
+  /** Paths of more files. */
+  readonly others: readonly string[];
+}
 
 export interface Person {
   readonly name: string;
@@ -169,8 +186,8 @@ export interface Repository {
   readonly context?: GitContext;
   /** Branch tip, read from disk; undefined while the branch has no commit. */
   head(): Promise<string | undefined>;
-  /** Files of the tree of a revision below `under` ('' = all), in the order of git. */
-  listFiles(revision: string, under?: string): Promise<TreeFile[]>;
+  /** Files of the tree of a revision: below a folder ('' = all), or those that are selected, in the order of git. */
+  listFiles(revision: string, of?: string | PathSelection): Promise<TreeFile[]>;
   /** Differences between two trees; `from` undefined: every path is new. */
   diff(from: string | undefined, to: string): Promise<PathChange[]>;
   /** Those of the differences that are at some paths, at a cost that follows the paths. */
@@ -181,11 +198,7 @@ export interface Repository {
    * Commits reachable from `to` and not from `from`, parents before children, each with its changes
    * against every parent, unless less is asked for.
    */
-  history(
-    from: string | undefined,
-    to: string,
-    against?: HistoryComparison,
-  ): AsyncIterable<HistoryCommit>;
+  history(from: string | undefined, to: string, scope?: HistoryScope): AsyncIterable<HistoryCommit>;
   /** Like `history`, for commits reachable from `tips` (commits or tags) and from no ref. */
   newHistory(tips: readonly string[]): AsyncIterable<HistoryCommit>;
   /** Bytes of commit objects, in the order of `ids`. Rejects if one is missing or not a commit. */

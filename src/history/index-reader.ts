@@ -7,6 +7,7 @@ import {
   type Catalog,
   type DocumentEntry,
   type FileReader,
+  followedPaths,
   readEach,
   type SeenPath,
   sealingConfigPaths,
@@ -51,7 +52,8 @@ export async function extendIndex(
   const { from, to } = range;
   const adder = new Adder(context, index);
   let follows = from === undefined;
-  for await (const commit of context.repository.history(from, to, 'first parent')) {
+  const scope = { against: 'first parent', paths: followedPaths(context.under) } as const;
+  for await (const commit of context.repository.history(from, to, scope)) {
     if (!follows) follows = commit.parents.some((parent) => parent === from);
     if (!commit.parents.every((parent) => index.ordinal(parent) !== undefined)) return false;
     await adder.add(commit);

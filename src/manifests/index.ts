@@ -30,6 +30,8 @@ export {
   isControlFile,
   LARGEST_IGNORE_FILE,
   leavesTree,
+  MANIFEST_ENDINGS,
+  MANIFEST_EXTENSION,
   normalizeFolder,
   type PathFilter,
   pathFilter,

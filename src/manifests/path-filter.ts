@@ -32,6 +32,8 @@ function folded(path: string): string {
 }
 
 export const MANIFEST_EXTENSION = /\.ya?ml$/;
+/** The same as text. */
+export const MANIFEST_ENDINGS: readonly string[] = ['.yaml', '.yml'];
 
 /** In bytes. The states of matching are in proportion to it. */
 export const LARGEST_IGNORE_FILE = 64 * 1024;

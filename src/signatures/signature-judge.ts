@@ -26,6 +26,8 @@ export interface CommitRange {
 
 /** Commits judged before the next objections are counted. */
 const CHUNK = 64;
+/** Changes of the commits of a chunk: one more commit can have a million. */
+const CHUNK_CHANGES = 10_000;
 /** gpg processes, and commits in memory, at a time. */
 const AT_ONCE = 4;
 /** Enough to show the problem; the rest of a long range is not checked. */
@@ -172,10 +174,13 @@ function listed(paths: readonly string[]): string {
 
 async function* chunked(commits: AsyncIterable<HistoryCommit>): AsyncGenerator<HistoryCommit[]> {
   let chunk: HistoryCommit[] = [];
+  let changes = 0;
   for await (const commit of commits) {
-    if (chunk.push(commit) < CHUNK) continue;
+    changes += commit.changes.reduce((sum, { length }) => sum + length, 0);
+    if (chunk.push(commit) < CHUNK && changes < CHUNK_CHANGES) continue;
     yield chunk;
     chunk = [];
+    changes = 0;
   }
   if (chunk.length > 0) yield chunk;
 }

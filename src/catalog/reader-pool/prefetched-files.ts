@@ -3,7 +3,7 @@ import { type GitContext, Reader, readRef } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { WantedFile } from '../file-reader.ts';
 import { flawOf } from '../reading.ts';
-import { seenPaths, TreeView } from '../tree.ts';
+import { followedPaths, seenPaths, TreeView } from '../tree.ts';
 
 export class PrefetchedFiles {
   readonly #listed: readonly WantedFile[];
@@ -62,7 +62,8 @@ export async function prefetchListing(
   const source = new Reader(context);
   try {
     const view = new TreeView(under);
-    const changes = await source.diff(undefined, revision);
+    const files = await source.listFiles(revision, followedPaths(under));
+    const changes = files.map(({ path, id, mode }) => ({ path, newId: id, mode }));
     const known: FileEntry[] = [];
     const seen = await seenPaths({ view, source, revision, changes, under, known });
     return seen.flatMap(({ path, id, mode }) =>

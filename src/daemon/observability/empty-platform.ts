@@ -1,10 +1,10 @@
 /** Reason why a platform has no object of its own: mostly an option that names another place. */
 import { type BareRepository, runGit } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
+import { MANIFEST_ENDINGS, MANIFEST_EXTENSION } from '../../manifests/index.ts';
 import type { Branch } from '../../registry/index.ts';
 import type { DaemonOptions } from '../options.ts';
 
-const MANIFEST = /\.ya?ml$/;
 const MOST_NAMES = 5;
 /** A former start made it in the same place. */
 const ADMINISTRATOR = 'admin';
@@ -25,14 +25,13 @@ export async function emptyPlatform(
   const isOwn = (key: { group: string; name: string }): boolean =>
     key.group === kinds.groups[0] && key.name !== ADMINISTRATOR;
   for (const { key } of catalog.objects()) if (isOwn(key)) return undefined;
-  const files = await repository.listFiles(revision);
+  const manifests = { under: '', endings: MANIFEST_ENDINGS, others: [] };
+  const files = await repository.listFiles(revision, manifests);
   const folders = new Set(
-    files
-      .filter(({ path }) => MANIFEST.test(path) && path.includes('/'))
-      .map(({ path }) => path.slice(0, path.indexOf('/'))),
+    files.flatMap(({ path }) => (path.includes('/') ? [path.slice(0, path.indexOf('/'))] : [])),
   );
   if (folders.size === 0) return await otherBranches(repository.gitDir, name);
-  const [problem] = catalog.problems().filter(({ path }) => MANIFEST.test(path));
+  const [problem] = catalog.problems().filter(({ path }) => MANIFEST_EXTENSION.test(path));
   if (problem !== undefined) {
     const { path, line, col, message } = problem;
     return `no manifest has an object of the group ${apiGroup}: check --api-group. The first problem is ${path}:${line}:${col}: ${message}`;

@@ -10,6 +10,7 @@ import { assertObjectId } from '../objects/object-id.ts';
 import { encodePath } from '../objects/path-text.ts';
 import { CommitLimits } from '../reading/commit-limits.ts';
 import { type HistorySource, history } from '../reading/history.ts';
+import { isSelected } from '../reading/path-selection.ts';
 import {
   DEFAULT_MAX_BLOB_BYTES,
   type ObjectReader,
@@ -27,10 +28,11 @@ import type {
   CommitMetadata,
   FolderWidths,
   HistoryCommit,
-  HistoryComparison,
+  HistoryScope,
   LimitCheck,
   LimitsOf,
   PathChange,
+  PathSelection,
   PushedTips,
   PushObjection,
   TreeFile,
@@ -96,11 +98,14 @@ export class IsomorphicReader implements ObjectReader {
     );
   }
 
-  async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
+  async listFiles(revision: string, of: string | PathSelection = ''): Promise<TreeFile[]> {
+    if (typeof of !== 'string') {
+      return (await this.listFiles(revision)).filter(({ path }) => isSelected(of, path));
+    }
     assertObjectId(revision);
     await this.#assertBounded(revision);
     const { tree } = await this.#graph.commit(revision);
-    const folder = encodePath(under.replace(/\/+$/, ''));
+    const folder = encodePath(of.replace(/\/+$/, ''));
     if (folder.length === 0) return await filesOf(this.#readTree, tree);
     const below = await folderIn(this.#readTree, tree, folder);
     if (below === undefined) return [];
@@ -150,9 +155,13 @@ export class IsomorphicReader implements ObjectReader {
   history(
     from: string | undefined,
     to: string,
-    against?: HistoryComparison,
+    scope: HistoryScope = {},
   ): AsyncGenerator<HistoryCommit> {
-    return history(this.#historySource(), { tips: [to], not: from, against }, this.#bounds);
+    return history(
+      this.#historySource(scope.paths),
+      { tips: [to], not: from, ...scope },
+      this.#bounds,
+    );
   }
 
   newHistory(): AsyncGenerator<HistoryCommit> {
@@ -212,7 +221,11 @@ export class IsomorphicReader implements ObjectReader {
     for (const { id } of await this.#graph.list({ tips, not })) yield id;
   }
 
-  #historySource(): HistorySource {
+  #historySource(paths: PathSelection | undefined): HistorySource {
+    const compare = async (commit: string, parent: string | undefined): Promise<PathChange[]> => {
+      const changes = await this.#compare(commit, parent);
+      return paths === undefined ? changes : changes.filter(({ path }) => isSelected(paths, path));
+    };
     const list = (tips: readonly string[], not: string | undefined) =>
       this.#graph.list({ tips, not: not === undefined ? [] : [not] });
     return {
@@ -221,11 +234,10 @@ export class IsomorphicReader implements ObjectReader {
       },
       compare: async (comparisons) => {
         const lists: PathChange[][] = [];
-        for (const { commit, parent } of comparisons)
-          lists.push(await this.#compare(commit, parent));
+        for (const { commit, parent } of comparisons) lists.push(await compare(commit, parent));
         return lists;
       },
-      additions: (commit) => this.#compare(commit, undefined),
+      additions: (commit) => compare(commit, undefined),
       close: async () => undefined,
     };
   }

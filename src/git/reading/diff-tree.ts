@@ -3,9 +3,13 @@
  * The reply is the id of the commit and its raw records, each ended by NUL. Git echoes a line that is
  * not an id, which marks the end of a reply.
  */
+import { TextPool } from '../../apimachinery/index.ts';
 import { decodePath } from '../objects/path-text.ts';
+import type { GitContext } from '../process/git-environment.ts';
+import { runGit } from '../process/git-process.ts';
 import { replies } from '../process/process-limits.ts';
-import type { PathChange } from '../repository.ts';
+import type { PathChange, PathSelection } from '../repository.ts';
+import { pathspecEnv, pathspecs } from './path-selection.ts';
 import type { Protocol, ReplyParser, RequestProcess } from './request-process.ts';
 import { MAX_LIST_BYTES } from './tree-limits.ts';
 
@@ -18,19 +22,13 @@ export interface Comparison {
 /** One list per comparison, in order; undefined if a commit is missing. */
 export type DiffTreeReply = readonly (readonly PathChange[])[] | undefined;
 
+const RAW = ['-r', '-z', '--raw', '--no-abbrev', '--no-renames'] as const;
+/** Git knows it without an object. */
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+
 /** Runs with GIT_FLUSH=0: git then flushes at the end mark instead of after every commit. */
 export const diffTreeProtocol: Protocol<DiffTreeReply> = {
-  args: [
-    'diff-tree',
-    '--stdin',
-    '--root',
-    '--always',
-    '-r',
-    '-z',
-    '--raw',
-    '--no-abbrev',
-    '--no-renames',
-  ],
+  args: ['diff-tree', '--stdin', '--root', '--always', ...RAW],
   env: { GIT_FLUSH: '0' },
   makeParser: () => new DiffTreeParser(),
   isDoubtful: (reply) => reply === undefined,
@@ -38,6 +36,36 @@ export const diffTreeProtocol: Protocol<DiffTreeReply> = {
   // Two trees within the limits that have no path in common.
   limits: replies(2 * MAX_LIST_BYTES),
 };
+
+/** Selected files of a commit, as additions. */
+export async function selectedAdditions(
+  context: GitContext,
+  commit: string,
+  paths: PathSelection,
+): Promise<PathChange[]> {
+  const env = { ...context.env, ...pathspecEnv };
+  const args = ['diff-tree', ...RAW, EMPTY_TREE, commit, ...pathspecs(paths)];
+  const output = await runGit({ ...context, env }, args);
+  let reply: DiffTreeReply;
+  const parser = new DiffTreeParser();
+  for (const part of [Buffer.from(`${commit}\0`), output, Buffer.from('=\n')]) {
+    parser.push(part, (parsed) => {
+      reply = parsed;
+    });
+  }
+  return [...(reply?.[0] ?? [])];
+}
+
+/** The same for some paths. Git itself then needs memory for these alone. */
+export function diffTreeOf(paths: PathSelection | undefined): Protocol<DiffTreeReply> {
+  if (paths === undefined) return diffTreeProtocol;
+  const { args, env } = diffTreeProtocol;
+  return {
+    ...diffTreeProtocol,
+    args: [...args, ...pathspecs(paths)],
+    env: { ...env, ...pathspecEnv },
+  };
+}
 
 export async function compareCommits(
   process: RequestProcess<DiffTreeReply>,
@@ -59,11 +87,14 @@ const LF = 0x0a;
 const RECORD_LENGTH = 98;
 const ID_LENGTH = 40;
 const NO_ID = '0'.repeat(ID_LENGTH);
+/** Ids and modes that a list shares: one tree can have the same blob a million times. */
+const SHARED_TEXTS = 1000;
 
 class DiffTreeParser implements ReplyParser<DiffTreeReply> {
   #rest: Buffer = Buffer.alloc(0);
   #lists: PathChange[][] = [];
   #failed = false;
+  readonly #texts = new TextPool(SHARED_TEXTS);
 
   push(chunk: Buffer, emit: (reply: DiffTreeReply) => void): void {
     const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
@@ -111,19 +142,23 @@ class DiffTreeParser implements ReplyParser<DiffTreeReply> {
     const start = at + RECORD_LENGTH + 1;
     const end = data.indexOf(NUL, start);
     if (end === -1) return -1;
-    const record = data.toString('latin1', at, at + RECORD_LENGTH);
-    this.#lists.at(-1)?.push(parseRecord(record, data.subarray(start, end)));
+    const text = (from: number, to: number): string =>
+      this.#texts.own(data.toString('latin1', at + from, at + to));
+    const [mode, oldId, newId] = [text(8, 14), text(15, 55), text(56, 96)];
+    this.#lists
+      .at(-1)
+      ?.push(changeOf(decodePath(data.subarray(start, end)), mode, { oldId, newId }));
     return end + 1;
   }
 }
 
-function parseRecord(record: string, path: Buffer): PathChange {
-  const oldId = record.slice(15, 55);
-  const newId = record.slice(56, 96);
-  return {
-    path: decodePath(path),
-    ...(oldId !== NO_ID && { oldId }),
-    ...(newId !== NO_ID && { newId }),
-    mode: record.slice(8, 14),
-  };
+/** Literals without a spread take half of the memory, and there can be a million of them. */
+function changeOf(
+  path: string,
+  mode: string,
+  { oldId, newId }: Required<Pick<PathChange, 'oldId' | 'newId'>>,
+): PathChange {
+  if (oldId === NO_ID) return { path, newId, mode };
+  if (newId === NO_ID) return { path, oldId, mode };
+  return { path, oldId, newId, mode };
 }

@@ -10,21 +10,22 @@ import type { GitContext } from '../process/git-environment.ts';
 import { runGit } from '../process/git-process.ts';
 import { walkLines } from '../process/git-walk.ts';
 import { GitLimitError, replies } from '../process/process-limits.ts';
-import type { HistoryCommit, HistoryComparison, PathChange } from '../repository.ts';
+import type { HistoryCommit, HistoryScope, PathChange, PathSelection } from '../repository.ts';
 import type { CommitLimits, CommitRoots } from './commit-limits.ts';
 import type { ParentsOf, ParentsRange } from './commit-walk.ts';
 import {
   type Comparison,
   compareCommits,
   type DiffTreeReply,
-  diffTreeProtocol,
+  diffTreeOf,
+  selectedAdditions,
 } from './diff-tree.ts';
 import { RequestProcess } from './request-process.ts';
 
 const CHUNK = 64;
 const CHUNKS_AHEAD = 4;
 /** Changes of a chunk, of which several are in memory. A longer one is read in parts. */
-const SHORT_BYTES = 32 * 1024 * 1024;
+const SHORT_BYTES = 8 * 1024 * 1024;
 
 export interface ListedCommit extends CommitRoots {
   readonly id: string;
@@ -44,12 +45,13 @@ export interface HistorySource {
 }
 
 /** A walk by processes of git; a long one must not delay other questions, so they are its own. */
-export function historyOfGit(context: GitContext): HistorySource {
-  const diffs = new RequestProcess(context, diffTreeProtocol);
-  const short = new RequestProcess(context, { ...diffTreeProtocol, limits: replies(SHORT_BYTES) });
+export function historyOfGit(context: GitContext, paths?: PathSelection): HistorySource {
+  const protocol = diffTreeOf(paths);
+  const diffs = new RequestProcess(context, protocol);
+  const short = new RequestProcess(context, { ...protocol, limits: replies(SHORT_BYTES) });
   const list = (range: HistoryRange) => listCommits(context, range);
   return {
-    ...knownHistory(context, diffs, []),
+    ...knownHistory(context, diffs, { commits: [], paths }),
     list,
     compare: (all) => compareAll(context, all.length === 1 ? diffs : short, all),
     close: async () => void (await Promise.all([diffs.close(), short.close()])),
@@ -60,14 +62,20 @@ export function historyOfGit(context: GitContext): HistorySource {
 export function knownHistory(
   context: GitContext,
   diffs: RequestProcess<DiffTreeReply>,
-  commits: readonly ListedCommit[],
+  {
+    commits,
+    paths,
+  }: {
+    readonly commits: readonly ListedCommit[];
+    readonly paths: PathSelection | undefined;
+  },
 ): HistorySource {
   return {
     list: async function* () {
       yield* commits;
     },
     compare: (comparisons) => compareAll(context, diffs, comparisons),
-    additions: (commit) => additionsOf(context, commit),
+    additions: (commit) => additionsOf(context, commit, paths),
     close: () => Promise.resolve(),
   };
 }
@@ -83,13 +91,11 @@ async function compareAll(
 }
 
 /** Commits that `tips` reach, and `not`, a commit or all refs, does not. */
-export interface HistoryRange {
+export interface HistoryRange extends HistoryScope {
   readonly tips: readonly string[];
   readonly not: string | undefined;
   /** More commits that `not` reaches, and where git can stop. */
   readonly beyond?: readonly string[];
-  /** Default: every parent. */
-  readonly against?: HistoryComparison | undefined;
 }
 
 /**
@@ -102,13 +108,20 @@ export async function* history(
 ): AsyncGenerator<HistoryCommit> {
   const standIns = new StandIns(bounds, range.against === 'first parent' ? 1 : undefined);
   try {
+    if (range.against === 'no parent') {
+      for await (const { tree: _tree, ...commit } of source.list(range))
+        yield { ...commit, changes: [] };
+      return;
+    }
     const ahead: ReadAhead[] = [];
     for await (const chunk of chunked(source.list(range))) {
       const next = readAhead(source, await standIns.planFor(chunk));
       const first = ahead.push(next) >= CHUNKS_AHEAD ? ahead.shift() : undefined;
       if (first !== undefined) yield* inParts(source, first);
     }
-    for (const next of ahead) yield* inParts(source, next);
+    for (let next = ahead.shift(); next !== undefined; next = ahead.shift()) {
+      yield* inParts(source, next);
+    }
   } finally {
     await source.close();
   }
@@ -232,7 +245,12 @@ function isListed(
   return against === undefined && parents.length > 0;
 }
 
-async function additionsOf(context: GitContext, commit: string): Promise<PathChange[]> {
+async function additionsOf(
+  context: GitContext,
+  commit: string,
+  paths: PathSelection | undefined,
+): Promise<PathChange[]> {
+  if (paths !== undefined) return await selectedAdditions(context, commit, paths);
   const args = ['ls-tree', '-r', '-z', '--full-tree', commit];
   return parseFileList(await runGit(context, args)).map(asAddition);
 }

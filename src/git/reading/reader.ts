@@ -20,10 +20,11 @@ import type {
   CommitMetadata,
   FolderWidths,
   HistoryCommit,
-  HistoryComparison,
+  HistoryScope,
   LimitCheck,
   LimitsOf,
   PathChange,
+  PathSelection,
   PushedTips,
   PushObjection,
   Repository,
@@ -33,7 +34,7 @@ import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
 import { Ancestry, type AncestryOptions } from './ancestry.ts';
 import { type CatFileReply, catFileProtocol } from './cat-file.ts';
 import { CommitLimits, type CommitRoots } from './commit-limits.ts';
-import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
+import { compareCommits, type DiffTreeReply, diffTreeOf, selectedAdditions } from './diff-tree.ts';
 import { type HistoryRange, history, historyOfGit, knownHistory } from './history.ts';
 import { pathChanges } from './path-changes.ts';
 import type { RecentObjects } from './recent-objects.ts';
@@ -93,7 +94,8 @@ export class Reader implements ObjectReader {
   readonly #context: GitContext;
   readonly #maxBlobBytes: number;
   readonly #objects: readonly RequestProcess<CatFileReply>[];
-  readonly #diffs: RequestProcess<DiffTreeReply>;
+  /** By the paths that they list, as JSON. */
+  readonly #diffs = new Map<string, RequestProcess<DiffTreeReply>>();
   readonly #bounds: CommitLimits;
   readonly #maxPaths: number;
   readonly #maxCommits: number;
@@ -113,7 +115,6 @@ export class Reader implements ObjectReader {
       { length: options.objectProcesses ?? OBJECT_PROCESSES },
       () => new RequestProcess(context, protocol),
     );
-    this.#diffs = new RequestProcess(context, diffTreeProtocol);
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
     this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
     this.#onJudged = options.onJudged;
@@ -125,10 +126,14 @@ export class Reader implements ObjectReader {
     return new CommitLimits(sizes, (id) => this.rootsOf(id));
   }
 
-  async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
+  async listFiles(revision: string, of: string | PathSelection = ''): Promise<TreeFile[]> {
     assertObjectId(revision);
     await this.#assertBounded(revision);
-    const folder = under.replace(/\/+$/, '');
+    if (typeof of !== 'string') {
+      const files = await selectedAdditions(this.#context, revision, of);
+      return files.map(({ path, newId: id = '', mode }) => ({ path, id, mode }));
+    }
+    const folder = of.replace(/\/+$/, '');
     const args = ['ls-tree', '-r', '-z', '--full-tree', revision];
     if (folder !== '') args.push('--', `${folder}/`);
     return parseFileList(await runGit(this.#context, args));
@@ -144,7 +149,7 @@ export class Reader implements ObjectReader {
     await this.#assertBounded(to);
     const { standIn: parent } = await this.#bounds.of(from);
     if (parent === undefined) return await this.diff(undefined, to);
-    const lists = await compareCommits(this.#diffs, [{ commit: to, parent }]);
+    const lists = await compareCommits(this.#diffsOf(), [{ commit: to, parent }]);
     const changes = lists?.[0];
     if (changes === undefined) throw new MissingObjectError(to, this.#context.gitDir);
     return [...changes];
@@ -181,11 +186,11 @@ export class Reader implements ObjectReader {
   async *history(
     from: string | undefined,
     to: string,
-    against?: HistoryComparison,
+    scope: HistoryScope = {},
   ): AsyncGenerator<HistoryCommit> {
-    const next = from === undefined ? undefined : await this.#nextCommit(from, to);
+    const next = from === undefined ? undefined : await this.#nextCommit(from, to, scope);
     if (next !== undefined) yield next;
-    else yield* this.#historyOf({ tips: [to], not: from, against });
+    else yield* this.#historyOf({ tips: [to], not: from, ...scope });
   }
 
   newHistory(tips: readonly string[]): AsyncGenerator<HistoryCommit> {
@@ -194,8 +199,19 @@ export class Reader implements ObjectReader {
 
   async *#historyOf(range: HistoryRange): AsyncGenerator<HistoryCommit> {
     const found = await this.#ancestry.range(range);
-    if ('tips' in found) yield* history(historyOfGit(this.#context), found, this.#bounds);
-    else yield* history(knownHistory(this.#context, this.#diffs, found), range, this.#bounds);
+    const { paths } = range;
+    if ('tips' in found) yield* history(historyOfGit(this.#context, paths), found, this.#bounds);
+    else {
+      const known = knownHistory(this.#context, this.#diffsOf(paths), { commits: found, paths });
+      yield* history(known, range, this.#bounds);
+    }
+  }
+
+  #diffsOf(paths?: PathSelection): RequestProcess<DiffTreeReply> {
+    const key = JSON.stringify(paths ?? null);
+    const diffs = this.#diffs.get(key) ?? new RequestProcess(this.#context, diffTreeOf(paths));
+    this.#diffs.set(key, diffs);
+    return diffs;
   }
 
   mergeBases(one: string, other: string): Promise<string[]> {
@@ -276,25 +292,30 @@ export class Reader implements ObjectReader {
 
   /** Replaces the processes, so that the files they hold open after a repack are freed. */
   retire(): void {
-    for (const process of this.#objects) process.retire();
-    this.#diffs.retire();
+    for (const process of [...this.#objects, ...this.#diffs.values()]) process.retire();
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#objects, this.#diffs].map((process) => process.close()));
+    const processes = [...this.#objects, ...this.#diffs.values()];
+    await Promise.all(processes.map((process) => process.close()));
   }
 
   /** Answers the most frequent range, one commit on top of the other, without a process of its own. */
-  async #nextCommit(from: string, to: string): Promise<HistoryCommit | undefined> {
+  async #nextCommit(
+    from: string,
+    to: string,
+    { against, paths }: HistoryScope,
+  ): Promise<HistoryCommit | undefined> {
     assertObjectId(from);
     assertObjectId(to);
     const links = await this.links(to);
     if (links?.parents.length !== 1 || links.parents[0] !== from) return undefined;
+    const { parents, committerTime } = links;
+    if (against === 'no parent') return { id: to, parents, committerTime, changes: [] };
     for (const id of [from, to]) {
       if ((await this.#bounds.of(id)).problem !== undefined) return undefined;
     }
-    const changes = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
-    const { parents, committerTime } = links;
+    const changes = await compareCommits(this.#diffsOf(paths), [{ commit: to, parent: from }]);
     return changes === undefined ? undefined : { id: to, parents, committerTime, changes };
   }
 

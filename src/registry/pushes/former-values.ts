@@ -138,14 +138,17 @@ export class FormerValues {
     let count = 0;
     try {
       const { repository } = this.#options;
-      for await (const commit of repository.history(this.#head, head, 'first parent')) {
-        for (const version of versionsOf(commit)) unread.push(version);
+      for await (const commit of repository.history(this.#head, head, {
+        against: 'first parent',
+      })) {
         count += 1 + (commit.changes[0]?.length ?? 0);
         if (count > most) return false;
-        if (!isWhole || unread.length < BLOBS_AT_ONCE) continue;
+        const batch = isWhole ? BLOBS_AT_ONCE : Number.POSITIVE_INFINITY;
+        const isRead = await this.#readBatches(commit, { unread, batch, signal });
+        if (!isRead) continue;
         await this.#read(unread.splice(0), signal);
         // Its history is read too: parents come first.
-        this.#head = commit.id;
+        this.#head = ownText(commit.id);
       }
       await this.#read(unread, signal);
     } catch (error) {
@@ -155,6 +158,21 @@ export class FormerValues {
     }
     this.#head = head;
     return true;
+  }
+
+  /** Reads versions of the commit in whole batches; the rest is added to `unread`. False: none was read. */
+  async #readBatches(
+    commit: HistoryCommit,
+    of: { unread: FormerVersion[]; batch: number; signal: AbortSignal | undefined },
+  ): Promise<boolean> {
+    const { unread, batch, signal } = of;
+    let isRead = false;
+    for (const version of versionsOf(commit)) {
+      if (unread.push(version) < batch) continue;
+      await this.#read(unread.splice(0), signal);
+      isRead = true;
+    }
+    return isRead;
   }
 
   async #read(versions: readonly FormerVersion[], signal?: AbortSignal): Promise<void> {
@@ -197,10 +215,11 @@ export class FormerValues {
   }
 }
 
-function versionsOf({ changes: [changes = []] }: HistoryCommit): FormerVersion[] {
-  return changes.flatMap(({ path, newId, mode }) =>
-    newId === undefined || mode === SUBMODULE ? [] : { path: ownText(path), blob: ownText(newId) },
-  );
+function* versionsOf({ changes: [changes = []] }: HistoryCommit): Iterable<FormerVersion> {
+  for (const { path, newId, mode } of changes) {
+    if (newId === undefined || mode === SUBMODULE) continue;
+    yield { path: ownText(path), blob: ownText(newId) };
+  }
 }
 
 function isSame(one: FormerVersion, other: FormerVersion): boolean {

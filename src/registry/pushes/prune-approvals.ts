@@ -181,7 +181,8 @@ export class PruneApprovals {
   async approvedCommits(from: string | undefined, to: string): Promise<string[]> {
     const { repository } = this.#options;
     const line: string[] = [];
-    for await (const { id } of repository.history(from, to)) if (id !== to) line.push(id);
+    const scope = { against: 'no parent' } as const;
+    for await (const { id } of repository.history(from, to, scope)) if (id !== to) line.push(id);
     const approved: string[] = [];
     for (const id of line.reverse().slice(0, MAX_SEARCHED_COMMITS)) {
       if (approved.length === MAX_APPROVED_COMMITS) break;

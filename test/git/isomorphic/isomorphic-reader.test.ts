@@ -90,6 +90,12 @@ test('reads of random histories agree with git', async () => {
       );
       expect(await ours.listFiles(to)).toEqual(await theirs.listFiles(to));
       expect(await ours.listFiles(to, 'a')).toEqual(await theirs.listFiles(to, 'a'));
+      const paths = { under: 'a', endings: ['b', '.yaml'], others: ['b'] };
+      expect(await ours.listFiles(to, paths)).toEqual(await theirs.listFiles(to, paths));
+      for (const scope of [{ paths }, { against: 'no parent' }] as const) {
+        const selected = await listed(theirs.history(undefined, to, scope));
+        expect(await listed(ours.history(undefined, to, scope))).toEqual(selected);
+      }
       expect(await ours.diff(from, to)).toEqual(await theirs.diff(from, to));
       const all = await listed(theirs.history(undefined, to));
       expect(await listed(ours.history(undefined, to))).toEqual(all);

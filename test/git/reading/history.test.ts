@@ -230,3 +230,76 @@ test('a missing tree in the middle is an error', async () => {
   );
   await expect(collect(undefined, broken)).rejects.toThrow(`Object ${'3'.repeat(40)} is not in`);
 });
+
+describe('a selection of paths', () => {
+  const paths = {
+    under: 'a*b',
+    endings: ['.yaml', '.yml'],
+    others: ['.rules', ':(top)x', 'c?/[d]'],
+  };
+  const selected = ['a*b/x.yaml', 'a*b/ä/y.yml', 'a*b/.hidden/z.yaml', ...paths.others];
+  const left = [
+    'a*b.yaml',
+    'axb/x.yaml',
+    'a*b/x.yaml.txt',
+    'x.yaml',
+    'a*b/.rules',
+    'cd/[d]',
+    'c?/d',
+  ];
+
+  function written(text: string): Record<string, string> {
+    return Object.fromEntries([...selected, ...left].map((path) => [path, `${path} ${text}`]));
+  }
+
+  async function selectedIn(from: string | undefined, to: string): Promise<HistoryCommit[]> {
+    const commits: HistoryCommit[] = [];
+    for await (const one of repository.history(from, to, { paths })) commits.push(one);
+    return commits;
+  }
+
+  test('leaves out the other changes of each commit, and no commit', async () => {
+    const root = commit(written('1'));
+    const one = commit({ ...written('2'), 'only.txt': '1' }, root);
+    const none = commit({ ...written('2'), 'only.txt': '2' }, one);
+    const side = commit(written('3'), root);
+    const merge = commit(written('4'), none, side);
+    const all = await collect(undefined, merge);
+    const wanted = all.map(({ changes, ...of }) => ({
+      ...of,
+      changes: changes.map((list) => list.filter(({ path }) => selected.includes(path))),
+    }));
+    expect(wanted.find(({ id }) => id === merge)?.changes.map(({ length }) => length)).toEqual([
+      selected.length,
+      selected.length,
+    ]);
+    expect(await selectedIn(undefined, merge)).toEqual(wanted);
+    // One commit on top of another comes from a process that stays.
+    expect(await selectedIn(root, one)).toEqual(wanted.filter(({ id }) => id === one));
+    expect(await selectedIn(one, none)).toEqual(wanted.filter(({ id }) => id === none));
+  });
+
+  test('leaves out the other files of a list', async () => {
+    const id = commit(written('1'));
+    const files = await repository.listFiles(id);
+    expect(await repository.listFiles(id, paths)).toEqual(
+      files.filter(({ path }) => selected.includes(path)),
+    );
+  });
+});
+
+test('commits that are compared with no parent come without changes', async () => {
+  const root = commit({ a: '1' });
+  const next = commit({ a: '2' }, root);
+  const merge = commit({ a: '3' }, next, root);
+  for (const [from, to] of [
+    [undefined, merge],
+    [root, next],
+  ] as const) {
+    const commits: HistoryCommit[] = [];
+    for await (const one of repository.history(from, to, { against: 'no parent' }))
+      commits.push(one);
+    const all = await collect(from, to);
+    expect(commits).toEqual(all.map((one) => ({ ...one, changes: [] })));
+  }
+});

@@ -12,6 +12,8 @@ const REASON_LIMIT = 120;
 const MAX_SEARCHED = 20_000;
 const SHORT_ID = 12;
 
+/** A commit, without the list of all that it changed. */
+type Change = Pick<HistoryCommit, 'id' | 'committerTime'>;
 type Source = Pick<Repository, 'history' | 'commitMetadata'>;
 
 export async function describeConflicts(
@@ -20,9 +22,11 @@ export async function describeConflicts(
   range: { readonly base: string; readonly head: string },
 ): Promise<{ readonly lines: readonly string[]; readonly reason: string }> {
   const wanted = new Set(conflicts.slice(0, MAX_LOOKED_UP).map(({ path }) => path));
-  const newest = new Map<string, HistoryCommit>();
+  const newest = new Map<string, Change>();
   let searched = 0;
-  for await (const commit of repository.history(range.base, range.head, 'first parent')) {
+  for await (const commit of repository.history(range.base, range.head, {
+    against: 'first parent',
+  })) {
     searched += 1;
     if (searched > MAX_SEARCHED) {
       newest.clear();
@@ -30,7 +34,10 @@ export async function describeConflicts(
     }
     // A merge repeats the changes of its parents.
     if (commit.parents.length > 1) continue;
-    for (const { path } of commit.changes[0] ?? []) if (wanted.has(path)) newest.set(path, commit);
+    const { id, committerTime } = commit;
+    for (const { path } of commit.changes[0] ?? []) {
+      if (wanted.has(path)) newest.set(path, { id, committerTime });
+    }
   }
   const lines: string[] = [];
   for (const [i, conflict] of conflicts.entries()) {
@@ -51,10 +58,7 @@ function describeConflict(conflict: Conflict, last: string | undefined): string 
   return `${place}${subjectOf(conflict)}: ${conflict.why}${last === undefined ? '' : ` (${last})`}`;
 }
 
-async function described(
-  repository: Source,
-  { id, committerTime }: HistoryCommit,
-): Promise<string> {
+async function described(repository: Source, { id, committerTime }: Change): Promise<string> {
   const { author } = await repository.commitMetadata(id);
   const time = new Date(committerTime * 1000).toISOString().replace('.000Z', 'Z');
   return `changed by ${author.name} <${author.email}> at ${time} in ${id.slice(0, SHORT_ID)}`;

@@ -46,7 +46,7 @@ function sameRoot(repository: PushSource, rootCommit: string): ReplayContext['re
     ...(context && { context }),
     readBlobs: (ids) => repository.readBlobs(ids),
     listFiles: (revision, under) => repository.listFiles(revision, under),
-    history: (from, to, against) => repository.history(from, to, against),
+    history: (from, to, scope) => repository.history(from, to, scope),
     rootCommit: async () => rootCommit,
   };
 }
