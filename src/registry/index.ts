@@ -8,7 +8,7 @@ export {
   PendingWrites,
   type Shadow,
 } from './pending-writes.ts';
-export { isAccessRole, roleChanges } from './projection/derived-roles.ts';
+export { isAccessRole, roleChanges, sourceOfRole } from './projection/derived-roles.ts';
 export type { DerivedSecretChange } from './projection/derived-secrets.ts';
 export { encryptedFields } from './projection/encrypted-fields.ts';
 export {

@@ -1,7 +1,7 @@
 /** Objects whose owners are gone follow them, in the ways in which a deletion may ask for it. */
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeObject, OwnerReference } from '../../src/apimachinery/object.ts';
 import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { GarbageCollector } from '../../src/controllers/garbage/collector.ts';
@@ -152,6 +152,32 @@ describe('background deletion', () => {
     expect(await at.left()).toEqual(['owner']);
   });
 
+  test.each([
+    ['that exists', 'v1'],
+    ['of a version that is not served', 'v9'],
+  ])(
+    'a change of another object examines no dependent of a derived role %s',
+    async (_, version) => {
+      const at = await open();
+      const access = [{ name: 'readers', verbs: ['get'], users: ['ada'] }];
+      await at.platform.commit({ 'teams/owner.yaml': team('owner', { access }) });
+      const readable = new ReadableStore(at.platform.store, kinds);
+      const [role] = readable.list({ group: RBAC_GROUP, kind: 'ClusterRole' }).items;
+      if (role === undefined) throw new Error('No role follows from the rule');
+      const owner = { ...to(role.object), apiVersion: `${RBAC_GROUP}/${version}` };
+      for (let index = 0; index < 20; index += 1) await at.team(`child-${index}`, owner);
+      await at.left();
+      const examined = vi.spyOn(ReadableStore.prototype, 'get');
+      onTestFinished(() => examined.mockRestore());
+
+      await at.team('another');
+
+      expect(await at.left()).toHaveLength(22);
+      const names = examined.mock.calls.map(([{ name: one }]) => one);
+      expect(names.filter((one) => one.startsWith('child-'))).toEqual([]);
+    },
+  );
+
   test('an owner that a push removes takes its dependents along', async () => {
     const at = await open();
     await at.team('child', to(await at.team('owner')));
@@ -239,7 +265,34 @@ describe('background deletion', () => {
   });
 });
 
+const OWNERS = 20;
+const CHILDREN = 200;
+
 describe('foreground deletion', () => {
+  test('examines owners that share many dependents in time that follows their references', async () => {
+    const at = await open();
+    const top = await at.team('top');
+    const ownerReferences: OwnerReference[] = [];
+    for (let i = 0; i < OWNERS; i += 1) {
+      ownerReferences.push(blocking(await at.team(`owner-${i}`, blocking(top))));
+    }
+    const children = Array.from({ length: CHILDREN }, (_, i) => {
+      const metadata = { name: `child-${i}`, ownerReferences };
+      const manifest = JSON.stringify({ apiVersion: MANAGEMENT, kind: 'Team', metadata });
+      return [`teams/child-${i}.yaml`, `${manifest}\n`] as const;
+    });
+    await at.platform.commit(Object.fromEntries(children));
+    await at.left();
+    const examined = vi.spyOn(ReadableStore.prototype, 'get');
+    onTestFinished(() => examined.mockRestore());
+
+    await at.delete('top', 'Foreground');
+
+    expect(await at.left()).toEqual([]);
+    // Each reference is looked up when its child is examined, and when the child is gone.
+    expect(examined.mock.calls.length).toBeLessThan(2.5 * OWNERS * CHILDREN);
+  });
+
   // covers: metadata.ownerReferences.blockOwnerDeletion{,.default}
   test('the owner stays until the dependents that block it are gone', async () => {
     const at = await open();

@@ -16,6 +16,7 @@ import {
   type ObjectKey,
   parseKey,
   unavailable,
+  Yielding,
 } from '../../apimachinery/index.ts';
 import { WorkQueue } from '../../concurrency/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
@@ -58,11 +59,12 @@ const WORKERS = 16;
 
 export class GarbageCollector {
   readonly #options: GarbageOptions;
-  readonly #graph = new OwnerGraph();
+  readonly #graph: OwnerGraph;
   readonly #lookup: OwnerLookup;
   readonly #queue: WorkQueue;
   readonly #removals: Removals;
   readonly #stops: (() => void)[] = [];
+  readonly #pauses = new Yielding();
   /** Garbage over the budget that was not approved, by version found at the start. */
   readonly #held = new Map<string, number>();
   readonly #scanned: Promise<void>;
@@ -75,6 +77,7 @@ export class GarbageCollector {
   constructor(options: GarbageOptions) {
     this.#options = options;
     const { kinds, store, written } = options;
+    this.#graph = new OwnerGraph(kinds);
     this.#lookup = { kinds, get: (key) => store.get(key)?.object };
     this.#removals = new Removals(options);
     this.#queue = new WorkQueue({
@@ -175,7 +178,7 @@ export class GarbageCollector {
       if (this.#graph.size > 0) this.#addDependents(current.object);
     }
     if (wasDependent && previous !== undefined) this.#addWaitingOwners(previous);
-    for (const dependent of this.#graph.dependentsOfRoles()) this.#add(dependent);
+    for (const dependent of this.#graph.dependentsOfRolesOf(key)) this.#add(dependent);
   }
 
   /** Indexes the owners of an object; most have none and are not parsed. */
@@ -185,6 +188,7 @@ export class GarbageCollector {
     const references = mayHaveOwners ? current.object.metadata.ownerReferences : undefined;
     if (references !== undefined || this.#graph.has(key)) this.#graph.set(key, references ?? []);
     if (references !== undefined || current.terminating) this.#add(key);
+    if (current.terminating && isWaiting(current.object)) this.#addDependents(current.object);
   }
 
   #add(key: ObjectKey): void {
@@ -206,6 +210,7 @@ export class GarbageCollector {
   }
 
   async #reconcile(id: string): Promise<void> {
+    await this.#pauses.take();
     const key = parseKey(id);
     const found = this.#options.store.get(key);
     if (found === undefined || this.#held.get(id) === found.resourceVersion) return;
@@ -216,16 +221,14 @@ export class GarbageCollector {
 
   /** Handles a terminating object: checks the finalizers of the collector. */
   async #finish(key: ObjectKey, object: KubeObject): Promise<void> {
-    const { finalizers = [], uid = '' } = object.metadata;
+    const { finalizers = [] } = object.metadata;
     if (finalizers.includes(ORPHAN)) {
       await this.release(object);
       await this.#removals.dropFinalizer(key, ORPHAN);
       return;
     }
     if (!finalizers.includes(FOREGROUND)) return;
-    this.#addDependents(object);
-    const blocked = this.#blockersOf(uid).some((blocker) => !this.#waitsFor(blocker, uid));
-    if (!blocked) await this.#removals.dropFinalizer(key, FOREGROUND);
+    if (!this.#isBlocked(key, object)) await this.#removals.dropFinalizer(key, FOREGROUND);
   }
 
   async #judge(key: ObjectKey, found: StoredObject): Promise<void> {
@@ -238,30 +241,41 @@ export class GarbageCollector {
       await this.#removals.unlink(key, uids, 'Other owners of it are gone.');
       return;
     }
-    const hasDependents = this.#graph.dependentsOf(object.metadata.uid ?? '').length > 0;
+    const hasDependents = this.#graph.hasDependents(object.metadata.uid ?? '');
     await this.#removals.remove(key, object, {
       policy: waiting.length > 0 && hasDependents ? 'Foreground' : undefined,
       reason: `None of its owners exists any more: ${namesOf(references)}.`,
     });
   }
 
-  #blockersOf(uid: string): KubeObject[] {
-    return this.#graph
-      .dependentsOf(uid)
-      .map((key) => this.#lookup.get(key))
-      .filter((object) => object !== undefined && blocks(object, uid))
-      .filter((object) => object !== undefined);
+  /** False if every blocker waits, directly or over other objects, for the end of this object. */
+  #isBlocked(key: ObjectKey, object: KubeObject): boolean {
+    let waiting: ReadonlySet<string> | undefined;
+    for (const blocker of this.#graph.blockersOf(object.metadata.uid ?? '')) {
+      const found = this.#lookup.get(blocker);
+      if (found === undefined) continue;
+      if (!isWaiting(found)) return true;
+      waiting ??= this.#waitingFor(key, object);
+      if (!waiting.has(found.metadata.uid ?? '')) return true;
+    }
+    return false;
   }
 
-  /**
-   * True if the end of an object waits, directly or over other objects, for the end of this owner.
-   */
-  #waitsFor(object: KubeObject, uid: string, seen = new Set<string>()): boolean {
-    const own = object.metadata.uid ?? '';
-    if (own === uid) return true;
-    if (!isWaiting(object) || seen.has(own)) return false;
-    seen.add(own);
-    return this.#blockersOf(own).some((blocker) => this.#waitsFor(blocker, uid, seen));
+  /** Uids of this object and of those that wait for its end. */
+  #waitingFor(key: ObjectKey, object: KubeObject): ReadonlySet<string> {
+    const seen = new Set([object.metadata.uid ?? '']);
+    const open = [{ key, object }];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      for (const reference of next.object.metadata.ownerReferences ?? []) {
+        if (reference.blockOwnerDeletion !== true || seen.has(reference.uid)) continue;
+        const owner = ownerOf(this.#lookup, reference, next.key);
+        const place = ownerKeyOf(this.#options.kinds, reference, next.key);
+        if (owner === undefined || place === undefined || !isWaiting(owner)) continue;
+        seen.add(reference.uid);
+        open.push({ key: place, object: owner });
+      }
+    }
+    return seen;
   }
 }
 
@@ -270,10 +284,4 @@ const OWNER_REFERENCES = '"ownerReferences":[';
 
 function namesOf({ dangling, waiting }: References): string {
   return [...dangling, ...waiting].map(({ kind, name }) => `${kind} "${name}"`).join(', ');
-}
-
-/** True if the dependent blocks the deletion of the owner with this uid. */
-function blocks(dependent: KubeObject, uid: string): boolean {
-  const references = dependent.metadata.ownerReferences ?? [];
-  return references.some((one) => one.uid === uid && one.blockOwnerDeletion === true);
 }

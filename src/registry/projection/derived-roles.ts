@@ -45,8 +45,9 @@ export function ownerKinds(kinds: KindTable, { group, kind }: Collection): Kind[
   return kinds.kinds.filter((one) => one.hasAccessRules && one.scope === shown.scope);
 }
 
-/** Key of the object that a role or binding belongs to, parsed from its name. */
-export function ownerKey(kinds: KindTable, key: ObjectKey): ObjectKey | undefined {
+/** Key of the object that a role or binding is derived from, parsed from its name. */
+export function sourceOfRole(kinds: KindTable, key: ObjectKey): ObjectKey | undefined {
+  if (!isAccessRole(key)) return undefined;
   const [singular, name] = key.name.slice(GRANT_PREFIX.length).split(':');
   const kind = ownerKinds(kinds, key).find((one) => one.singular === singular);
   if (kind === undefined || name === undefined) return undefined;

@@ -14,7 +14,7 @@ import {
   type StoredObject,
   type Watch,
 } from '../../state/index.ts';
-import { isAccessRole, ownerKey, ownerKinds, shownEvents, shownOf } from './derived-roles.ts';
+import { isAccessRole, ownerKinds, shownEvents, shownOf, sourceOfRole } from './derived-roles.ts';
 
 /** Several watches merged into one, in the order of the journal. */
 interface WatchSource {
@@ -55,7 +55,7 @@ export class ReadableView implements ReadStore {
 
   get(key: ObjectKey): StoredObject | undefined {
     if (!isAccessRole(key)) return this.#store.get(key);
-    const owner = ownerKey(this.#kinds, key);
+    const owner = sourceOfRole(this.#kinds, key);
     const found = owner && this.#store.get(owner);
     if (found === undefined) return undefined;
     const kind = this.#kinds.byKind(found.object.apiVersion, found.object.kind);

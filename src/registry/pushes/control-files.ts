@@ -106,9 +106,10 @@ export async function ignoreWarnings(
   const covered = examplesOf(context).filter(({ place }) => !view.includes(place));
   if (covered.length === 0) return [];
   const text = await textOf(context, path, view.ignoreBlob);
-  const patterns = ignorePatterns(typeof text === 'string' ? text : '');
+  const lines = typeof text === 'string' ? text.split('\n') : [];
   return covered.map(({ plural, place }) => {
-    const line = patterns.lineOf(relativeTo(under, place) ?? place) + 1;
+    const inner = relativeTo(under, place) ?? place;
+    const line = lines.findLastIndex((rule) => ignorePatterns(rule).ignores(inner)) + 1;
     const message = `covers ${place}, where new ${plural} go: the API cannot create them`;
     return { path, line: Math.max(line, 1), col: 1, message };
   });
