@@ -5,7 +5,7 @@
  * groups cannot either. All of them are undone, newest first, and their writes are decided again on
  * the present branch.
  */
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { keyString, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
 import type { Mutex } from '../../concurrency/index.ts';
@@ -34,6 +34,15 @@ const MAX_IN_FLIGHT = 2;
 const MIN_GROUP_AHEAD = 8;
 /** Interval at which building a group yields to the groups in flight. */
 const YIELD_MS = 2;
+/** The same while none is in flight: requests alone wait for it. */
+const YIELD_ALONE_MS = 10;
+/**
+ * A write that takes longer, such as one of thousands of keys, is followed by a pause of a part of its
+ * time, in the next group too. A tick accepts one connection: without the pause, each new one would
+ * wait for one more write.
+ */
+const LONG_MS = 50;
+const PAUSE_SHARE = 1 / 4;
 const MAX_ATTEMPTS = 8;
 const MAX_QUEUED = 10_000;
 
@@ -54,6 +63,8 @@ export class WriteQueue {
   #usual = 0;
   readonly #answering = new Set<Promise<void>>();
   #scheduled = false;
+  /** End of the pause after a long write. */
+  #pausesUntil = 0;
   #closed = false;
 
   constructor(options: WriteQueueOptions) {
@@ -192,17 +203,26 @@ export class WriteQueue {
     const options = { ...this.#options, texts: this.#texts };
     let held = performance.now();
     for (const queued of writes) {
-      if (this.#inFlight.size > 0 && performance.now() - held > YIELD_MS) {
-        await setImmediate();
+      const limit = this.#inFlight.size > 0 ? YIELD_MS : YIELD_ALONE_MS;
+      let began = performance.now();
+      const pause = this.#pausesUntil - began;
+      if (pause > 0 || began - held > limit) {
+        await (pause > 0 ? setTimeout(pause) : setImmediate());
         held = performance.now();
+        began = held;
       }
       try {
         staged.push({ ...(await stage(options, batch, queued.write)), queued });
       } catch (error) {
         queued.reject(error);
       }
+      this.#pauseAfter(performance.now() - began);
     }
     return staged;
+  }
+
+  #pauseAfter(spentMs: number): void {
+    if (spentMs > LONG_MS) this.#pausesUntil = performance.now() + spentMs * PAUSE_SHARE;
   }
 
   #answer(staged: readonly StagedInQueue[]): void {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StorageError } from '../../../src/git/git-error.ts';
 import { type DurableFiles, realFiles } from '../../../src/git/publication/durable-files.ts';
+import type { Prepared, Write } from '../../../src/registry/writes/write.ts';
 import type { WriteResult } from '../../../src/registry/writes/write-context.ts';
 import { expectSound, git, openForTest } from '../../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
@@ -232,6 +233,68 @@ describe('a first group that cannot be published', () => {
     await expectRebuilt(platform);
   });
 });
+
+describe('long writes', () => {
+  test('of one group leave ticks of the event loop to requests between them', async () => {
+    const { platform } = await gated();
+    using ticks = new Ticks();
+    await Promise.all(
+      Array.from({ length: 4 }, (_, i) => platform.branch.submit(ticks.write(i, 20))),
+    );
+    const [first = 0, ...later] = ticks.seen;
+    later.reduce((before, one) => {
+      expect(one).toBeGreaterThan(before);
+      return one;
+    }, first);
+  });
+
+  test('are followed by a pause, also before the next group', async () => {
+    const { platform } = await gated();
+    using ticks = new Ticks();
+    await platform.branch.submit(ticks.write(0, 200));
+    await platform.branch.submit(ticks.write(1, 0));
+    const [before = 0, after = 0] = ticks.seen;
+    // Each client that connects meanwhile needs a few.
+    expect(after - before).toBeGreaterThan(5);
+  });
+});
+
+/** Ticks of the event loop, and the number of them before each write. */
+class Ticks {
+  readonly seen: number[] = [];
+  #count = 0;
+  #timer: NodeJS.Immediate | undefined;
+
+  constructor() {
+    this.#tick();
+  }
+
+  [Symbol.dispose](): void {
+    clearImmediate(this.#timer);
+  }
+
+  /** A write that changes nothing and takes the time to decide it. */
+  write(index: number, ms: number): Write {
+    const key = {
+      group: 'management.gitplane.dev',
+      kind: 'Team',
+      namespace: '',
+      name: `t${index}`,
+    };
+    const prepare = (): Prepared => {
+      this.seen.push(this.#count);
+      const end = performance.now() + ms;
+      while (performance.now() < end);
+      return { do: 'nothing' };
+    };
+    return { key, prepare };
+  }
+
+  #tick(): void {
+    this.#count += 1;
+    this.#timer = setImmediate(() => this.#tick());
+  }
+}
 
 test('an acknowledged write is in history and a refused one is not, at every failure in between', async () => {
   await fc.assert(
