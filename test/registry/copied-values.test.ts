@@ -411,6 +411,24 @@ describe('values that were encrypted for another object', () => {
     );
   });
 
+  test('are refused where history has more values than are compared, and taken from a reader', async () => {
+    await platform.commit({ 'a.yaml': await own(secret('a', 'c2VjcmV0')) });
+    await platform.commit({ 'a.yaml': await own(secret('a', 'b3RoZXI=')) });
+    const { repository } = platform;
+    const judge = platform.judgeOn(repository, { mostFormerValues: 1 });
+    const files = { 'b.yaml': await own(secret('b', 'b3du')) };
+    const to = foreignCommit(repository.gitDir, { files, time: 1_800_000_000 });
+    const objections = async (user: User) =>
+      (await judge.dryRun({ to, source: repository, user })).objections;
+
+    const refusedAsTooMany = [
+      'b.yaml: SharedSecret "web/b": Forbidden: its values may be those of another object: the history has more than 1 encrypted values, which are not compared, and User "writer" cannot get every one of the sharedsecrets, projectsecrets; a user who can has to push it',
+    ];
+    expect(await objections(writer)).toEqual(refusedAsTooMany);
+    expect(await objections(writer)).toEqual(refusedAsTooMany);
+    expect(await objections(reader)).toEqual([]);
+  });
+
   test('are not meant where the pusher may read each former object that had them', async () => {
     const file = await own(secret('a', 'c2VjcmV0'));
     const other = (await own(secret('a', 'b3BzLW9ubHk='))).replace('space: web', 'space: ops');

@@ -11,7 +11,7 @@ import { buildKindTable } from '../../src/kinds/table.ts';
 import { Branch } from '../../src/registry/branch.ts';
 import type { Landed } from '../../src/registry/pushes/open-push.ts';
 import type { PruneBudget } from '../../src/registry/pushes/prune-budget.ts';
-import { PushJudge } from '../../src/registry/pushes/push.ts';
+import { PushJudge, type PushJudgeOptions } from '../../src/registry/pushes/push.ts';
 import type { Verdict } from '../../src/registry/pushes/verdict.ts';
 import { Registry } from '../../src/registry/registry.ts';
 import { Sealer } from '../../src/registry/writes/sealer.ts';
@@ -76,7 +76,10 @@ export class TestPlatform {
   readonly registry: Registry;
   readonly judge: PushJudge;
   /** Another judge, which reads the repository in its own way. */
-  readonly judgeOn: (source: BareRepository) => PushJudge;
+  readonly judgeOn: (
+    source: BareRepository,
+    limits?: Pick<PushJudgeOptions, 'mostFormerValues'>,
+  ) => PushJudge;
   readonly #setup: PlatformSetup;
 
   constructor(of: {
@@ -92,7 +95,8 @@ export class TestPlatform {
     this.store = store;
     this.branch = branch;
     this.registry = new Registry({ ...parts, branch, issuers: {} });
-    this.judgeOn = (source) => new PushJudge({ ...parts, branch, repository: source, authorizer });
+    this.judgeOn = (source, limits) =>
+      new PushJudge({ ...parts, branch, repository: source, authorizer, ...limits });
     this.judge = this.judgeOn(repository);
     this.#setup = { ...setup, repository };
   }

@@ -73,6 +73,12 @@ interface Copying extends Reading {
   readonly mayRead: (key: ObjectKey) => boolean;
 }
 
+export interface CopiedValues {
+  readonly copies: readonly ObjectChange[];
+  /** Changes with values that cannot be compared: the history has too many. */
+  readonly uncompared: readonly ObjectChange[];
+}
+
 /**
  * Changes that bring values which may have been encrypted for another object: values with a data
  * key that this platform generated, but not for this object or not for its present state, or values
@@ -83,7 +89,7 @@ interface Copying extends Reading {
 export async function copiedValues(
   { sealer, current, former, head, mayRead, ...reading }: Copying,
   changes: readonly ObjectChange[],
-): Promise<ObjectChange[]> {
+): Promise<CopiedValues> {
   /** Values with a data key that a person generated. */
   const foreign = new Map<ObjectChange, ReadonlySet<string>>();
   // A recreated object is another object, even if its file ends up the same.
@@ -110,7 +116,9 @@ export async function copiedValues(
   });
   const held = await heldByOthers(reading, foreign, current);
   for (const change of held) foreign.delete(change);
-  return [...copied, ...held, ...(await formerlyHeld({ former, head, mayRead }, foreign))];
+  const formerly = await formerlyHeld({ former, head, mayRead }, foreign);
+  const uncompared = formerly === undefined ? [...foreign.keys()] : [];
+  return { copies: [...copied, ...held, ...(formerly ?? [])], uncompared };
 }
 
 /** Changes with a value that another object of the branch has. */
@@ -141,15 +149,16 @@ async function heldByOthers(
 
 /**
  * Changes with a value of a version that the pusher may not read. All versions count, since a pusher may have
- * put the value into one of them.
+ * put the value into one of them. Undefined: the history has too many values.
  */
 async function formerlyHeld(
   { former, head, mayRead }: Pick<Copying, 'former' | 'head' | 'mayRead'>,
   foreign: ReadonlyMap<ObjectChange, ReadonlySet<string>>,
-): Promise<ObjectChange[]> {
+): Promise<ObjectChange[] | undefined> {
   if (foreign.size === 0 || head === undefined) return [];
   const wanted = new Set([...foreign.values()].flatMap((values) => [...values]));
   const versions = await former.versionsWith(wanted, head);
+  if (versions === undefined) return undefined;
   const signal = deadline(HOLDERS_WITHIN_MS);
   const mayReadAll = async (value: string): Promise<boolean> => {
     const having = versions.get(value) ?? [];

@@ -4,13 +4,7 @@
  * extended as the branch grows, and dropped when idle.
  */
 import { createHash } from 'node:crypto';
-import {
-  type ObjectKey,
-  ownText,
-  StatusError,
-  unavailable,
-  Yielding,
-} from '../../apimachinery/index.ts';
+import { type ObjectKey, ownText, unavailable, Yielding } from '../../apimachinery/index.ts';
 import {
   encryptionOf,
   type FileReader,
@@ -31,7 +25,7 @@ export interface FormerVersion {
 export interface FormerOptions {
   readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles'>;
   readonly reader: FileReader;
-  readonly mostValues?: number;
+  readonly mostValues?: number | undefined;
 }
 
 const IDLE_MS = 10 * 60_000;
@@ -48,8 +42,6 @@ const SEALED = 'ENC[AES256_GCM,';
 
 const TOO_LONG_HISTORY =
   'The encrypted values of the history could not be read in time; push again, which goes on from there';
-const TOO_MANY_VALUES =
-  'The history has more encrypted values than can be compared; let a user push this who may read every object of the kind';
 const TOO_MANY_VERSIONS =
   'The former versions with the encrypted values of this push could not be read in time; push fewer files at once, or encrypt the values anew';
 
@@ -63,29 +55,40 @@ export class UnreadHistoryError extends Error {
   }
 }
 
+class TooManyValuesError extends Error {}
+
 export class FormerValues {
+  /** Limit of the values of a history. */
+  readonly mostValues: number;
   readonly #options: FormerOptions;
   readonly #mutex = new Mutex();
   /** By digest of the value. */
   #versions = new Map<string, FormerVersion[]>();
   #head: string | undefined;
+  /** The last head whose history has too many values. */
+  #fullHead: string | undefined;
   #reads = 0;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(options: FormerOptions) {
     this.#options = options;
+    this.mostValues = options.mostValues ?? MOST_VALUES;
   }
 
-  /** The versions with each of the values (`ciphertextOf`) that the history of `head` has. Throws UnreadHistoryError. */
+  /**
+   * The versions with each of the values (`ciphertextOf`) that the history of `head` has. Undefined: the history
+   * has too many values. Throws UnreadHistoryError.
+   */
   async versionsWith(
     values: ReadonlySet<string>,
     head: string,
-  ): Promise<ReadonlyMap<string, readonly FormerVersion[]>> {
+  ): Promise<ReadonlyMap<string, readonly FormerVersion[]> | undefined> {
     clearTimeout(this.#idle);
     const forget = (): void => void this.#mutex.run(() => this.#forget());
     this.#idle = setTimeout(forget, IDLE_MS).unref();
     if (this.#reads > 0) throw new UnreadHistoryError(head);
     return await this.#mutex.run(async () => {
+      if (this.#fullHead === head) return undefined;
       // Git may have pruned the former head, after an operator moved the branch.
       const isRead = await this.#extend(head, READ_WHILE_JUDGED).catch(() => false);
       if (!isRead) throw new UnreadHistoryError(head);
@@ -95,12 +98,15 @@ export class FormerValues {
 
   /**
    * Takes seconds for a long history, so callers hold no mutex. Throws 503 once the signal is aborted: the next
-   * call goes on from there. Throws 503 for too many values.
+   * call goes on from there. Ends at too many values.
    */
   async read(head: string, signal: AbortSignal): Promise<void> {
     this.#reads += 1;
     try {
       await this.#mutex.run(() => this.#extend(head, Number.POSITIVE_INFINITY, signal));
+    } catch (error) {
+      if (!(error instanceof TooManyValuesError)) throw error;
+      this.#fullHead = head;
     } finally {
       this.#reads -= 1;
     }
@@ -153,7 +159,7 @@ export class FormerValues {
       await this.#read(unread, signal);
     } catch (error) {
       // The values that were read stay: the next call goes on from there, or ends at once.
-      if (signal?.aborted !== true && !(error instanceof StatusError)) this.#forget();
+      if (signal?.aborted !== true && !(error instanceof TooManyValuesError)) this.#forget();
       throw error;
     }
     this.#head = head;
@@ -196,13 +202,12 @@ export class FormerValues {
     }
   }
 
-  /** Throws 503 for too many values. */
+  /** Throws TooManyValuesError. */
   #add(value: string, version: FormerVersion): void {
     const name = digest(value);
     const others = this.#versions.get(name);
-    const { mostValues = MOST_VALUES } = this.#options;
-    if (others === undefined && this.#versions.size >= mostValues) {
-      throw unavailable(TOO_MANY_VALUES);
+    if (others === undefined && this.#versions.size >= this.mostValues) {
+      throw new TooManyValuesError();
     }
     if (others === undefined) this.#versions.set(name, [version]);
     else if (others.length <= MOST_VERSIONS && !others.some((one) => isSame(one, version)))
@@ -212,6 +217,7 @@ export class FormerValues {
   #forget(): void {
     this.#versions = new Map();
     this.#head = undefined;
+    this.#fullHead = undefined;
   }
 }
 

@@ -49,6 +49,7 @@ export interface AssessmentOptions extends WriteParts {
   readonly branch: Branch;
   readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles'>;
   readonly authorizer: Authorizer;
+  readonly mostFormerValues?: number;
 }
 
 /** Callers hold the mutex, so that the catalog does not change meanwhile. */
@@ -59,8 +60,9 @@ export class PushAssessment {
 
   constructor(options: AssessmentOptions) {
     this.#options = options;
-    const { repository, branch } = options;
-    this.#former = new FormerValues({ repository, reader: branch.reader });
+    const { repository, branch, mostFormerValues } = options;
+    const { reader } = branch;
+    this.#former = new FormerValues({ repository, reader, mostValues: mostFormerValues });
     this.#objections = new PushObjections(options);
   }
 
@@ -121,9 +123,9 @@ export class PushAssessment {
       const isWanted = this.#objections.holdsSecrets(change);
       return isWanted && !this.#objections.mayCopy(change, user) ? [change] : [];
     });
-    const copies =
+    const { copies, uncompared } =
       sealer === undefined
-        ? []
+        ? { copies: [], uncompared: [] }
         : await copiedValues(
             {
               source,
@@ -142,6 +144,7 @@ export class PushAssessment {
       objections: [
         ...this.#objections.ofControlFiles(controlFiles, user),
         ...new Set(this.#objections.ofCopies(copies, user)),
+        ...new Set(this.#objections.ofUncompared(uncompared, this.#former.mostValues, user)),
         ...this.#objections.ofRestored(restored, user),
         ...objections,
       ],

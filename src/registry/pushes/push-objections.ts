@@ -85,11 +85,28 @@ export class PushObjections {
   /** One line per object with the encrypted values of another one that the user may not read. */
   ofCopies(copies: readonly ObjectChange[], user: User): string[] {
     return copies.map((change) => {
-      const place = shownPath(change.after?.place.path ?? '');
-      const unread = this.#sourcesOf(change).filter((kind) => !this.#mayReadAll(kind, '', user));
-      const plurals = unread.map(({ plural }) => plural).join(', ');
-      return `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${plurals}; encrypt them anew with "gitplane rotate ${place}"`;
+      const { place, denied } = this.#unreadSources(change, user);
+      return `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and ${denied}; encrypt them anew with "gitplane rotate ${place}"`;
     });
+  }
+
+  /** One line per object with encrypted values that are not compared with those of the history. */
+  ofUncompared(changes: readonly ObjectChange[], mostValues: number, user: User): string[] {
+    return changes.map((change) => {
+      const { place, denied } = this.#unreadSources(change, user);
+      const limit = mostValues.toLocaleString('en');
+      return `${place}: ${describeKey(change.key)}: Forbidden: its values may be those of another object: the history has more than ${limit} encrypted values, which are not compared, and ${denied}; a user who can has to push it`;
+    });
+  }
+
+  /** The file of a change, and the kinds that its values may come from and the user may not read. */
+  #unreadSources(change: ObjectChange, user: User): { place: string; denied: string } {
+    const unread = this.#sourcesOf(change).filter((kind) => !this.#mayReadAll(kind, '', user));
+    const plurals = unread.map(({ plural }) => plural).join(', ');
+    return {
+      place: shownPath(change.after?.place.path ?? ''),
+      denied: `User ${JSON.stringify(user.name)} cannot get every one of the ${plurals}`,
+    };
   }
 
   /**

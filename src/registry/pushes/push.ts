@@ -75,6 +75,8 @@ export interface PushJudgeOptions extends WriteParts {
   readonly refusePlaintext?: 'all' | 'branch' | undefined;
   /** Absent: signatures are not required. */
   readonly signatures?: SignatureVerdict | undefined;
+  /** Limit of encrypted values in the history that those of a push are compared with. */
+  readonly mostFormerValues?: number;
 }
 
 /** Time that API writes wait for an accepted push to move the branch. */
