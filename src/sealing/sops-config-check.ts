@@ -4,9 +4,8 @@ import type { ManifestDocument, Position } from '../manifests/index.ts';
 import { wrapDataKey } from './data-keys.ts';
 import { MOST_RECIPIENTS } from './metadata.ts';
 import { missingKey, type PgpKeys } from './pgp.ts';
-import { documentsOf } from './seal.ts';
 import { SealingError } from './sealing-error.ts';
-import { type CreationRule, parseSopsConfig } from './sops-config.ts';
+import { type CreationRule, placedSopsConfig } from './sops-config.ts';
 
 export interface ConfigProblem extends Position {
   readonly message: string;
@@ -15,6 +14,20 @@ export interface ConfigProblem extends Position {
 /** Every new file is compared with every rule, and the place of a problem takes a pass over the text. */
 const LARGEST_SOPS_CONFIG = 256 * 1024;
 const MOST_PROBLEMS = 100;
+
+/** A problem whose place is not searched yet. */
+interface Flaw {
+  /** Below `creation_rules`. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+interface RuleToTry {
+  readonly index: number;
+  readonly rule: CreationRule;
+  /** Recipients of the rules before, and of this one once it is tried. */
+  readonly tried: Set<string>;
+}
 
 const PLACED = /^(\d+):(\d+): ([\s\S]*)$/;
 
@@ -30,23 +43,22 @@ export async function sopsConfigProblems(
     return [{ line: 1, col: 1, message }];
   }
   try {
-    const { rules } = parseSopsConfig(text);
-    const [document] = documentsOf(text);
-    if (document === undefined) return [];
+    const { document, rules } = placedSopsConfig(text);
     if (rules.length === 0) return [at(document, [], 'must hold at least one rule')];
-    const found: ConfigProblem[] = [];
+    const found: Flaw[] = [];
     const tried = new Set<string>();
     const pauses = new Yielding();
-    for (const [i, rule] of rules.entries()) {
+    for (const [index, rule] of rules.entries()) {
       await pauses.take();
-      for (const problem of await flaws(document, i, rule, tried)) found.push(problem);
-      if (found.length >= MOST_PROBLEMS) return found;
+      const flaw = await flawOf(document, { index, rule, tried });
+      if (flaw !== undefined) found.push(flaw);
     }
     const isUsable = ({ recipients }: CreationRule): boolean =>
       recipients.length === 0 || recipients.some((name) => ours?.includes(name));
-    if (ours !== undefined)
-      for (const problem of missingPgp(document, rules, pgpKeys)) found.push(problem);
-    if (found.length > 0 || ours === undefined || rules.some(isUsable)) return found;
+    if (ours !== undefined) for (const flaw of missingPgp(rules, pgpKeys)) found.push(flaw);
+    if (found.length > 0 || ours === undefined || rules.some(isUsable)) {
+      return located(document, found);
+    }
     return [at(document, [], noneOf(ours))];
   } catch (error) {
     if (!(error instanceof SealingError)) throw error;
@@ -55,34 +67,39 @@ export async function sopsConfigProblems(
   }
 }
 
+/** The first of them, and the number of the others at the place of the next. */
+function located(document: ManifestDocument, found: readonly Flaw[]): ConfigProblem[] {
+  const problems = found
+    .slice(0, MOST_PROBLEMS)
+    .map(({ path, message }) => at(document, path, message));
+  const next = found[MOST_PROBLEMS];
+  if (next === undefined) return problems;
+  const more = `and ${found.length - MOST_PROBLEMS} more problems`;
+  return [...problems, at(document, next.path, more)];
+}
+
 function noneOf([own = '']: readonly string[]): string {
   return `no rule names this platform, which could not read again what it encrypts; add it with "gitplane recipients add ${own}"`;
 }
 
 /** PGP keys without a public key here: no data key can be encrypted for them. */
 function missingPgp(
-  document: ManifestDocument,
   rules: readonly CreationRule[],
   keys: Pick<PgpKeys, 'has'> | undefined,
-): ConfigProblem[] {
-  const missing = rules.flatMap(({ pgp }, index) => {
-    const fingerprint = pgp.find((one) => keys?.has(one) !== true);
-    return fingerprint === undefined ? [] : [{ index, fingerprint }];
+): Flaw[] {
+  return rules.flatMap(({ pgp }, index) => {
+    const fingerprint = pgp.find((name) => keys?.has(name) !== true);
+    return fingerprint === undefined ? [] : [{ path: [index], message: missingKey(fingerprint) }];
   });
-  return missing
-    .slice(0, MOST_PROBLEMS)
-    .map(({ index, fingerprint }) => at(document, [index], missingKey(fingerprint)));
 }
 
-/** Recipients for which no data key can be encrypted. */
-async function flaws(
+/** The first recipient of a rule for which no data key can be encrypted, unless an earlier rule names it. */
+async function flawOf(
   document: ManifestDocument,
-  index: number,
-  { recipients }: CreationRule,
-  tried: Set<string>,
-): Promise<ConfigProblem[]> {
+  { index, rule: { recipients }, tried }: RuleToTry,
+): Promise<Flaw | undefined> {
   if (recipients.length > MOST_RECIPIENTS) {
-    return [at(document, [index], `has more than ${MOST_RECIPIENTS} recipients`)];
+    return { path: [index], message: `has more than ${MOST_RECIPIENTS} recipients` };
   }
   for (const recipient of recipients) {
     if (tried.has(recipient)) continue;
@@ -91,10 +108,10 @@ async function flaws(
       await wrapDataKey(PROBE, [recipient]);
     } catch (error) {
       if (!(error instanceof SealingError)) throw error;
-      return [at(document, [index, ...ageOf(document, index)], error.message)];
+      return { path: [index, ...ageOf(document, index)], message: error.message };
     }
   }
-  return [];
+  return undefined;
 }
 
 /** A dummy data key. */
@@ -131,15 +148,14 @@ export interface PlacedRule {
 export function rulesFor(text: string, paths: readonly string[]): PlacedRule[] {
   if (Buffer.byteLength(text) > LARGEST_SOPS_CONFIG) return [];
   try {
-    const { rules } = parseSopsConfig(text);
-    const [document] = documentsOf(text);
+    const { document, rules } = placedSopsConfig(text);
     const first = (path: string): number =>
       rules.findIndex((rule) => rule.path === undefined || rule.path(path));
     const firsts = paths.map(first);
     return rules.flatMap((rule, index) => {
       const found = paths.filter((_, at) => firsts[at] === index);
       if (found.length === 0) return [];
-      const { line = 1, col = 1 } = document?.locate(['creation_rules', index]) ?? {};
+      const { line, col } = document.locate(['creation_rules', index]);
       return [{ line, col, rule, paths: found }];
     });
   } catch (error) {

@@ -3,7 +3,7 @@
  * path applies. Encrypted files keep their own metadata.
  */
 import { isRecord, type JsonObject, type LinearRegExp, listAt } from '../apimachinery/index.ts';
-import { editDocument, formatManifest } from '../manifests/index.ts';
+import { editDocument, formatManifest, type ManifestDocument } from '../manifests/index.ts';
 import { pgpFingerprints } from './pgp.ts';
 import { documentsOf } from './seal.ts';
 import { SealingError } from './sealing-error.ts';
@@ -38,7 +38,16 @@ export interface ReadSopsConfig {
 
 /** Throws SealingError with line and column. */
 export function parseSopsConfig(text: string): SopsConfig {
-  return { rules: readSopsConfig(text).rules.map(usable) };
+  const { rules } = placedSopsConfig(text);
+  return { rules };
+}
+
+/** The same with its document, which has the places of the rules. */
+export function placedSopsConfig(
+  text: string,
+): SopsConfig & { readonly document: ManifestDocument } {
+  const document = documentOf(text);
+  return { document, rules: rulesIn(document).map(usable) };
 }
 
 /** Throws the SealingError of an unusable rule. */
@@ -49,28 +58,35 @@ export function usable(rule: CreationRule | UnusableRule): CreationRule {
 
 /** Throws SealingError if the text has no list of rules. */
 export function readSopsConfig(text: string): ReadSopsConfig {
+  return { rules: rulesIn(documentOf(text)) };
+}
+
+function documentOf(text: string): ManifestDocument {
   const [document] = documentsOf(text);
-  const rules = isRecord(document?.value) ? document.value['creation_rules'] : undefined;
-  if (document === undefined || !Array.isArray(rules)) {
-    throw new SealingError('1:1: creation_rules must be a list');
-  }
-  return {
-    rules: rules.map((rule: unknown, i) => {
-      try {
-        return creationRule(rule);
-      } catch (error) {
-        if (!(error instanceof SealingError)) throw error;
-        return {
-          path: patternOf(rule),
-          get error(): SealingError {
-            const { line, col } = document.locate(['creation_rules', i]);
-            const where = `${line}:${col}: creation_rules[${i}]`;
-            return new SealingError(`${where}: ${error.message}`, { cause: error });
-          },
-        };
-      }
-    }),
-  };
+  if (document === undefined) throw new SealingError(NO_LIST);
+  return document;
+}
+
+const NO_LIST = '1:1: creation_rules must be a list';
+
+function rulesIn(document: ManifestDocument): (CreationRule | UnusableRule)[] {
+  const rules = isRecord(document.value) ? document.value['creation_rules'] : undefined;
+  if (!Array.isArray(rules)) throw new SealingError(NO_LIST);
+  return rules.map((rule: unknown, i) => {
+    try {
+      return creationRule(rule);
+    } catch (error) {
+      if (!(error instanceof SealingError)) throw error;
+      return {
+        path: patternOf(rule),
+        get error(): SealingError {
+          const { line, col } = document.locate(['creation_rules', i]);
+          const where = `${line}:${col}: creation_rules[${i}]`;
+          return new SealingError(`${where}: ${error.message}`, { cause: error });
+        },
+      };
+    }
+  });
 }
 
 /** Undefined: the rule has no pattern, or one that cannot be read, and counts for every path. */
@@ -176,10 +192,7 @@ export function changeRecipients(
   text: string,
   change: (recipients: readonly string[]) => readonly string[],
 ): string {
-  parseSopsConfig(text);
-  const [document] = documentsOf(text);
-  if (document === undefined) return text;
-  const { value: config, index } = document;
+  const { value: config, index } = placedSopsConfig(text).document;
   const rules = listAt<JsonObject>(config, ['creation_rules']).map((rule) => {
     const groups = rule['key_groups'];
     if (!Array.isArray(groups)) return withRecipients(rule, change);

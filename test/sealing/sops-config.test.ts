@@ -192,12 +192,12 @@ describe('a .sops.yaml that would stop writes', () => {
     [
       'has hundreds of problems',
       `creation_rules:\n${Array.from({ length: 300 }, (_, i) => `  - age: x${i}\n`).join('')}`,
-      Array.from({ length: 100 }, (_, i) => `${i + 2}:10`),
+      Array.from({ length: 101 }, (_, i) => `${i + 2}:10`),
     ],
     [
       'names hundreds of PGP keys that are not here',
       `creation_rules:\n${`  - {age: ${OURS}, pgp: ${FINGERPRINT}}\n`.repeat(300)}`,
-      Array.from({ length: 100 }, (_, i) => `${i + 2}:5`),
+      Array.from({ length: 101 }, (_, i) => `${i + 2}:5`),
     ],
     ['names us beside others', `creation_rules:\n  - age: ${OTHER},${OURS}\n`, []],
     ['names nobody, which means us', 'creation_rules:\n  - path_regex: x\n', []],
@@ -210,5 +210,16 @@ describe('a .sops.yaml that would stop writes', () => {
     const problems = await sopsConfigProblems(text, [OURS]);
 
     expect(problems.map(({ line, col }) => `${line}:${col}`)).toEqual(places);
+  });
+
+  test('is told with the number of problems beyond the first hundred', async () => {
+    const rules = Array.from({ length: 150 }, (_, i) => `  - age: x${i}\n`);
+    const problems = await sopsConfigProblems(`creation_rules:\n${rules.join('')}`, [OURS]);
+
+    expect(problems.at(-1)).toEqual({
+      line: 102,
+      col: 10,
+      message: 'creation_rules[100].age: and 50 more problems',
+    });
   });
 });
