@@ -3,7 +3,6 @@
  * The reply is the id of the commit and its raw records, each ended by NUL. Git echoes a line that is
  * not an id, which marks the end of a reply.
  */
-import { TextPool } from '../../apimachinery/index.ts';
 import { decodePath } from '../objects/path-text.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { runGit } from '../process/git-process.ts';
@@ -94,7 +93,7 @@ class DiffTreeParser implements ReplyParser<DiffTreeReply> {
   #rest: Buffer = Buffer.alloc(0);
   #lists: PathChange[][] = [];
   #failed = false;
-  readonly #texts = new TextPool(SHARED_TEXTS);
+  readonly #texts = new Map<string, string>();
 
   push(chunk: Buffer, emit: (reply: DiffTreeReply) => void): void {
     const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
@@ -143,12 +142,20 @@ class DiffTreeParser implements ReplyParser<DiffTreeReply> {
     const end = data.indexOf(NUL, start);
     if (end === -1) return -1;
     const text = (from: number, to: number): string =>
-      this.#texts.own(data.toString('latin1', at + from, at + to));
+      this.#shared(data.toString('latin1', at + from, at + to));
     const [mode, oldId, newId] = [text(8, 14), text(15, 55), text(56, 96)];
     this.#lists
       .at(-1)
       ?.push(changeOf(decodePath(data.subarray(start, end)), mode, { oldId, newId }));
     return end + 1;
+  }
+
+  #shared(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= SHARED_TEXTS) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
   }
 }
 
