@@ -103,4 +103,4 @@ export {
   withWarnings,
 } from './status-error.ts';
 export { ownText, shownPath, TextPool } from './text.ts';
-export { flatMapYielding, runAtOnce, runYielding, Yielding } from './yield.ts';
+export { flatMapYielding, runAtOnce, runYielding, sortInSteps, Yielding } from './yield.ts';

@@ -102,3 +102,42 @@ export function runAtOnce<R>(steps: Generator<unknown, R>): R {
     if (done === true) return value;
   }
 }
+
+/** Length of the parts that are sorted, and merged, without a step between. */
+const SORTED_AT_ONCE = 256;
+
+/** `items.toSorted(compare)` in short steps. */
+export function* sortInSteps<T>(
+  items: readonly T[],
+  compare: (a: T, b: T) => number,
+): Generator<void, T[]> {
+  let runs: T[][] = [];
+  for (let at = 0; at < items.length; at += SORTED_AT_ONCE) {
+    yield;
+    runs.push(items.slice(at, at + SORTED_AT_ONCE).sort(compare));
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let i = 0; i < runs.length; i += 2) {
+      merged.push(yield* mergeInSteps(runs[i] ?? [], runs[i + 1] ?? [], compare));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+/** Equal items stay in their order. */
+function* mergeInSteps<T>(
+  a: readonly T[],
+  b: readonly T[],
+  compare: (a: T, b: T) => number,
+): Generator<void, T[]> {
+  const merged: T[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    if (merged.length % SORTED_AT_ONCE === 0) yield;
+    const takesFirst = j >= b.length || (i < a.length && compare(a[i] as T, b[j] as T) <= 0);
+    merged.push(takesFirst ? (a[i++] as T) : (b[j++] as T));
+  }
+  return merged;
+}

@@ -185,7 +185,7 @@ export class Catalog {
 
   /** Every problem of every file, duplicates included, by path and line. */
   problems(): Problem[] {
-    return allProblems(this.#contents);
+    return runAtOnce(allProblems(this.#contents));
   }
 
   /** Problems of the named files, and duplicates that involve them. */

@@ -1,22 +1,27 @@
 /** Problems of the files of a catalog, alone and together. */
-import { describeKey, KeyMap, type ObjectKey, shownPath } from '../apimachinery/index.ts';
+import {
+  describeKey,
+  KeyMap,
+  type ObjectKey,
+  shownPath,
+  sortInSteps,
+} from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { comparePlaces } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { collisionKey } from './footprint.ts';
 
 /** Every problem of every file, duplicates included, by path and line. */
-export function allProblems(contents: Contents): Problem[] {
+export function* allProblems(contents: Contents): Generator<void, Problem[]> {
   const found: Problem[] = [];
   for (const file of contents.files.values()) {
     for (const document of file.documents)
       for (const problem of document.problems) found.push(problem);
   }
-  for (const key of contents.disputed())
-    for (const problem of duplicates(contents, key)) found.push(problem);
+  for (const key of contents.disputed()) yield* addDuplicates(found, contents, key);
   for (const problem of contents.cases.problems((path) => contents.files.has(path)))
     found.push(problem);
-  return sortProblems(found);
+  return yield* sortProblems(found);
 }
 
 /** Problems of the named files, and duplicates that involve them. */
@@ -43,40 +48,60 @@ export function* problemsOf(
   }
   for (const key of keys.values()) {
     yield;
-    for (const problem of duplicates(contents, key)) found.push(problem);
+    yield* addDuplicates(found, contents, key);
   }
-  return sortProblems(found);
+  return yield* sortProblems(found);
 }
 
 /** Limit of other places that the message of a duplicate lists. */
 const MAX_NAMED = 5;
 
-function duplicates(contents: Contents, key: ObjectKey): Problem[] {
+/** Adds a problem for each place of a key that has several. There may be thousands. */
+function* addDuplicates(
+  found: Problem[],
+  contents: Contents,
+  key: ObjectKey,
+): Generator<void, void> {
   const claims = contents.claims(key);
-  if (claims.length < 2) return [];
-  const places = [...claims].sort(comparePlaces).map((place) => ({
-    path: place.path,
-    line: contents.document(place)?.line ?? 1,
-  }));
-  const first = places.slice(0, MAX_NAMED + 1);
-  return places.map((place) => {
-    const named = first.filter((other) => other !== place).slice(0, MAX_NAMED);
-    const left = places.length - 1 - named.length;
-    const list = named.map((other) => `${shownPath(other.path)}:${other.line}`).join(', ');
-    const more = left === 0 ? '' : ` and ${left} more places`;
-    const message = `${describeKey(key)} is also at ${list}${more}; keep one of them`;
-    return { ...place, col: 1, message };
+  if (claims.length < 2) return;
+  const places = yield* sortInSteps(claims, comparePlaces);
+  const shown = places.slice(0, MAX_NAMED + 1).map((place) => {
+    return `${shownPath(place.path)}:${contents.document(place)?.line ?? 1}`;
   });
+  const message = (own: number): string => {
+    const named = shown.filter((_, i) => i !== own).slice(0, MAX_NAMED);
+    const left = places.length - 1 - named.length;
+    const more = left === 0 ? '' : ` and ${left} more places`;
+    return `${describeKey(key)} is also at ${named.join(', ')}${more}; keep one of them`;
+  };
+  // All places beyond the named ones have the same message.
+  const common = message(MAX_NAMED);
+  for (const [i, place] of places.entries()) {
+    yield;
+    const line = contents.document(place)?.line ?? 1;
+    found.push({ path: place.path, line, col: 1, message: i < MAX_NAMED ? message(i) : common });
+  }
 }
 
 /** By path, then position, each problem once. */
-export function sortProblems(problems: readonly Problem[]): Problem[] {
-  const unique = new Map<string, Problem>();
+export function* sortProblems(problems: readonly Problem[]): Generator<void, Problem[]> {
+  const byPath = new Map<string, Map<string, Problem>>();
   for (const problem of problems) {
-    unique.set(`${problem.path}\0${problem.line}\0${problem.col}\0${problem.message}`, problem);
+    yield;
+    const own = byPath.get(problem.path) ?? new Map<string, Problem>();
+    byPath.set(problem.path, own.set(`${problem.line} ${problem.col} ${problem.message}`, problem));
   }
-  return [...unique.values()].sort((a, b) => {
-    if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-    return a.line - b.line || a.col - b.col;
-  });
+  const sorted: Problem[] = [];
+  for (const path of yield* sortInSteps([...byPath.keys()], compareText)) {
+    yield;
+    const own = [...(byPath.get(path)?.values() ?? [])];
+    for (const problem of own.sort((a, b) => a.line - b.line || a.col - b.col))
+      sorted.push(problem);
+  }
+  return sorted;
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

@@ -35,7 +35,7 @@ export const MANIFEST_EXTENSION = /\.ya?ml$/;
 /** The same as text. */
 export const MANIFEST_ENDINGS: readonly string[] = ['.yaml', '.yml'];
 
-/** Every path is compared with every pattern. */
+/** In bytes. The states of matching are in proportion to it. */
 export const LARGEST_IGNORE_FILE = 64 * 1024;
 
 export interface PathFilter {

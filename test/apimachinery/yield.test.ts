@@ -1,5 +1,12 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { flatMapYielding, runAtOnce, runYielding, Yielding } from '../../src/apimachinery/yield.ts';
+import {
+  flatMapYielding,
+  runAtOnce,
+  runYielding,
+  sortInSteps,
+  Yielding,
+} from '../../src/apimachinery/yield.ts';
 
 function busy(ms: number): void {
   const end = performance.now() + ms;
@@ -86,4 +93,32 @@ test('work gets a quarter of turns that others fill', async () => {
   isOver = true;
   // 60 ms of work: a millisecond a turn would take 60 turns.
   expect(turns).toBeLessThan(35);
+});
+
+test('a sort in steps keeps the order of equal items', () => {
+  const item = fc.record({ order: fc.nat(20), id: fc.nat() });
+  fc.assert(
+    fc.property(fc.array(item, { maxLength: 2000, size: 'max' }), (items) => {
+      const byOrder = (a: { order: number }, b: { order: number }) => a.order - b.order;
+
+      expect(runAtOnce(sortInSteps(items, byOrder))).toEqual(items.toSorted(byOrder));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a step of a sort compares few items', () => {
+  const items = Array.from({ length: 20_000 }, (_, i) => (i * 7919) % 20_000);
+  let compared = 0;
+  let most = 0;
+  const steps = sortInSteps(items, (a, b) => {
+    compared += 1;
+    return a - b;
+  });
+  for (let done = false; !done; most = Math.max(most, compared)) {
+    compared = 0;
+    done = steps.next().done === true;
+  }
+
+  expect(most).toBeLessThan(5000);
 });

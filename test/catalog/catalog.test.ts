@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runAtOnce } from '../../src/apimachinery/yield.ts';
+import { applyCommit } from '../../src/catalog/apply-commit.ts';
 import { Catalog } from '../../src/catalog/catalog.ts';
 import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
+import { Contents } from '../../src/catalog/contents.ts';
 import type { FileEntry } from '../../src/catalog/file.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
+import { problemsOf } from '../../src/catalog/problems.ts';
 import { objectId } from '../../src/git/objects/object-id.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { copyOf } from './full-copies.ts';
@@ -217,6 +221,30 @@ describe('the same identity twice', () => {
         col: 1,
         message: 'Team "a" is also at a.yaml:1; keep one of them',
       },
+    ]);
+  });
+
+  test('the problems of thousands of places are found in short steps', () => {
+    const entry = (path: string) => {
+      const content = Buffer.from(team('a'));
+      return reader.read(path, objectId('blob', content), content);
+    };
+    const contents = Contents.of();
+    const paths = Array.from({ length: 3000 }, (_, i) => `teams/${i}.yaml`);
+    const files = new Map(paths.map((path) => [path, entry(path)]));
+    const commit = { id: 'c1', committerTime: 1 };
+    runAtOnce(applyCommit({ rootCommit: ROOT, contents }, { commit, files }));
+    const steps = problemsOf(contents, ['teams/0.yaml']);
+
+    let count = 0;
+    let { done, value } = steps.next();
+    for (; done !== true; { done, value } = steps.next()) count += 1;
+
+    expect(count).toBeGreaterThan(2 * paths.length);
+    expect(value).toHaveLength(paths.length);
+    expect(value?.map((problem) => problem.message).slice(5, 7)).toEqual([
+      'Team "a" is also at teams/0.yaml:1, teams/1.yaml:1, teams/10.yaml:1, teams/100.yaml:1, teams/1000.yaml:1 and 2994 more places; keep one of them',
+      'Team "a" is also at teams/0.yaml:1, teams/1.yaml:1, teams/10.yaml:1, teams/100.yaml:1, teams/1000.yaml:1 and 2994 more places; keep one of them',
     ]);
   });
 

@@ -62,7 +62,10 @@ test.each([
 
 test('random patterns mean what they mean to git', () => {
   const folder = workTree();
-  const piece = fc.constantFrom('a', 'b', 'ab', '*', '?', '**', '[ab]', '[!a]', 'a*', '*b', '*a*b');
+  const piece = fc.constantFrom(
+    ...['a', 'b', 'ab', '*', '?', '**', '[ab]', '[!a]', 'a*', '*b', '*a*b'],
+    ...['[[:alpha:]]', '[^b]a', '\\a', '?b*', '[a-', 'ba ', 'b\\ '],
+  );
   const pattern = fc
     .tuple(
       fc.constantFrom('', '!', '/', '!/'),
@@ -87,6 +90,30 @@ test('random patterns mean what they mean to git', () => {
   );
 });
 
+test('the line that ignores a file is the last one that decides', () => {
+  const patterns = ignorePatterns('a/\n*.yaml\n\n!keep.yaml\na/keep.yaml\n# b\n');
+
+  expect(patterns.lineOf('x.yaml')).toBe(1);
+  expect(patterns.lineOf('keep.yaml')).toBe(-1);
+  expect(patterns.lineOf('a/keep.yaml')).toBe(4);
+  expect(patterns.lineOf('a/x')).toBe(0);
+  expect(patterns.lineOf('b')).toBe(-1);
+});
+
+test('patterns mean the same once more states are met than memory is for', () => {
+  const letters = (count: number) =>
+    fc.string({ unit: fc.constantFrom('a', 'b'), minLength: count, maxLength: count });
+  const words = fc.sample(letters(16), { numRuns: 2000, seed: 1 });
+  const paths = fc.sample(letters(40), { numRuns: 300, seed: 2 });
+  const patterns = ignorePatterns(words.map((word) => `*${word}*`).join('\n'));
+
+  const ignored = paths.filter((path) => patterns.ignores(path));
+
+  expect(ignored).toEqual(paths.filter((path) => words.some((word) => path.includes(word))));
+  expect(ignored.length).toBeGreaterThan(20);
+  expect(ignored.length).toBeLessThan(280);
+});
+
 test('no pattern takes longer than in proportion to the path', () => {
   const deep = `${'a/'.repeat(1000)}c.yaml`;
   const long = `${'a'.repeat(250)}.yaml`;
@@ -96,4 +123,15 @@ test('no pattern takes longer than in proportion to the path', () => {
   });
   // By backtracking it would be years.
   expect(ms).toBeLessThan(60_000);
+});
+
+test('a thousand patterns take little longer than one', () => {
+  const lines = Array.from({ length: 1000 }, (_, i) => `${'**/a/'.repeat(10)}**/b${i}`);
+  const paths = Array.from({ length: 250 }, (_, i) => `${i}/${'a/'.repeat(1000)}.yaml`);
+  const ms = processorMs(() => {
+    const patterns = ignorePatterns(lines.join('\n'));
+    expect(paths.filter((path) => patterns.ignores(path))).toEqual([]);
+  });
+  // One after the other, they took 90 s.
+  expect(ms).toBeLessThan(20_000);
 });

@@ -106,10 +106,9 @@ export async function ignoreWarnings(
   const covered = examplesOf(context).filter(({ place }) => !view.includes(place));
   if (covered.length === 0) return [];
   const text = await textOf(context, path, view.ignoreBlob);
-  const lines = typeof text === 'string' ? text.split('\n') : [];
+  const patterns = ignorePatterns(typeof text === 'string' ? text : '');
   return covered.map(({ plural, place }) => {
-    const inner = relativeTo(under, place) ?? place;
-    const line = lines.findLastIndex((rule) => ignorePatterns(rule).ignores(inner)) + 1;
+    const line = patterns.lineOf(relativeTo(under, place) ?? place) + 1;
     const message = `covers ${place}, where new ${plural} go: the API cannot create them`;
     return { path, line: Math.max(line, 1), col: 1, message };
   });
@@ -143,7 +142,7 @@ export async function namingRuleWarnings(
   for (const [path, blob] of Object.entries(view.sealing?.configs ?? {})) {
     const folder = path.split('/').slice(0, -1).join('/');
     // The nearest file decides, also where it has no rule.
-    const inner = new Map(examples.map((one) => [relativeTo(folder, one.place), one]));
+    const inner = new Map(examples.map((example) => [relativeTo(folder, example.place), example]));
     examples = examples.filter(({ place }) => relativeTo(folder, place) === undefined);
     const text = paths.includes(path) ? await textOf(context, path, blob) : undefined;
     if (typeof text !== 'string') continue;

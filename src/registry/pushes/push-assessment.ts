@@ -166,7 +166,8 @@ export class PushAssessment {
     const { warnings } = outcome;
     const problems = [...outcome.problems, ...outcome.leaks];
     const { planned, objections } = await this.objectionsTo(outcome, source, user);
-    const complaints = [...problems.map(formatProblem), ...objections];
+    const told = await flatMapYielding(problems, (problem) => [formatProblem(problem)]);
+    const complaints = [...told, ...objections];
     const prunes = prunesOf(planned);
     const pruned = prunes.map(describePrune);
     if (complaints.length > 0) {

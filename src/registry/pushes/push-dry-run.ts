@@ -4,7 +4,7 @@
  * together what neither may do alone, such as recreating an object.
  */
 
-import { flatMapYielding } from '../../apimachinery/index.ts';
+import { flatMapYielding, runYielding } from '../../apimachinery/index.ts';
 import {
   type Catalog,
   type CommitPoint,
@@ -221,7 +221,7 @@ class PushedSteps {
       warnings: [
         ...control.warnings,
         ...linkWarnings(view, net ?? []),
-        ...warningsOf(changed.map((path) => after.file(path))),
+        ...(await warningsOf(changed.map((path) => after.file(path)))),
         ...(await wideningWarnings(repository, { from, to })),
       ],
       leaks: this.#leaksBefore(to),
@@ -282,7 +282,9 @@ function isRevived({ key, before, after }: ObjectChange, former: Catalog): boole
   return old === now;
 }
 
-function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {
-  const documents = [...files].flatMap((file) => file?.documents ?? []);
-  return sortProblems(documents.flatMap(({ warnings }) => warnings));
+async function warningsOf(files: Iterable<FileEntry | undefined>): Promise<Problem[]> {
+  const warnings = await flatMapYielding(files, (file) =>
+    (file?.documents ?? []).flatMap((document) => document.warnings),
+  );
+  return await runYielding(sortProblems(warnings));
 }
