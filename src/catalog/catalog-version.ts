@@ -3,7 +3,7 @@
  * version is a difference to a neighbour on the way there. A fork costs what its lines change, and the
  * catalog is read without layers, however many lines are open.
  */
-import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
+import { KeyMap, type ObjectKey, runYielding, Yielding } from '../apimachinery/index.ts';
 import { Catalog } from './catalog.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { Difference } from './difference.ts';
@@ -51,35 +51,37 @@ export class CatalogVersion {
   }
 
   /** Moves the catalog to this version. It stays there until another version is checked out. */
-  checkOut(): Catalog {
+  async checkOut(): Promise<Catalog> {
     const ways: CatalogVersion[] = [];
     for (let at: CatalogVersion = this; at.#way !== undefined; at = at.#way.to) ways.push(at);
-    for (const version of ways.reverse()) version.#turnAround();
+    for (const version of ways.reverse()) await runYielding(version.#turnAround());
     return this.#catalog;
   }
 
-  #turnAround(): void {
+  *#turnAround(): Generator<void> {
     if (this.#way === undefined) return;
     const { to, difference } = this.#way;
     to.#at = this.#catalog.at;
     to.#way = { to: this, difference };
-    this.#catalog.exchange(difference, this.#at);
+    yield* this.#catalog.exchange(difference, this.#at);
     this.#way = undefined;
   }
 
   /** Objects of another version that differ. This version must be checked out. */
-  differing(other: CatalogVersion): OtherObjects {
+  async differing(other: CatalogVersion): Promise<OtherObjects> {
     const found: OtherObjects = new KeyMap();
     if (other.#catalog !== this.#catalog) {
       // The lines have no commit in common.
-      const catalog = other.checkOut();
+      const catalog = await other.checkOut();
       for (const { key, after } of catalogDifference(this.#catalog, catalog)) {
         found.set(key, { value: after });
       }
       return found;
     }
+    const pauses = new Yielding();
     for (let at = other; at.#way !== undefined; at = at.#way.to) {
       for (const [key, changed] of at.#way.difference.objects()) {
+        if (pauses.due) await pauses.pause();
         if (!found.has(key)) found.set(key, changed);
       }
     }
@@ -90,12 +92,12 @@ export class CatalogVersion {
   }
 
   /** Moves the catalog to the version after a step. This version must be checked out. */
-  advance(step: Step, { others = [], wantsChanges }: AdvanceOptions): Advanced {
+  async advance(step: Step, { others = [], wantsChanges }: AdvanceOptions): Promise<Advanced> {
     const catalog = this.#catalog;
     const isAlone = !this.#isNeeded && this.#neighbours.size === 0;
     if (isAlone) this.#isNeeded = true;
     if (isAlone && !wantsChanges && others.length === 0) {
-      return { version: this, changes: catalog.absorb(step) };
+      return { version: this, changes: await runYielding(catalog.absorb(step)) };
     }
     const difference = catalog.difference();
     const otherParents = others.map((objects) => ({
@@ -106,7 +108,7 @@ export class CatalogVersion {
     }));
     const at = catalog.at;
     const merge = others.length > 0 && { otherParents };
-    const changes = catalog.absorb({ ...step, ...merge }, difference);
+    const changes = await runYielding(catalog.absorb({ ...step, ...merge }, difference));
     if (isAlone) return { version: this, changes };
     const version = new CatalogVersion(catalog);
     this.#at = at;

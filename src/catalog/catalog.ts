@@ -104,7 +104,7 @@ export class Catalog {
    * A layer with the catalog at a recent commit: an earlier revision of this catalog, or a commit
    * that came with a merge. Undefined: the commit is not recent.
    */
-  viewOf(commit: string): Catalog | undefined {
+  async viewOf(commit: string): Promise<Catalog | undefined> {
     if (commit === this.revision) return this.fork();
     const { recent, hold } = this.#line;
     const past = recent.stepAfter(commit, this.#step);
@@ -117,13 +117,14 @@ export class Catalog {
     const sides = recent.sidesTo(commit);
     const children = childrenOf(sides);
     for (const side of sides) {
-      const [into, ...others] = side.parents.map((id) => views.get(id) ?? this.viewOf(id));
+      const parents = side.parents.map((id) => views.get(id) ?? this.viewOf(id));
+      const [into, ...others] = await Promise.all(parents);
       if (into === undefined || others.includes(undefined)) return undefined;
       // A layer for each of thousands of commits in a row would be slow to read through.
       const isShared = (children.get(side.parents[0] ?? '') ?? 0) > 1;
       const view = isShared ? into.fork() : into;
       const otherParents = others.filter((other) => other !== undefined);
-      view.advance({ ...side, ...(side.merge && { ...side.merge, otherParents }) });
+      await view.advanceYielding({ ...side, ...(side.merge && { ...side.merge, otherParents }) });
       views.set(side.commit.id, view);
     }
     return views.get(commit);
@@ -140,7 +141,7 @@ export class Catalog {
       other.#step <= this.#step
         ? recent.notable(other.#step, this.#step)
         : this.#contents.bottom.keysIn(recent.changedSince(this.#step));
-    return [...between, ...this.#contents.changedKeys(), ...other.#contents.changedKeys()];
+    return [...between, ...this.#contents.keysDifferingFrom(other.#contents)];
   }
 
   /**
@@ -248,8 +249,11 @@ export class Catalog {
       recent.add({ before, undo, notable: this.#contents.notableIn(undo.entries) });
   }
 
-  /** Like `advance`, for a step that is not undone. Returns the changes if they are recorded. */
-  absorb(step: Step, record?: Difference): readonly ObjectChange[] {
+  /**
+   * Like `advance`, for a step that is not undone. Returns the changes if they are recorded. Yields between
+   * parts, so that the caller can yield to the event loop.
+   */
+  *absorb(step: Step, record?: Difference): Generator<void, readonly ObjectChange[]> {
     const { rootCommit } = this;
     const contents = this.#contents;
     const isFirst = contents.isEmpty && record === undefined;
@@ -257,7 +261,7 @@ export class Catalog {
     if (first !== undefined) this.#contents = first;
     this.#at = pointOf(step.commit);
     if (first !== undefined) return [];
-    return runAtOnce(applyCommit({ rootCommit, contents, ...(record && { undo: record }) }, step));
+    return yield* applyCommit({ rootCommit, contents, ...(record && { undo: record }) }, step);
   }
 
   /** An empty difference, to be filled by the next `absorb`. */
@@ -266,8 +270,8 @@ export class Catalog {
   }
 
   /** Moves to another version, and makes the difference the way back. */
-  exchange(difference: Difference, at: CommitPoint | undefined): void {
-    difference.exchange();
+  *exchange(difference: Difference, at: CommitPoint | undefined): Generator<void> {
+    yield* difference.exchange();
     this.#at = at;
   }
 }

@@ -15,7 +15,7 @@ import type { DocumentEntry, FileEntry } from './file.ts';
 import { collisionKey, Footprint } from './footprint.ts';
 import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
-import { type ChangeLog, type FormerEntry, UndoLog } from './undo-log.ts';
+import type { ChangeLog, FormerEntry, UndoLog } from './undo-log.ts';
 import type { VersionChains } from './version-chains.ts';
 
 /** An access key with its owner before and after a step. */
@@ -40,6 +40,7 @@ interface LayerParts {
   readonly objects: OverlayMap<ObjectKey, CatalogObject>;
   readonly claims: OverlayMap<ObjectKey, readonly Place[]>;
   readonly waiting: OverlayMap<ObjectKey, readonly ObjectKey[]>;
+  readonly unusual: OverlayMap<string, Link>;
 }
 
 export class Contents {
@@ -77,14 +78,29 @@ export class Contents {
     });
   }
 
+  /** A layer on these contents; a layer is copied, so that layers do not pile up. */
   layered(): Contents {
-    const files = overlayOfPaths(this.files);
-    const objects = overlayOfKeys(this.objects);
-    const claims = overlayOfKeys(this.#claims);
-    const waiting = overlayOfKeys(this.waiting);
-    const cases = new PathCollisions(overlayOfPaths(this.cases.unusual));
-    const contents = new Contents({ files, objects, claims, waiting, cases });
-    contents.#layer = { below: this, files, objects, claims, waiting };
+    const layer = this.#layer;
+    const parts: LayerParts =
+      layer === undefined
+        ? {
+            below: this,
+            files: overlayOfPaths(this.files),
+            objects: overlayOfKeys(this.objects),
+            claims: overlayOfKeys(this.#claims),
+            waiting: overlayOfKeys(this.waiting),
+            unusual: overlayOfPaths(this.cases.unusual),
+          }
+        : {
+            below: layer.below,
+            files: layer.files.copy(),
+            objects: layer.objects.copy(),
+            claims: layer.claims.copy(),
+            waiting: layer.waiting.copy(),
+            unusual: layer.unusual.copy(),
+          };
+    const contents = new Contents({ ...parts, cases: new PathCollisions(parts.unusual) });
+    contents.#layer = parts;
     return contents;
   }
 
@@ -111,33 +127,35 @@ export class Contents {
     });
   }
 
-  /** The contents at the bottom of the layers, which move on. */
+  /** The contents below the layer, which move on. */
   get bottom(): Contents {
-    return this.#layer === undefined ? (this.#present ?? this) : this.#layer.below.bottom;
+    const below = this.#layer?.below ?? this;
+    return below.#present ?? below;
   }
 
-  /** Keys of objects that the layers changed. */
-  *changedKeys(): IterableIterator<ObjectKey> {
-    for (let contents: Contents = this; contents.#layer !== undefined; ) {
-      const { objects, below } = contents.#layer;
-      yield* objects.changedKeys();
-      contents = below;
-    }
+  /** Keys of objects that the layer changed. */
+  changedKeys(): Iterable<ObjectKey> {
+    return this.#layer?.objects.changedKeys() ?? [];
   }
 
-  /** Entries that the layers changed, with the owners that access keys are bound to. */
+  /** Keys of objects that differ in another layer on the same contents. */
+  keysDifferingFrom(other: Contents): Iterable<ObjectKey> {
+    const objects = other.#layer?.objects;
+    const differing = objects && this.#layer?.objects.keysDifferingFrom(objects);
+    return differing ?? [...this.changedKeys(), ...other.changedKeys()];
+  }
+
+  /** Entries that the layer changed, with the owners that access keys are bound to. */
   footprint(): Footprint {
     const found = new Footprint();
-    for (let contents: Contents = this; contents.#layer !== undefined; ) {
-      const { below, files, objects, claims, waiting } = contents.#layer;
-      for (const path of files.changedKeys()) found.addPath(path);
-      for (const layer of [claims, waiting]) {
-        for (const key of layer.changedKeys()) found.addKey(key);
-      }
-      for (const key of objects.changedKeys()) {
-        addObject(found, key, [objects.get(key), this.objects.get(key)]);
-      }
-      contents = below;
+    if (this.#layer === undefined) return found;
+    const { below, files, objects, claims, waiting } = this.#layer;
+    for (const path of files.changedKeys()) found.addPath(path);
+    for (const layer of [claims, waiting]) {
+      for (const key of layer.changedKeys()) found.addKey(key);
+    }
+    for (const key of objects.changedKeys()) {
+      addObject(found, key, [objects.get(key), below.objects.get(key)]);
     }
     return found;
   }
@@ -172,19 +190,16 @@ export class Contents {
     });
   }
 
-  /** Applies the changes of all layers to the bottom. */
+  /** Applies the changes of the layer to the bottom. */
   sink(undo: UndoLog): void {
     if (this.#layer === undefined) return;
-    const { below: nearest, files, objects, claims, waiting } = this.#layer;
-    const below = nearest.#present ?? nearest;
-    const isLast = below.#layer === undefined;
-    const log = isLast ? undo : new UndoLog();
-    files.sink(log, below.files);
-    objects.sink(log, below.objects);
-    claims.sink(log, below.#claims);
-    waiting.sink(log, below.waiting);
-    for (const path of files.changedKeys()) below.cases.set(path, below.files.has(path), log);
-    below.sink(undo);
+    const { files, objects, claims, waiting } = this.#layer;
+    const { bottom } = this;
+    files.sink(undo, bottom.files);
+    objects.sink(undo, bottom.objects);
+    claims.sink(undo, bottom.#claims);
+    waiting.sink(undo, bottom.waiting);
+    for (const path of files.changedKeys()) bottom.cases.set(path, bottom.files.has(path), undo);
   }
 
   get isEmpty(): boolean {

@@ -35,8 +35,8 @@ export class Difference implements ChangeLog {
     entries.record(key);
   }
 
-  exchange(): void {
-    for (const entries of this.#maps.values()) entries.exchange();
+  *exchange(): Generator<void> {
+    for (const entries of this.#maps.values()) yield* entries.exchange();
   }
 
   /** Adds the difference of a version between the catalog and this one; that is not used afterwards. */
@@ -71,8 +71,9 @@ class MapDifference<K, V> {
     if (!this.#values.has(key)) this.#values.set(key, { value: this.#map.get(key) });
   }
 
-  exchange(): void {
+  *exchange(): Generator<void> {
     for (const [key, { value }] of this.#values.entries()) {
+      yield;
       this.#values.set(key, { value: this.#map.get(key) });
       if (value === undefined) this.#map.delete(key);
       else this.#map.set(key, value);

@@ -3,14 +3,15 @@
  * the range and what came since it forked: the catalogs of other parents are views of recent commits,
  * not replays of their history.
  */
-import { flatMapYielding, keyString, ownText, Yielding } from '../apimachinery/index.ts';
+import { KeyMap, type ObjectKey, ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
 import { isPlainSuccessor } from './catalog-object.ts';
+import { CommitOrder } from './commit-order.ts';
 import { compareManifests } from './compare-manifests.ts';
 import type { FileEntry } from './file.ts';
 import type { IsAncestor } from './identity.ts';
-import { catalogDifference, netChanges } from './object-changes.ts';
+import { catalogDifference, NetChanges } from './object-changes.ts';
 import type { SeenPath } from './reading.ts';
 import type { SideStep } from './recent-steps.ts';
 import type { Folded, FoldedStep } from './replay.ts';
@@ -28,6 +29,8 @@ export interface FoldAheadContext {
   read(paths: readonly SeenPath[]): Promise<ReadonlyMap<string, FileEntry | undefined>>;
   /** Catalogs that were replayed, by commit, for commits that are not recent. */
   readonly replayed?: ReadonlyMap<string, Folded>;
+  /** Called with the changes of each commit, parents first. What it throws ends the fold. */
+  readonly onStep?: (step: FoldedStep) => void;
 }
 
 /** The result. It is valid until the catalog changes. */
@@ -38,14 +41,12 @@ export interface FoldedAhead {
   readonly changes: readonly ObjectChange[];
   /** Manifest paths that the first-parent line of the range changes. */
   readonly paths: ReadonlySet<string>;
-  /** Each commit of the range, parents first. */
-  readonly steps: readonly FoldedStep[];
   /** Commits of the range beside its last one, for `Catalog.adopt`. */
   readonly sides: readonly SideStep[];
 }
 
-/** Limit of pairs of incarnations in merges whose order git is asked for. */
-const MAX_PAIRS = 64;
+/** Limit of pairs of commits whose order git is asked for. */
+const MAX_ASKED = 512;
 /** Limit of commits that the range forks from. */
 const MAX_FORKS = 16;
 
@@ -59,31 +60,33 @@ export async function foldAhead(
   commits: readonly HistoryCommit[],
 ): Promise<FoldedAhead | undefined> {
   const heads = new Heads(context, now, commits);
-  const steps: FoldedStep[] = [];
+  const order = new IncarnationOrder(context.repository, commits);
   const sides: SideStep[] = [];
   const line = firstParentLine(now, commits);
   if (line === undefined) return undefined;
-  const changes: ObjectChange[] = [];
+  const changes = new NetChanges();
   const paths = new Set<string>();
   const pauses = new Yielding();
   for (const commit of commits) {
     await pauses.take();
     const [into, ...others] = (await heads.takeAll(commit.parents)) ?? [];
     if (into === undefined) return undefined;
-    const step = await stepOf(context, { into, commit, others });
-    if (step === undefined) return undefined;
-    await compareManifests(into.catalog, step.files.values());
+    const found = await stepOf(context, order, { into, commit, others });
+    if (found === undefined) return undefined;
+    const { step, compared } = found;
+    const { files } = step;
+    await compareManifests(into.catalog, files.values());
     const { changes: changed } = await into.catalog.advanceYielding(step);
     heads.set(commit.id, into);
-    steps.push({ commit, changes: changed, files: step.files });
+    context.onStep?.({ commit, changes: changed, files, compared });
     sides.push(sideOf(commit, step));
     if (!line.has(commit.id)) continue;
-    for (const change of changed) changes.push(change);
-    for (const path of step.files.keys()) paths.add(path);
+    for (const change of changed) changes.add(change);
+    for (const path of files.keys()) paths.add(path);
   }
   const folded = await heads.take(commits.at(-1)?.id ?? now.catalog.revision ?? '');
   if (folded === undefined) return undefined;
-  return { ...folded, changes: netChanges(changes), paths, steps, sides: sides.slice(0, -1) };
+  return { ...folded, changes: changes.net(), paths, sides: sides.slice(0, -1) };
 }
 
 /** Commits of the range on the first-parent line to its end. Undefined: the line begins elsewhere. */
@@ -150,7 +153,7 @@ class Heads {
     if (replayed !== undefined) return replayed;
     this.#forks += 1;
     if (this.#forks > MAX_FORKS || catalog.revision === undefined) return undefined;
-    const past = catalog.viewOf(id);
+    const past = await catalog.viewOf(id);
     if (past === undefined) return undefined;
     // Other rules were in force then, or may have been.
     const { sealing, rulePaths } = view;
@@ -163,8 +166,9 @@ class Heads {
 
 async function stepOf(
   { repository, under, read }: FoldAheadContext,
+  order: IncarnationOrder,
   { into, commit, others }: { into: Folded; commit: HistoryCommit; others: readonly Folded[] },
-): Promise<Step | undefined> {
+): Promise<{ readonly step: Step; readonly compared: number } | undefined> {
   const paths = await seenPaths({
     view: into.view,
     source: repository,
@@ -175,48 +179,103 @@ async function stepOf(
   });
   const files = into.view.judgedAll(await read(paths));
   const { committerTime } = commit;
-  const step = { commit: { id: ownText(commit.id), committerTime }, files };
-  if (others.length === 0) return step;
+  const plain = { commit: { id: ownText(commit.id), committerTime }, files };
+  if (others.length === 0) return { step: plain, compared: 0 };
   const otherParents = others.map(({ catalog }) => catalog);
-  const differing = otherParents.flatMap(
-    (other) =>
-      into.catalog.affectedByMerge(other) ??
-      catalogDifference(into.catalog, other).map(({ key }) => key),
-  );
-  const alsoAffected = await flatMapYielding(differing, (key) => {
-    const present = into.catalog.object(key);
-    return otherParents.every((other) => isPlainSuccessor(present, other.object(key))) ? [] : [key];
-  });
-  const merge = { ...step, otherParents, alsoAffected };
-  const isAncestor = await orderOfIncarnations(repository, into.catalog, merge);
-  return isAncestor && { ...merge, isAncestor };
+  const { keys: alsoAffected, compared } = await affectedByMerge(into.catalog, otherParents);
+  const merge = { ...plain, otherParents, alsoAffected };
+  const isAncestor = await order.of(into.catalog, merge);
+  return isAncestor && { step: { ...merge, isAncestor }, compared };
 }
 
-/** Answers of git for the incarnations that the parents of a merge disagree on. */
-async function orderOfIncarnations(
-  repository: Pick<Repository, 'isAncestor'>,
+/** Objects that a merge may change beyond its files, of so many that were compared. */
+async function affectedByMerge(
   into: Catalog,
-  { files, otherParents = [], alsoAffected = [] }: Step,
-): Promise<IsAncestor | undefined> {
-  const documents = [...files].flatMap(([path, file]) => [
-    ...(file?.documents ?? []),
-    ...(into.file(path)?.documents ?? []),
-  ]);
-  const keys = [...alsoAffected, ...documents.flatMap(({ key }) => key ?? [])];
-  const pairs = new Map<string, readonly [string, string]>();
-  for (const key of new Map(keys.map((one) => [keyString(one), one])).values()) {
-    const parents: readonly OtherParent[] = [into, ...otherParents];
-    const lives = parents.flatMap((parent) => parent.object(key)?.identity.introducedBy ?? []);
-    for (const one of lives) {
-      for (const other of lives) if (one !== other) pairs.set(`${one} ${other}`, [one, other]);
+  others: readonly Catalog[],
+): Promise<{ readonly keys: readonly ObjectKey[]; readonly compared: number }> {
+  const affected = new KeyMap<ObjectKey>();
+  let compared = 0;
+  const pauses = new Yielding();
+  for (const other of others) {
+    const differing =
+      into.affectedByMerge(other) ?? catalogDifference(into, other).map(({ key }) => key);
+    compared += differing.length;
+    for (const key of differing) {
+      if (pauses.due) await pauses.pause();
+      if (affected.has(key)) continue;
+      const present = into.object(key);
+      const isPlain = others.every((one) => isPlainSuccessor(present, one.object(key)));
+      if (!isPlain) affected.set(key, key);
     }
-    if (pairs.size > 2 * MAX_PAIRS) return undefined;
   }
-  const known = new Map<string, boolean>();
-  for (const [pair, [one, other]] of pairs)
-    known.set(pair, await repository.isAncestor(one, other));
-  return (ancestor, descendant) =>
-    ancestor === descendant || known.get(`${ancestor} ${descendant}`) === true;
+  return { keys: [...affected.values()], compared };
+}
+
+/** Order of the incarnations that the parents of merges disagree on. */
+class IncarnationOrder {
+  readonly #repository: Pick<Repository, 'isAncestor'>;
+  /** Order of the commits of the range. */
+  readonly #range = new CommitOrder();
+  /** Answers of git, by pair. */
+  readonly #asked = new Map<string, boolean>();
+
+  constructor(repository: Pick<Repository, 'isAncestor'>, commits: readonly HistoryCommit[]) {
+    this.#repository = repository;
+    for (const commit of commits) this.#range.add(commit);
+  }
+
+  /** Undefined: git would be asked too often. */
+  async of(
+    into: Catalog,
+    { files, otherParents = [], alsoAffected = [] }: Step,
+  ): Promise<IsAncestor | undefined> {
+    const parents: readonly OtherParent[] = [into, ...otherParents];
+    const pairs = new Map<string, readonly [string, string]>();
+    const pauses = new Yielding();
+    for (const key of keysOf(into, { files, alsoAffected })) {
+      if (pauses.due) await pauses.pause();
+      const lives = new Set<string>();
+      for (const parent of parents) {
+        const introducedBy = parent.object(key)?.identity.introducedBy;
+        if (introducedBy !== undefined) lives.add(introducedBy);
+      }
+      if (lives.size > 1) this.#addPairs(lives, pairs);
+      if (this.#asked.size + pairs.size > MAX_ASKED) return undefined;
+    }
+    for (const [pair, [one, other]] of pairs) {
+      this.#asked.set(pair, await this.#repository.isAncestor(one, other));
+    }
+    return (ancestor, descendant) => this.#isAncestor(ancestor, descendant);
+  }
+
+  /** Adds the pairs that only git can order. */
+  #addPairs(lives: ReadonlySet<string>, pairs: Map<string, readonly [string, string]>): void {
+    for (const one of lives) {
+      if (this.#range.has(one)) continue;
+      for (const other of lives) {
+        const pair = `${one} ${other}`;
+        if (one !== other && !this.#asked.has(pair)) pairs.set(pair, [one, other]);
+      }
+    }
+  }
+
+  /** Commits outside of the range do not descend from those in it. */
+  #isAncestor(ancestor: string, descendant: string): boolean {
+    if (ancestor === descendant) return true;
+    if (this.#range.has(ancestor)) return this.#range.isAncestor(ancestor, descendant);
+    return this.#asked.get(`${ancestor} ${descendant}`) === true;
+  }
+}
+
+function* keysOf(
+  into: Catalog,
+  { files, alsoAffected }: Required<Pick<Step, 'files' | 'alsoAffected'>>,
+): Generator<ObjectKey> {
+  yield* alsoAffected;
+  for (const [path, file] of files) {
+    for (const { key } of file?.documents ?? []) if (key !== undefined) yield key;
+    for (const { key } of into.file(path)?.documents ?? []) if (key !== undefined) yield key;
+  }
 }
 
 function sideOf({ id, parents }: HistoryCommit, step: Step): SideStep {

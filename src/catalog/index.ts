@@ -9,7 +9,7 @@ export { type FileReader, fileReader } from './file-reader.ts';
 export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';
 export { Footprint } from './footprint.ts';
 export { type CommitPoint, Identity } from './identity.ts';
-export { catalogDifference, netChanges } from './object-changes.ts';
+export { catalogDifference } from './object-changes.ts';
 export { isRebound } from './owner-binding.ts';
 export { sortProblems } from './problems.ts';
 export {
@@ -30,7 +30,6 @@ export {
   SUBMODULE,
 } from './reading.ts';
 export {
-  extend,
   type Folded,
   type FoldedStep,
   type ReplayContext,

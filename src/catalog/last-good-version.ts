@@ -47,10 +47,14 @@ export class Resolution {
       return this.#unread(of, known, place);
     }
     const identity = this.#identity(of, document);
-    const own = document.key ?? key;
+    // A push may replace an object thousands of times: parts that stay are shared.
+    const stays = before !== undefined && comparePlaces(before.place, place) === 0;
+    const own = stays
+      ? { key: before.key, place: before.place }
+      : { key: document.key ?? key, place };
     return keepIfEqual(
       before,
-      new CatalogObject({ key: own, place, identity, source: document, problems: NONE }),
+      new CatalogObject({ ...own, identity, source: document, problems: NONE }),
     );
   }
 
@@ -93,13 +97,15 @@ export class Resolution {
 
   #identity({ key, before }: Resolving, source: ManifestSource): Identity {
     const { otherParents, isAncestor } = this.#step;
-    if (before === undefined && otherParents === undefined) return this.#born(key);
-    const views = [before, ...(otherParents ?? []).map((parent) => parent.object(key))]
+    if (otherParents === undefined) {
+      return before === undefined ? this.#born(key) : successor(before, source);
+    }
+    const views = [before, ...otherParents.map((parent) => parent.object(key))]
       .filter((object) => object !== undefined)
       .map(
         (object): ParentView => ({
           identity: object.identity,
-          isUnchanged: () => object.source === source || sameSources(object.source, source),
+          isUnchanged: () => isUnchanged(object, source),
         }),
       );
     const [first, ...rest] = views;
@@ -111,6 +117,16 @@ export class Resolution {
   #born(key: ObjectKey): Identity {
     return newborn(this.#rootCommit, key, this.#birth);
   }
+}
+
+/** The same as `mergedIdentity`, of an object that one parent has. */
+function successor(before: CatalogObject, source: ManifestSource): Identity {
+  const { identity } = before;
+  return isUnchanged(before, source) ? identity : identity.withGeneration(identity.generation + 1);
+}
+
+function isUnchanged(object: CatalogObject, source: ManifestSource): boolean {
+  return object.source === source || sameSources(object.source, source);
 }
 
 /** Returns the known version if the new one is equal. */

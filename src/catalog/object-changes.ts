@@ -3,15 +3,20 @@ import { keyString } from '../apimachinery/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { ObjectChange } from './step.ts';
 
-/** Combines changes of one object: from the first `before` to the last `after`. */
-export function netChanges(changes: readonly ObjectChange[]): ObjectChange[] {
-  const net = new Map<string, ObjectChange>();
-  for (const change of changes) {
-    const id = keyString(change.key);
-    const earlier = net.get(id);
-    net.set(id, earlier === undefined ? change : { ...change, before: earlier.before });
+/** Changes of several steps, combined by object: from the first `before` to the last `after`. */
+export class NetChanges {
+  readonly #changes = new Map<string, { -readonly [P in keyof ObjectChange]: ObjectChange[P] }>();
+
+  add({ key, before, after }: ObjectChange): void {
+    const id = keyString(key);
+    const earlier = this.#changes.get(id);
+    if (earlier === undefined) this.#changes.set(id, { key, before, after });
+    else earlier.after = after;
   }
-  return [...net.values()].filter((change) => change.before !== change.after);
+
+  net(): ObjectChange[] {
+    return [...this.#changes.values()].filter(({ before, after }) => before !== after);
+  }
 }
 
 /** Changes that turn one catalog into another, by object. */

@@ -3,6 +3,7 @@
  * others read the map, and then be applied at once.
  */
 import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
+import { SharedMap } from './shared-map.ts';
 import type { UndoLog } from './undo-log.ts';
 
 /** Methods of a map that the catalog uses. */
@@ -23,13 +24,20 @@ export interface Changed<V> {
 
 export class OverlayMap<K, V> implements Entries<K, V> {
   readonly #below: Entries<K, V>;
-  readonly #changed: Entries<K, Changed<V>>;
+  readonly #changed: SharedMap<K, Changed<V>>;
   /** Number of entries beyond those of the underlying map. */
   #added = 0;
 
-  constructor(below: Entries<K, V>, changed: Entries<K, Changed<V>>) {
+  constructor(below: Entries<K, V>, changed: SharedMap<K, Changed<V>>) {
     this.#below = below;
     this.#changed = changed;
+  }
+
+  /** The same on the same map, to be changed apart. */
+  copy(): OverlayMap<K, V> {
+    const copied = new OverlayMap(this.#below, this.#changed.copy());
+    copied.#added = this.#added;
+    return copied;
   }
 
   get size(): number {
@@ -73,7 +81,12 @@ export class OverlayMap<K, V> implements Entries<K, V> {
     for (const [key] of this.#changed.entries()) yield key;
   }
 
-  /** Applies the changes to the underlying map, or to the one below that. */
+  /** Keys whose entries differ from those of another overlay; undefined if that is no copy. */
+  keysDifferingFrom(other: OverlayMap<K, V>): K[] | undefined {
+    return this.#changed.keysDifferingFrom(other.#changed);
+  }
+
+  /** Applies the changes to the underlying map, or to the one that it is a past version of. */
   sink(undo: UndoLog, into: Entries<K, V> = this.#below): void {
     for (const [key, { value }] of this.#changed.entries()) {
       undo.map(into, key);
@@ -84,9 +97,9 @@ export class OverlayMap<K, V> implements Entries<K, V> {
 }
 
 export function overlayOfPaths<V>(below: Entries<string, V>): OverlayMap<string, V> {
-  return new OverlayMap(below, new Map<string, Changed<V>>());
+  return new OverlayMap(below, SharedMap.of(new Map()));
 }
 
 export function overlayOfKeys<V>(below: Entries<ObjectKey, V>): OverlayMap<ObjectKey, V> {
-  return new OverlayMap(below, new KeyMap<Changed<V>>());
+  return new OverlayMap(below, SharedMap.of(new KeyMap()));
 }

@@ -10,8 +10,8 @@ import { VersionChains } from './version-chains.ts';
 
 /** Limit of undone map entries, which hold former versions of objects and files. */
 const MAX_ENTRIES = 200_000;
-/** Limit of files in commits that came with a merge. */
-const MAX_SIDE_FILES = 20_000;
+/** Limit of documents and merged objects in commits that came with a merge: views apply them again. */
+const MAX_SIDE_ENTRIES = 20_000;
 
 /** A step from one revision of the line to the next. */
 interface LineStep {
@@ -50,7 +50,7 @@ export class RecentSteps {
   #entries = 0;
   readonly #holds = new Set<Hold>();
   readonly #sides = new Map<string, SideStep>();
-  #sideFiles = 0;
+  #sideEntries = 0;
 
   /** Number of the step to come. */
   get next(): number {
@@ -123,12 +123,12 @@ export class RecentSteps {
     for (const side of sides) {
       if (this.#sides.has(side.commit.id)) continue;
       this.#sides.set(side.commit.id, side);
-      this.#sideFiles += side.files.size + 1;
+      this.#sideEntries += entriesOf(side);
     }
-    for (const [id, { files }] of this.#sides) {
-      if (this.#sideFiles <= MAX_SIDE_FILES) break;
+    for (const [id, side] of this.#sides) {
+      if (this.#sideEntries <= MAX_SIDE_ENTRIES) break;
       this.#sides.delete(id);
-      this.#sideFiles -= files.size + 1;
+      this.#sideEntries -= entriesOf(side);
     }
   }
 
@@ -147,6 +147,12 @@ export class RecentSteps {
       ? []
       : [...this.#sides.values()].filter(({ commit: { id } }) => found.has(id));
   }
+}
+
+function entriesOf({ files, merge }: SideStep): number {
+  let entries = 1 + (merge?.alsoAffected.length ?? 0);
+  for (const file of files.values()) entries += 1 + (file?.documents.length ?? 0);
+  return entries;
 }
 
 /** Number of steps that begin at each commit. */

@@ -7,6 +7,7 @@ import { ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
 import { CatalogVersion, type OtherObjects } from './catalog-version.ts';
+import { CommitOrder } from './commit-order.ts';
 import type { FileEntry } from './file.ts';
 import type { FileReader } from './file-reader.ts';
 import { ReadAhead } from './read-ahead.ts';
@@ -36,16 +37,18 @@ export interface FoldedStep {
   readonly changes: readonly ObjectChange[];
   /** Files that it changed, in their new state. */
   readonly files: ReadonlyMap<string, FileEntry | undefined>;
+  /** Of a merge: number of objects that its parents were compared in. */
+  readonly compared: number;
 }
 
 /** The catalog at `revision`, from all of its history. */
 export async function replay(context: ReplayContext, revision: string): Promise<Folded> {
   const { repository, under } = context;
   const rootCommit = await repository.rootCommit(revision);
-  const ancestry = new Ancestry();
+  const order = new CommitOrder();
   const children = new Map<string, number>();
   for await (const commit of repository.history(undefined, revision, { against: 'no parent' })) {
-    ancestry.add(commit);
+    order.add(commit);
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
   const heads = new Map<string, Head>();
@@ -54,18 +57,20 @@ export async function replay(context: ReplayContext, revision: string): Promise<
     const [first = firstHead(rootCommit, under), ...others] = parents;
     const isLast = first.children === 0;
     const into = {
-      catalog: first.version.checkOut(),
+      catalog: await first.version.checkOut(),
       view: isLast ? first.view : first.view.clone(),
     };
     ahead.reach(into.view);
     const step = await stepOf(context, ahead, { into, commit });
-    const differing = others.map(({ version }) => first.version.differing(version));
+    const differing: OtherObjects[] = [];
+    for (const { version } of others) differing.push(await first.version.differing(version));
     for (const { version, children } of [...others, first]) if (children === 0) version.release();
-    const { version, changes } = first.version.advance(
-      { ...step, ...(others.length > 0 && mergeOf(differing, ancestry)) },
+    const { version, changes } = await first.version.advance(
+      { ...step, ...(others.length > 0 && mergeOf(differing, order)) },
       { others: differing, wantsChanges: context.onStep !== undefined },
     );
-    context.onStep?.({ commit, changes, files: step.files });
+    const compared = differing.reduce((sum, { size }) => sum + size, 0);
+    context.onStep?.({ commit, changes, files: step.files, compared });
     heads.set(commit.id, { version, view: into.view, children: children.get(commit.id) ?? 0 });
   };
   const scope = { against: 'first parent', paths: followedPaths(under) } as const;
@@ -73,7 +78,7 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   await eachCommit(new ReadAhead(context, commits, new TreeView(under)), fold);
   const head = heads.get(revision);
   if (head === undefined) throw new Error(`Commit ${revision} is not part of its own history`);
-  return { catalog: head.version.checkOut(), view: head.view };
+  return { catalog: await head.version.checkOut(), view: head.view };
 }
 
 /** One commit at a time: each may change a million files. */
@@ -116,57 +121,13 @@ function parentAt(heads: Map<string, Head>, id: string): Head {
 /** Of a merge: more of its step. */
 function mergeOf(
   differing: readonly OtherObjects[],
-  ancestry: Ancestry,
+  order: CommitOrder,
 ): Pick<Step, 'alsoAffected' | 'isAncestor'> {
   return {
     // Even if a merge changed no file, its parents may know different incarnations of an object.
     alsoAffected: differing.flatMap((objects) => [...objects.entries()].map(([key]) => key)),
-    isAncestor: (ancestor, descendant) => ancestry.has(ancestor, descendant),
+    isAncestor: (ancestor, descendant) => order.isAncestor(ancestor, descendant),
   };
-}
-
-export interface Extended {
-  readonly changes: ObjectChange[];
-  readonly paths: Set<string>;
-  undo(): void;
-}
-
-/**
- * Advances a catalog to `revision` if that is reached by a linear history. Otherwise returns
- * undefined and changes nothing: only a full replay can follow. `undo` reverts the catalog as long
- * as it has not changed since; the view of the tree is the caller's.
- */
-export async function extend(
-  context: ReplayContext,
-  folded: Folded,
-  revision: string,
-): Promise<Extended | undefined> {
-  const { repository, under } = context;
-  const from = folded.catalog.revision;
-  let previous = from;
-  for await (const commit of repository.history(from, revision, { against: 'no parent' })) {
-    if (commit.parents.length > 1 || commit.parents[0] !== previous) return undefined;
-    previous = commit.id;
-  }
-  if (previous !== revision) return undefined;
-  const changes: ObjectChange[] = [];
-  const paths = new Set<string>();
-  const undos: (() => void)[] = [];
-  const fold = async (commit: HistoryCommit, ahead: ReadAhead): Promise<void> => {
-    ahead.reach(folded.view);
-    const step = await stepOf(context, ahead, { into: folded, commit });
-    const { changes: changed, undo } = folded.catalog.advance(step);
-    context.onStep?.({ commit, changes: changed, files: step.files });
-    for (const change of changed) changes.push(change);
-    for (const path of step.files.keys()) paths.add(path);
-    undos.push(undo);
-  };
-  const commits = repository.history(from, revision, { paths: followedPaths(under) });
-  await eachCommit(new ReadAhead(context, commits, folded.view), fold);
-  const undo = (): void => {
-    for (const step of undos.splice(0).reverse()) step();
-  };
-  return { changes, paths, undo };
 }
 
 async function stepOf(
@@ -185,31 +146,4 @@ async function stepOf(
   const files = into.view.judgedAll(await ahead.read(paths));
   const { committerTime } = commit;
   return { commit: { id: ownText(commit.id), committerTime }, files };
-}
-
-/** Ancestry of commits that are added parents first. */
-class Ancestry {
-  readonly #commits = new Map<
-    string,
-    { readonly at: number; readonly parents: readonly string[] }
-  >();
-
-  add({ id, parents }: HistoryCommit): void {
-    this.#commits.set(id, { at: this.#commits.size, parents });
-  }
-
-  has(ancestor: string, descendant: string): boolean {
-    const oldest = this.#commits.get(ancestor)?.at ?? Number.POSITIVE_INFINITY;
-    const seen = new Set<string>();
-    const waiting = [descendant];
-    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      const commit = this.#commits.get(id);
-      // Commits added before the ancestor cannot be its descendants.
-      if (commit === undefined || commit.at < oldest || seen.has(id)) continue;
-      if (id === ancestor) return true;
-      seen.add(id);
-      waiting.push(...commit.parents);
-    }
-    return false;
-  }
 }

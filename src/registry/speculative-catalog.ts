@@ -5,9 +5,9 @@
 import {
   Catalog,
   catalogDifference,
-  extend,
   type Folded,
-  netChanges,
+  foldAhead,
+  followedPaths,
   type ObjectChange,
   pathsWithDocuments,
   type ReplayContext,
@@ -16,7 +16,9 @@ import {
   type StepResult,
   TreeView,
 } from '../catalog/index.ts';
+import type { HistoryCommit } from '../git/index.ts';
 import type { BranchOptions } from './branch-options.ts';
+import { PushedFiles } from './pushes/merge/pushed-files.ts';
 import type { PreparedLayer, PreparedMove } from './pushes/push-dry-run.ts';
 import type { EditedFile } from './writes/file-edits.ts';
 
@@ -29,6 +31,9 @@ interface FollowedStep {
   /** Undoes the step. */
   undo(): void;
 }
+
+/** Limit of commits and changed files that are in memory together. A replay reads one large commit at a time. */
+const MAX_FOLDED = 100_000;
 
 type Options = Pick<
   BranchOptions,
@@ -127,8 +132,8 @@ export class SpeculativeCatalog {
       if (prepared !== undefined) return prepared;
     }
     if (from !== undefined && !wasUncertain && (await repository.isAncestor(from, target))) {
-      const extended = await this.#extend(context, served, target);
-      if (extended !== undefined) return extended;
+      const folded = await this.#foldAhead(context, served, target);
+      if (folded !== undefined) return folded;
     }
     // The catalog in memory stays unchanged if the replay fails.
     this.#uncertain = wasUncertain;
@@ -161,21 +166,35 @@ export class SpeculativeCatalog {
     return { changes, paths, follows: true, undo: undoAll };
   }
 
-  /** Undefined: the history is not linear. */
-  async #extend(
+  /** Folds the commits on the catalog. Undefined: only a replay helps. */
+  async #foldAhead(
     context: ReplayContext,
     served: Folded,
     target: string,
   ): Promise<FollowedStep | undefined> {
-    const view = served.view.clone();
-    const extended = await extend(context, served, target);
-    if (extended === undefined) return undefined;
-    const { changes, paths, undo } = extended;
-    const undoAll = (): void => {
-      undo();
-      this.#folded = { catalog: served.catalog, view };
-    };
-    return { changes: netChanges(changes), paths, follows: true, undo: undoAll };
+    const { repository, reader, under, onStep } = context;
+    const from = served.catalog.revision;
+    const files = new PushedFiles(reader);
+    const commits: HistoryCommit[] = [];
+    let size = 0;
+    const scope = { against: 'first parent', paths: followedPaths(under) } as const;
+    for await (const commit of repository.history(from, target, scope)) {
+      commits.push(commit);
+      size += 1 + (commit.changes[0]?.length ?? 0);
+      if (size > MAX_FOLDED) return undefined;
+    }
+    await files.readAhead(repository, commits, served.view);
+    const ahead = await foldAhead(
+      {
+        repository: this.#options.repository,
+        under,
+        read: (paths) => files.read(repository, paths),
+        ...(onStep && { onStep }),
+      },
+      served,
+      commits,
+    );
+    return ahead && this.#takeLayer(served, { from, to: target, ahead });
   }
 
   async #replay(context: ReplayContext, served: Folded, target: string): Promise<FollowedStep> {

@@ -84,7 +84,7 @@ describe('identity', () => {
     const merged = new History();
     const step = merged.step('c3', { 'a.yaml': team('a', '  displayName: Two\n') });
 
-    merged.catalog.absorb({ ...step, otherParents: [other.catalog] });
+    runAtOnce(merged.catalog.absorb({ ...step, otherParents: [other.catalog] }));
 
     expect(merged.team('a')?.identity).toEqual(other.team('a')?.identity);
     expect(merged.team('a')?.identity.generation).toBe(2);

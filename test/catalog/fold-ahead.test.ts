@@ -58,7 +58,7 @@ test('the result, and every view of a recent commit, are those of a replay', {
           expect(picture(now.catalog)).toEqual(picture(wanted.catalog));
           expect(now.view.ignoreBlob).toBe(wanted.view.ignoreBlob);
           for (const commit of [passed[Math.floor(passed.length / 2)], commits[0]?.id]) {
-            const view = commit === undefined ? undefined : now.catalog.viewOf(commit);
+            const view = commit === undefined ? undefined : await now.catalog.viewOf(commit);
             if (commit === undefined || view === undefined) continue;
             const past = await replay({ repository, reader, under: '' }, commit);
             if (past.catalog.rootCommit === view.rootCommit) {

@@ -1,7 +1,8 @@
 /** Maps on top of others: read as one map, applied at once, and undone at once. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OverlayMap, overlayOfKeys, overlayOfPaths } from '../../src/catalog/overlay-map.ts';
+import { KeyMap } from '../../src/apimachinery/index.ts';
+import { overlayOfKeys, overlayOfPaths } from '../../src/catalog/overlay-map.ts';
 import { UndoLog } from '../../src/catalog/undo-log.ts';
 
 const sorted = (entries: Iterable<[string, number]>): [string, number][] =>
@@ -59,9 +60,54 @@ test('the keys that an overlay changed are those that were set or removed', () =
   expect([...overlay.changedKeys()].sort()).toEqual(['a', 'c']);
 });
 
+test('copies of an overlay change apart, and differ in what changed since', () => {
+  const keys = Array.from({ length: 200 }, (_, i) => `key-${i}`);
+  const set = fc.record({
+    on: fc.nat(3),
+    do: fc.constantFrom('set', 'delete', 'copy'),
+    key: fc.constantFrom(...keys),
+    value: fc.nat(9),
+  });
+  fc.assert(
+    fc.property(fc.array(set, { minLength: 50, maxLength: 400 }), (steps) => {
+      const below = new Map(keys.slice(0, 100).map((key) => [key, -1]));
+      const versions = [{ overlay: overlayOfPaths<number>(below), model: new Map(below) }];
+      for (const { on, do: act, key, value } of steps) {
+        const at = versions[on % versions.length];
+        if (at === undefined) continue;
+        if (act === 'copy') {
+          versions.push({ overlay: at.overlay.copy(), model: new Map(at.model) });
+        } else if (act === 'delete') expect(at.overlay.delete(key)).toBe(at.model.delete(key));
+        else {
+          at.overlay.set(key, value);
+          at.model.set(key, value);
+        }
+      }
+      for (const { overlay, model } of versions) {
+        expect(sorted(overlay.entries())).toEqual(sorted(model.entries()));
+        expect(overlay.size).toBe(model.size);
+      }
+      for (const one of versions) {
+        for (const other of versions) {
+          const named = new Set(one.overlay.keysDifferingFrom(other.overlay));
+          const differing = keys.filter((key) => one.model.get(key) !== other.model.get(key));
+          expect(differing.filter((key) => !named.has(key))).toEqual([]);
+        }
+      }
+    }),
+  );
+  const [one, other] = [overlayOfPaths<number>(new Map()), overlayOfPaths<number>(new Map())];
+  expect(one.keysDifferingFrom(other)).toBeUndefined();
+  for (const key of keys) one.set(key, 1);
+  const copy = one.copy();
+  expect(copy.keysDifferingFrom(one)).toEqual([]);
+  copy.set('key-7', 2);
+  expect(copy.keysDifferingFrom(one)).toEqual(['key-7']);
+});
+
 test('objects are found by the parts of their key', () => {
   const key = { group: 'g', kind: 'K', namespace: 'n', name: 'x' };
-  const overlay = overlayOfKeys<number>(new OverlayMap(new Map(), new Map()));
+  const overlay = overlayOfKeys<number>(new KeyMap());
   overlay.set({ ...key }, 1);
   expect([overlay.get({ ...key }), overlay.get({ ...key, name: 'y' })]).toEqual([1, undefined]);
 });

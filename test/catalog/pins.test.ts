@@ -62,7 +62,7 @@ test('pins stay where they were, whatever is applied and undone below them', {
         for (const { pin, looked, past } of pins) {
           if (pin.catalog.revision !== now.catalog.revision) moved += 1;
           expect(picture(pin.catalog)).toEqual(looked);
-          const view = past === undefined ? undefined : pin.catalog.viewOf(past);
+          const view = past === undefined ? undefined : await pin.catalog.viewOf(past);
           if (past === undefined || view === undefined) continue;
           const wanted = await replay({ repository, reader, under: '' }, past);
           if (wanted.catalog.rootCommit === view.rootCommit) {

@@ -1,6 +1,7 @@
 /** The window of recent steps: how far back a base is known without a replay of history. */
 import { expect, test } from 'vitest';
-import { RecentSteps } from '../../src/catalog/recent-steps.ts';
+import type { FileEntry } from '../../src/catalog/file.ts';
+import { RecentSteps, type SideStep } from '../../src/catalog/recent-steps.ts';
 import { UndoLog } from '../../src/catalog/undo-log.ts';
 
 /** Steps of a create each: a file, an object and a claim. */
@@ -43,4 +44,24 @@ test('steps that a reader holds stay in the window until it is released', () => 
   write(150_000);
   expect(recent.stepAfter('commit-0', recent.next)).toBeUndefined();
   expect(recent.stepAfter('commit-149999', recent.next)).toMatchObject({ step: 149_999 });
+});
+
+test('commits of merges are kept while their documents are few: a view applies them again', () => {
+  const recent = new RecentSteps();
+  const document = { index: 0, key: undefined, manifest: undefined, problems: [], warnings: [] };
+  const side = (id: string, documents: number): SideStep => {
+    const blob = '0'.repeat(40);
+    const file: FileEntry = {
+      path: 'a.yaml',
+      blob,
+      documents: new Array(documents).fill({ ...document, line: 1, blob }),
+    };
+    return { commit: { id, committerTime: 1 }, parents: [], files: new Map([['a.yaml', file]]) };
+  };
+  recent.addSides([side('small', 10), side('one', 9_000), side('two', 9_000)]);
+  expect(recent.sidesTo('small')).toHaveLength(1);
+  recent.addSides([side('three', 9_000)]);
+  expect(['small', 'one', 'two', 'three'].map((id) => recent.sidesTo(id).length)).toEqual([
+    0, 0, 1, 1,
+  ]);
 });

@@ -134,6 +134,8 @@ describe.skipIf(!HAS_BROWSER)('a new user of the console', () => {
     await page.getByRole('button', { name: 'Show the change' }).click();
     await page.locator('.line.added', { hasText: '- ada' }).waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
+    // The question is asked once, so that it must come after the commit.
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Who may read it' }).click();
     await page
       .getByText(/SharedSecret payments\/registry/)

@@ -37,6 +37,8 @@ export interface Bomb {
   readonly isBroken?: boolean;
   /** On another ref than the branch. */
   readonly isElsewhere?: boolean;
+  /** Sound to a repository that is followed: taking it out removes so many objects that it needs approval. */
+  readonly isSound?: boolean;
   /** Takes the processor time that a small push over HTTP is limited to, and more by other roads. */
   readonly isLong?: boolean;
 }

@@ -335,4 +335,63 @@ const MESSAGES: readonly Bomb[] = [
   },
 ];
 
-export const PACK_BOMBS = [...PACKS, ...DELTAS, ...ZIP_BOMBS, ...COMMITS, ...MESSAGES];
+/** Teams in one file, all with this text. */
+function teams(count: number, text: string): string {
+  const head = 'apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: bomb-';
+  const one = (_: unknown, i: number): string => `${head}${i}\nspec:\n  displayName: ${text}\n`;
+  return Array.from({ length: count }, one).join('---\n');
+}
+
+/** Two versions of a file, as trees of a whole commit. */
+function versions(target: Target, one: Pack): [string, string] {
+  const treeWith = (text: string): string => {
+    const file = { mode: FILE, name: 'bomb.yaml', id: one.blob(teams(3000, text)) };
+    return one.tree([...target.root, file]);
+  };
+  return [treeWith('One'), treeWith('Two')];
+}
+
+const TOO_MANY = /change manifests more than 500000 times together/;
+
+/** Commits of some 150 bytes, each of which changes thousands of objects. */
+const CHANGES: readonly Bomb[] = [
+  {
+    name: '200 commits of 3,000 changed objects',
+    make: (target) => {
+      const one = new Pack();
+      const trees = versions(target, one);
+      let tip = target.head;
+      for (let i = 0; i < 200; i += 1) {
+        tip = one.add('commit', commitOf(trees[i % 2] ?? '', [tip], { message: `${i}` }));
+      }
+      return { pack: one.bytes(), tip };
+    },
+    place: TOO_MANY,
+    isSound: true,
+  },
+  {
+    name: '200 crosswise merges of 3,000 objects',
+    make: (target) => {
+      const one = new Pack();
+      const trees = versions(target, one);
+      let tips = trees.map((tree) => one.add('commit', commitOf(tree, [target.head])));
+      for (let i = 0; i < 100; i += 1) {
+        const [left = '', right = ''] = tips;
+        const parents = [
+          [left, right],
+          [right, left],
+        ];
+        tips = trees.map((tree, at) =>
+          one.add('commit', commitOf(tree, parents[at] ?? [], { message: `${i}` })),
+        );
+      }
+      const [tree] = trees;
+      const tip = one.add('commit', commitOf(tree, tips));
+      return { pack: one.bytes(), tip };
+    },
+    place: TOO_MANY,
+    isSound: true,
+  },
+];
+
+export const PACK_BOMBS = [...PACKS, ...DELTAS, ...ZIP_BOMBS, ...COMMITS, ...MESSAGES, ...CHANGES];

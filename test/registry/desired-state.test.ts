@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
 import { ReadDocument } from '../../src/catalog/file.ts';
-import { commitOf, git, publish } from '../support/git.ts';
+import { commitOf, foreignCommit, git, publish } from '../support/git.ts';
 import { openTestPlatform, team } from '../support/platform.ts';
 
 describe('other rules than those of the last run', () => {
@@ -176,4 +176,30 @@ describe('a hostile history', () => {
     const warm = await platform.restart();
     expect(warm.names('teams')).toEqual(['a', 'far', 'late']);
   });
+});
+
+test('follows merges of others on top of what is served, without reading the history again', async () => {
+  const replays: string[] = [];
+  const platform = await openTestPlatform({ replays });
+  const base = await platform.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
+  const { repository, branch } = platform;
+  replays.length = 0;
+  const files = { 'a.yaml': team('a', { displayName: 'Theirs' }), 'b.yaml': null };
+  const side = foreignCommit(repository.gitDir, { parents: [base], files });
+  const tip = await platform.commit({ 'c.yaml': team('c') });
+  const merge = foreignCommit(repository.gitDir, { parents: [tip, side], files });
+  git(repository.gitDir, ['update-ref', 'refs/heads/main', merge]);
+
+  await branch.sync();
+
+  expect(platform.names('teams')).toEqual(['a', 'c']);
+  const served = platform.find('teams', 'a')?.object;
+  expect(served?.metadata.generation).toBe(2);
+  expect(replays).toEqual([]);
+  const later = await openTestPlatform({ repository, replays });
+  expect(later.find('teams', 'a')?.object.metadata).toEqual({
+    ...served?.metadata,
+    resourceVersion: expect.any(String),
+  });
+  expect(replays).toEqual(['first start']);
 });

@@ -59,6 +59,8 @@ export interface PlatformSetup {
   /** What opens and seals secrets; absent: they are neither. */
   readonly keyring?: Keyring;
   readonly pgpKeys?: PgpKeys;
+  /** Collects the reasons for reading the history from its start. */
+  readonly replays?: string[];
 }
 
 interface OpenPushSetup {
@@ -211,7 +213,7 @@ export async function openTestPlatform(given: PlatformSetup = {}): Promise<TestP
   const observer = {
     published: () => undefined,
     applied: () => undefined,
-    replayed: () => undefined,
+    replayed: (reason: string) => void setup.replays?.push(reason),
   };
   const parts = { repository, store, kinds, reader, under, clock, rules, observer, budget, sealer };
   const branch = await Branch.open(parts);

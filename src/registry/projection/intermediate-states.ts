@@ -3,7 +3,7 @@
  * them later. A state that the same incarnation of the object had before the push does not count,
  * since a merge repeats such states.
  */
-import { flatMapYielding, keyString } from '../../apimachinery/index.ts';
+import { keyString, Yielding } from '../../apimachinery/index.ts';
 import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';
 import { isEncryptedKind, type KindTable } from '../../kinds/index.ts';
 
@@ -18,7 +18,8 @@ export class IntermediateStates {
   readonly #before: Catalog;
   readonly #pushed: ReadonlySet<string>;
   readonly #known = new Set<string>();
-  readonly #changes: PushedChange[] = [];
+  /** By state: commits of a push may repeat one any number of times. */
+  readonly #changes = new Map<string, PushedChange>();
   /** Catalogs at commits of the branch. */
   readonly #views = new Map<string, Catalog | undefined>();
 
@@ -37,27 +38,38 @@ export class IntermediateStates {
       if (change.after === undefined) continue;
       const { encrypted } = change.after.source;
       if (encrypted === undefined && !this.#kinds.has(change.key.kind)) continue;
-      if (isPushed) this.#changes.push({ change, merged });
-      else this.#known.add(stateOf(change.after));
+      const state = stateOf(change.after);
+      if (!isPushed) this.#known.add(state);
+      else this.#changes.set(`${state} ${merged.join(' ')}`, { change, merged });
     }
   }
 
   /** Yields to the event loop. */
   async found(): Promise<ObjectChange[]> {
-    return await flatMapYielding(this.#changes, ({ change, merged }) => {
-      const { key, after } = change;
-      if (after === undefined || this.#known.has(stateOf(after))) return [];
-      const former = [this.#before, ...merged.map((id) => this.#viewOf(id))];
-      const isFormer = former.some((catalog) => {
-        const object = catalog?.object(key);
-        return object !== undefined && stateOf(object) === stateOf(after);
-      });
-      return isFormer ? [] : [change];
-    });
+    const found: ObjectChange[] = [];
+    const pauses = new Yielding();
+    for (const { change, merged } of this.#changes.values()) {
+      await pauses.take();
+      const { after } = change;
+      if (after === undefined || this.#known.has(stateOf(after))) continue;
+      if (!(await this.#isFormer(after, merged))) found.push(change);
+    }
+    return found;
   }
 
-  #viewOf(id: string): Catalog | undefined {
-    if (!this.#views.has(id)) this.#views.set(id, this.#before.viewOf(id));
+  async #isFormer(after: CatalogObject, merged: readonly string[]): Promise<boolean> {
+    const state = stateOf(after);
+    const has = (catalog: Catalog | undefined): boolean => {
+      const object = catalog?.object(after.key);
+      return object !== undefined && stateOf(object) === state;
+    };
+    if (has(this.#before)) return true;
+    for (const id of merged) if (has(await this.#viewOf(id))) return true;
+    return false;
+  }
+
+  async #viewOf(id: string): Promise<Catalog | undefined> {
+    if (!this.#views.has(id)) this.#views.set(id, await this.#before.viewOf(id));
     return this.#views.get(id);
   }
 }

@@ -161,7 +161,7 @@ export class OpenPush {
     else {
       const leaks = await this.#trial.newLeaks(repository);
       if (!leaks.ok) return refused(leaks);
-      if (catalog.viewOf(base) === undefined) return undefined;
+      if ((await catalog.viewOf(base)) === undefined) return undefined;
       const made = await makeMerge(this.#mergeParts, folded, { base, tip: head, pushed: to });
       if ('conflicts' in made) return { ...made, base, head };
       merge = made;
@@ -258,7 +258,8 @@ export class OpenPush {
     if (!leaks.ok) return refused(leaks);
     const { replayed } = of;
     const { base } = relation;
-    if (replayed === undefined && state.catalog.viewOf(base) === undefined) return 'replay';
+    const isKnown = replayed !== undefined || (await state.catalog.viewOf(base)) !== undefined;
+    if (!isKnown) return 'replay';
     const { catalog, view } = state;
     const made = await makeMerge(
       { ...this.#mergeParts, merger: branch.quickMerger },

@@ -244,11 +244,9 @@ export class Removals {
   readonly #counts = new Map<string, number>();
 
   readonly record = ({ commit, changes }: FoldedStep): void => {
-    for (const { key, after } of changes) {
-      if (after !== undefined) continue;
-      this.#commits.set(keyString(key), commit.id);
-      this.#counts.set(commit.id, (this.#counts.get(commit.id) ?? 0) + 1);
-    }
+    const removed = changes.filter(({ after }) => after === undefined);
+    for (const { key } of removed) this.#commits.set(keyString(key), commit.id);
+    if (removed.length > 0) this.#counts.set(commit.id, removed.length);
   };
 
   /** The commit that removed the object last, if it removed no other. */

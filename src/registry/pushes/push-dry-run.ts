@@ -29,6 +29,7 @@ import { type KindTable, keyOwnership } from '../../kinds/index.ts';
 import type { Problem } from '../../manifests/index.ts';
 import { IntermediateStates } from '../projection/intermediate-states.ts';
 import type { Sealer } from '../writes/sealer.ts';
+import { ChangedManifests } from './changed-manifests.ts';
 import {
   configProblems,
   controlFilesOf,
@@ -143,11 +144,12 @@ export async function dryRunAhead(
   const { commits, to, replayedSteps = [] } = of;
   const { revision: from } = now.catalog;
   if (from === undefined || to !== (commits.at(-1)?.id ?? from)) return undefined;
-  const ahead = await foldAhead({ repository, under, ...of }, now, commits);
-  if (ahead === undefined) return undefined;
   const pushed = [...replayedSteps.map(({ commit }) => commit), ...commits];
   const steps = new PushedSteps(context, now.catalog, pushed);
-  for (const step of [...replayedSteps, ...ahead.steps]) steps.record(step);
+  for (const step of replayedSteps) steps.record(step);
+  const onStep = steps.record;
+  const ahead = await foldAhead({ repository, under, ...of, onStep }, now, commits);
+  if (ahead === undefined) return undefined;
   return await steps.outcome({ ...ahead, to, prepared: { from, to, ahead } });
 }
 
@@ -178,6 +180,7 @@ class PushedSteps {
   readonly #before: Catalog;
   readonly #commits: readonly HistoryCommit[];
   readonly #ids: ReadonlySet<string>;
+  readonly #changed = new ChangedManifests();
   readonly #passing: IntermediateStates;
   /** Plaintext secrets, by commit. */
   readonly #leaks = new Map<string, Problem[]>();
@@ -192,6 +195,7 @@ class PushedSteps {
 
   /** A replay records the whole history. */
   readonly record = (step: FoldedStep): void => {
+    if (this.#ids.has(step.commit.id)) this.#changed.add(step);
     this.#passing.record(step);
     const documents = [...step.files.values()].flatMap((file) => file?.documents ?? []);
     const leaks = documents.flatMap(({ problems }) => problems.filter(({ inClear }) => inClear));

@@ -5,7 +5,7 @@
 import {
   type FileEntry,
   type FileReader,
-  readPaths,
+  readEach,
   type SeenPath,
   type TreeView,
 } from '../../../catalog/index.ts';
@@ -34,13 +34,24 @@ export class PushedFiles {
     for await (const commit of source.history(from, to)) commits.push(commit);
     // The first commits of a branch are replayed, and a replay reads ahead itself.
     if (from === undefined) return commits;
-    const paths = commits
-      .flatMap(({ changes }) => changes[0] ?? [])
-      .filter(({ path, newId }) => newId !== undefined && view.includes(path))
-      .slice(0, MAX_READ_AHEAD)
-      .map(({ path, newId: id, mode }): SeenPath => ({ path, id, mode }));
-    await this.read(source, paths);
+    await this.readAhead(source, commits, view);
     return commits;
+  }
+
+  /** Reads files that the commits add or change, as far as the view includes them. */
+  async readAhead(
+    source: FileSource,
+    commits: readonly HistoryCommit[],
+    view: TreeView,
+  ): Promise<void> {
+    const paths: SeenPath[] = [];
+    for (const { changes } of commits) {
+      for (const { path, newId: id, mode } of changes[0] ?? []) {
+        if (paths.length === MAX_READ_AHEAD) break;
+        if (id !== undefined && view.includes(path)) paths.push({ path, id, mode });
+      }
+    }
+    await this.read(source, paths);
   }
 
   /** The files of the paths; undefined: there is none. */
@@ -48,19 +59,14 @@ export class PushedFiles {
     source: FileSource,
     paths: readonly SeenPath[],
   ): Promise<Map<string, FileEntry | undefined>> {
-    const missing = paths.filter((seen) => seen.id !== undefined && !this.#known.has(nameOf(seen)));
-    const byPath = new Map<string, SeenPath[]>();
-    // One read has one version per path.
-    for (const seen of missing) byPath.set(seen.path, [...(byPath.get(seen.path) ?? []), seen]);
-    for (
-      let round = 0;
-      round < Math.max(0, ...[...byPath.values()].map((all) => all.length));
-      round += 1
-    ) {
-      const batch = [...byPath.values()].flatMap((all) => all[round] ?? []);
-      const files = await readPaths(source, this.#reader, batch);
-      for (const seen of batch) this.#known.set(nameOf(seen), files.get(seen.path));
+    const missing = new Map<string, SeenPath>();
+    for (const seen of paths) {
+      if (seen.id !== undefined && !this.#known.has(nameOf(seen))) missing.set(nameOf(seen), seen);
     }
+    const from = { source, reader: this.#reader };
+    await readEach(from, [...missing.values()], (seen, entry) => {
+      this.#known.set(nameOf(seen), entry);
+    });
     return new Map(paths.map((seen) => [seen.path, this.#known.get(nameOf(seen))]));
   }
 }

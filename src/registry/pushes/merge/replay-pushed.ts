@@ -10,6 +10,7 @@ import {
 } from '../../../catalog/index.ts';
 import type { HistoryCommit } from '../../../git/index.ts';
 import type { Branch } from '../../branch.ts';
+import { ChangedManifests } from '../changed-manifests.ts';
 import type { PushSource } from '../push-source.ts';
 
 export interface Replayed {
@@ -29,11 +30,14 @@ export async function replayPushed(of: {
   // With their changes against every parent, which a replay does not ask for.
   const pushed = new Map(commits.map((commit) => [commit.id, commit]));
   const steps: FoldedStep[] = [];
+  const changed = new ChangedManifests();
   const { rootCommit } = state.catalog;
   const source = sameRoot(repository, rootCommit);
   const onStep = (step: FoldedStep): void => {
     const commit = pushed.get(step.commit.id);
-    if (commit !== undefined) steps.push({ ...step, commit });
+    if (commit === undefined) return;
+    changed.add(step);
+    steps.push({ ...step, commit });
   };
   const folded = await replay({ repository: source, reader, under, onStep }, to);
   return { heads: new Map([[to, folded]]), steps };

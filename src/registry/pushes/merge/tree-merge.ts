@@ -187,7 +187,7 @@ class Merge {
     { base, group }: { readonly base: string; readonly group: ReadonlySet<string> },
   ): Promise<boolean> {
     const { catalog, repository, replayed } = this.#context;
-    const past = replayed ?? catalog.viewOf(base);
+    const past = replayed ?? (await catalog.viewOf(base));
     const doubtful = await this.#madeAnew(touched, past);
     const gone = new Map<string, CatalogObject[]>();
     // Objects of a group are compared with their base when it is merged.

@@ -1,0 +1,20 @@
+/** Limit of what the commits of one push change: each commit is judged, and two blobs are enough for any number. */
+import { StatusError } from '../../apimachinery/index.ts';
+import type { FoldedStep } from '../../catalog/index.ts';
+
+/** Limit for changed manifests, of all commits together. */
+const MAX_CHANGED = 500_000;
+
+export class ChangedManifests {
+  #count = 0;
+
+  /** Throws 413 beyond the limit. */
+  add({ changes, files, compared }: Pick<FoldedStep, 'changes' | 'files' | 'compared'>): void {
+    let documents = 0;
+    for (const file of files.values()) documents += file?.documents.length ?? 0;
+    this.#count += Math.max(documents, changes.length) + compared;
+    if (this.#count > MAX_CHANGED) throw new StatusError(413, 'RequestEntityTooLarge', TOO_MANY);
+  }
+}
+
+const TOO_MANY = `The commits of this push change manifests more than ${MAX_CHANGED} times together; push the older ones first; nothing was changed`;
