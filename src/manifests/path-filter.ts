@@ -10,6 +10,8 @@ const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.
 
 /** Characters that HFS+, and folders of ext4 that ignore case, leave out of comparisons (git: `next_hfs_char`). */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/** Streams of NTFS: a write to `.gitattributes::$DATA` is a write to the file. */
+const STREAM = /[. ]*:[^/]*/g;
 /** Short names that Windows may give to control files: to write one is to write the control file. */
 const SHORT_NAME = /^(?:gi[a-z\d]{0,4}~\d+|so[a-z\d]{0,4}~\d+\.yam)$/;
 
@@ -28,7 +30,7 @@ export function isControlFile(under: string, path: string): boolean {
 
 /** Upper case comes first: only there the long s and the dotless i are those of ASCII. */
 function folded(path: string): string {
-  return path.replace(IGNORED, '').toUpperCase().toLowerCase();
+  return path.replace(IGNORED, '').replace(STREAM, '').toUpperCase().toLowerCase();
 }
 
 export const MANIFEST_EXTENSION = /\.ya?ml$/;

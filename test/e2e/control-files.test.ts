@@ -183,6 +183,12 @@ describe('a push that touches control files', () => {
     ],
     ['names it with the long s', { 'a/.\u017fops.yaml': 'x: 1\n' }, ['a/.\u017fops.yaml']],
     ['names it as Windows shortens it', { 'SOPS~1.YAM': 'x: 1\n' }, ['SOPS~1.YAM']],
+    ['names a stream of it', { '.sops.yaml::$DATA': 'x: 1\n' }, ['.sops.yaml::$DATA']],
+    [
+      'names a stream of .gitattributes',
+      { 'a/.gitattributes .:x': '* text\n' },
+      ['a/.gitattributes .:x'],
+    ],
     ['names .gitattributes as Windows shortens it', { 'a/GI7D29~1': '* text\n' }, ['a/GI7D29~1']],
     ['names .gitplaneignore as Windows shortens it', { 'gitpla~2': '*\n' }, ['gitpla~2']],
     ['puts a folder in its place', { '.sops.yaml': null, '.sops.yaml/a': 'x\n' }, ['.sops.yaml']],
