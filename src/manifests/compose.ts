@@ -184,5 +184,9 @@ function forbiddenMessage(text: string, at: number): string {
 function oneLine(code: string, message: string): string {
   if (code === 'BAD_DQ_ESCAPE') return 'Invalid escape sequence in double quotes';
   const words = code === 'UNEXPECTED_TOKEN' ? message.replace(/:\s.*$/s, '') : message;
-  return words.replace(/\s+/g, ' ').trim();
+  // A tag: an unquoted password may begin with the same character.
+  return words
+    .replace(/:? !\S+/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 }

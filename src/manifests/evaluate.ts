@@ -137,16 +137,12 @@ class Evaluator {
   #alias(alias: Alias.Parsed, depth: number): JsonValue {
     const anchor = this.#anchors.get(alias.source);
     if (anchor === undefined) {
-      return this.#flaw(
-        alias,
-        `the anchor &${shortened(alias.source, '')} is not set before its alias`,
-      );
+      const message =
+        'the anchor of this alias is not set before it; quote the value if text is meant';
+      return this.#flaw(alias, message);
     }
     if (anchor.value === undefined) {
-      return this.#flaw(
-        alias,
-        `the alias *${shortened(alias.source, '')} stands inside its own anchor`,
-      );
+      return this.#flaw(alias, 'this alias stands inside its own anchor');
     }
     this.targets.set(alias, anchor.node);
     return this.#copy(anchor.value, alias, depth);
@@ -190,7 +186,7 @@ class Evaluator {
     const value = resolvePlain(source);
     if (value === undefined) return this.#flaw(node, numberMessage(source));
     if (accepts(value)) return value;
-    return this.#flaw(node, `this value does not fit its tag ${tagName(tag)}`);
+    return this.#flaw(node, `this value does not fit its tag${tagName(tag)}`);
   }
 
   #flaw(node: ParsedNode, message: string): null {
@@ -217,12 +213,18 @@ function fillFrom(map: JsonObject, source: JsonObject): void {
   }
 }
 
+/** Tags of YAML itself. Others are not repeated: an unquoted password may begin with `!`. */
+const NAMED_TAG = /^(?:binary|bool|float|int|map|null|omap|pairs|seq|set|str|timestamp)$/;
+
 function tagName(tag: string): string {
-  return shortened(tag.startsWith(TAG_PREFIX) ? `!!${tag.slice(TAG_PREFIX.length)}` : tag, '');
+  const name = tag.startsWith(TAG_PREFIX) ? tag.slice(TAG_PREFIX.length) : '';
+  return NAMED_TAG.test(name) ? ` !!${name}` : '';
 }
 
 function unsupportedTag(tag: string): string {
-  return `the tag ${tagName(tag)} stands for nothing that JSON can hold; remove it`;
+  const name = tagName(tag);
+  const remedy = name === '' ? 'remove it, or quote the value if text is meant' : 'remove it';
+  return `the tag${name} stands for nothing that JSON can hold; ${remedy}`;
 }
 
 function numberMessage(source: string): string {

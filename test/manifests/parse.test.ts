@@ -180,7 +180,10 @@ describe('problems have a place and one line', () => {
       'a: 0xFFFFFFFFFFFFFFFF\n',
       '1:4: this integer is too large to be kept exactly; quote it to keep it as text',
     ],
-    ['a: !x 1\n', '1:7: the tag !x stands for nothing that JSON can hold; remove it'],
+    [
+      'a: !x 1\n',
+      '1:7: the tag stands for nothing that JSON can hold; remove it, or quote the value if text is meant',
+    ],
     [
       'a: !!binary aGk=\n',
       '1:13: the tag !!binary stands for nothing that JSON can hold; remove it',
@@ -188,8 +191,11 @@ describe('problems have a place and one line', () => {
     ['a: !!set {x}\n', '1:10: the tag !!set stands for nothing that JSON can hold; remove it'],
     ['a: !!map [x]\n', '1:10: the tag !!map stands for nothing that JSON can hold; remove it'],
     ['a: !!int x\n', '1:10: this value does not fit its tag !!int'],
-    ['a: *x\n', '1:4: the anchor &x is not set before its alias'],
-    ['a: &x [*x]\n', '1:8: the alias *x stands inside its own anchor'],
+    [
+      'a: *x\n',
+      '1:4: the anchor of this alias is not set before it; quote the value if text is meant',
+    ],
+    ['a: &x [*x]\n', '1:8: this alias stands inside its own anchor'],
     ['a:\n  <<: 1\n', '2:7: a merge key (<<) takes a map, an alias of a map, or a list of those'],
     ['a: "\\q"\n', '1:5: Invalid escape sequence in double quotes'],
     ['é: "\n', '2:1: Missing closing "quote'],
@@ -199,7 +205,7 @@ describe('problems have a place and one line', () => {
     ],
     [
       'a: 1\n---\nb: 1\n---\nc: !x\n',
-      '5:6: the tag !x stands for nothing that JSON can hold; remove it',
+      '5:6: the tag stands for nothing that JSON can hold; remove it, or quote the value if text is meant',
     ],
     [
       'a: x\u0000y\n',
@@ -229,6 +235,15 @@ describe('problems have a place and one line', () => {
     'password: [hunter2\n',
     'a: 1\n]hunter2\n',
     'password: hunter2\n\tx: 1\n  hunter2\n',
+    'password: *hunter2\n',
+    'password: &hunter2 [*hunter2]\n',
+    'password: !hunter2\n',
+    'password: !!hunter2 x\n',
+    'password: !<hunter2> x\n',
+    'password: !a!hunter2 x\n',
+    'password: !hunter2! x\n',
+    'password: {!hunter2 : x}\n',
+    'password: !!str*hunter2\n',
   ])('%j shows no value', (text) => {
     expect(problemsOf(text).length).toBeGreaterThan(0);
     expect(problemsOf(text).join()).not.toContain('unter2');
