@@ -21,7 +21,7 @@ export async function sendWebhook(
   { url, secret }: { readonly url: string; readonly secret: string },
 ): Promise<void> {
   // Anyone can make a signature with an empty key. A file is empty while it is being replaced.
-  if (secret === '') {
+  if (keyOf(secret).length === 0) {
     throw new DeliveryError('The secret of the receiver is empty', { problem: 'unavailable' });
   }
   const body = JSON.stringify(cloudEvent(delivery, event, source));
@@ -47,11 +47,15 @@ export async function sendToChat(
   await post({ http, url, headers, body: JSON.stringify({ text }), signal, clock });
 }
 
-/** `v1,<base64>` of HMAC-SHA256. The key is the base64 after `whsec_`, else the bytes of the text. */
+/** `v1,<base64>` of HMAC-SHA256. */
 export function signature(secret: string, text: string): string {
+  return `v1,${createHmac('sha256', keyOf(secret)).update(text).digest('base64')}`;
+}
+
+/** The base64 after `whsec_`, else the bytes of the text. Text that is not base64 is an empty key. */
+function keyOf(secret: string): Buffer {
   const isEncoded = secret.startsWith('whsec_');
-  const key = isEncoded ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret;
-  return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
+  return isEncoded ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
 }
 
 async function post(of: {

@@ -2,8 +2,8 @@
 import { GitError } from '../git-error.ts';
 import type { CommitMetadata, NewCommit, Person } from '../repository.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
-const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
+/** Terminals obey control characters, also those of 8 bits, and bidirectional ones reorder a line. */
+const unsafeInIdentity = /[<>\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
 /** Characters that git strips from both ends of a name (git: `crud`). */
 const crud = /[\s.,:;<>"\\']/;
 

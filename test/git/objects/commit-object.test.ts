@@ -49,3 +49,11 @@ test('a name with a million dots between its letters loses those of its ends alo
     `\nauthor a${dots}b <a@b.example> 1 +0000\n`,
   );
 });
+
+test('an encoded author has no characters that a terminal obeys', () => {
+  const person = { name: 'a\u009b31m\u202eb\u2066c\u2028d', email: 'a\u009bb\u202e@c.example' };
+  const commit = { author: person, committer: person, time: 1, message: 'm' };
+  expect(encodeCommit(commit, TREE, []).toString()).toContain(
+    '\nauthor a 31m b c d <ab@c.example> 1 +0000\n',
+  );
+});
