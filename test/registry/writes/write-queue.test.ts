@@ -235,7 +235,7 @@ describe('a first group that cannot be published', () => {
 });
 
 describe('long writes', () => {
-  test('of one group leave ticks of the event loop to requests between them', async () => {
+  test('leave ticks of the event loop to requests between them in a group', async () => {
     const { platform } = await gated();
     using ticks = new Ticks();
     await Promise.all(
