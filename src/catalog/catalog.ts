@@ -189,6 +189,11 @@ export class Catalog {
     return runAtOnce(allProblems(this.#contents));
   }
 
+  /** Like `problems`, yielding to the event loop. Only for catalogs that do not change meanwhile. */
+  problemsYielding(): Promise<Problem[]> {
+    return runYielding(allProblems(this.#contents));
+  }
+
   /** Problems of the named files, and duplicates that involve them. */
   problemsOf(paths: Iterable<string>): Problem[] {
     return runAtOnce(problemsOf(this.#contents, paths));

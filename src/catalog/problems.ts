@@ -15,6 +15,7 @@ import { collisionKey } from './footprint.ts';
 export function* allProblems(contents: Contents): Generator<void, Problem[]> {
   const found: Problem[] = [];
   for (const file of contents.files.values()) {
+    yield;
     for (const document of file.documents)
       for (const problem of document.problems) found.push(problem);
   }

@@ -1,8 +1,8 @@
 /**
  * Sync status: the position of the platform relative to its branch, and the outcome of a commit.
  */
-import { describeKey, type ObjectKey } from '../apimachinery/index.ts';
-import type { Catalog } from '../catalog/index.ts';
+import { describeKey, flatMapYielding, type ObjectKey } from '../apimachinery/index.ts';
+import type { Catalog, PinnedCatalog } from '../catalog/index.ts';
 import type { BareRepository, PathChange } from '../git/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { Branch } from './branch.ts';
@@ -51,7 +51,7 @@ export interface SyncReportParts {
 
 export class SyncReport {
   readonly #parts: SyncReportParts;
-  #problems: { revision: string | undefined; list: readonly ObjectProblem[] } | undefined;
+  #problems: { revision: string | undefined; list: Promise<readonly ObjectProblem[]> } | undefined;
   #degraded: { revision: string | undefined; list: readonly DegradedObject[] } | undefined;
 
   constructor(parts: SyncReportParts) {
@@ -82,13 +82,12 @@ export class SyncReport {
    * Problems of the applied revision, by path and line. Cached, since finding them reads every
    * file.
    */
-  problems(): readonly ObjectProblem[] {
+  async problems(): Promise<readonly ObjectProblem[]> {
     const { catalog } = this.#parts.branch.state;
     if (this.#problems === undefined || this.#problems.revision !== catalog.revision) {
-      const list = catalog.problems().map((problem) => withObject(catalog, problem));
-      this.#problems = { revision: catalog.revision, list };
+      this.#problems = { revision: catalog.revision, list: problemsIn(catalog.pin()) };
     }
-    return this.#problems.list;
+    return await this.#problems.list;
   }
 
   /** Degraded objects of the applied revision. Cached, since finding them reads every object. */
@@ -169,6 +168,15 @@ export class SyncReport {
       const fine = newId === undefined ? 'removed' : 'applied';
       return { path, result: problems.length > 0 ? 'invalid' : fine, problems };
     });
+  }
+}
+
+async function problemsIn({ catalog, release }: PinnedCatalog): Promise<ObjectProblem[]> {
+  try {
+    const problems = await catalog.problemsYielding();
+    return await flatMapYielding(problems, (problem) => [withObject(catalog, problem)]);
+  } finally {
+    release();
   }
 }
 

@@ -150,6 +150,9 @@ interface Spliced {
   readonly dropped?: string | undefined;
 }
 
+/** Limit of places that an error lists. */
+const MOST_PLACES = 5;
+
 async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
   const { edit, current, file, text, claims } = of;
   if (current === undefined || text === undefined) {
@@ -171,8 +174,12 @@ async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
     return { edited, removed: false, dropped };
   }
   if (claims.length > 1) {
-    const places = claims.map((place) => `${place.path} (document ${place.index + 1})`).join(', ');
-    throw conflictWithRepository(edit.key, `it is in git more than once; keep one of ${places}`);
+    const named = claims.slice(0, MOST_PLACES);
+    const places = named.map(({ path, index: at }) => `${path} (document ${at + 1})`).join(', ');
+    const left = claims.length - named.length;
+    const more = left === 0 ? '' : ` and ${left} more places`;
+    const why = `it is in git more than once; keep one of ${places}${more}`;
+    throw conflictWithRepository(edit.key, why);
   }
   return { edited: await without(context, { ...of, text, index }), removed: true };
 }

@@ -58,7 +58,7 @@ export async function summaryFor(context: SummaryContext, user: User): Promise<S
     health: healthDocument(deps),
     ...(may.sync ? await branchSections(deps, seen) : {}),
     ...(may.sync ? { pushes: { since: rfc3339(started), items: report.pushes.map(push) } } : {}),
-    ...(may.sync ? { problems: problemsDocument(deps) } : {}),
+    ...(may.sync ? { problems: await problemsDocument(deps) } : {}),
     ...(may.sync && deps.replicas !== undefined ? { replicas: deps.replicas() } : {}),
     ...(may.store ? { secretStore: storeDocument(deps) } : {}),
     ...(may.suspensions ? { suspensions: deps.suspensions.list().map(suspensionDocument) } : {}),
@@ -120,8 +120,8 @@ function push({
 }
 
 /** Problems of files, of objects and of documents that are no objects. */
-function problemsDocument({ sync }: ServerDependencies): object {
-  const problems = sync.report.problems();
+async function problemsDocument({ sync }: ServerDependencies): Promise<object> {
+  const problems = await sync.report.problems();
   const items = problems.slice(0, MOST_LISTED).map(({ message, ...at }) => ({
     ...at,
     message: shortened(message),

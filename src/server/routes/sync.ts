@@ -109,7 +109,7 @@ const CODES = { applied: 200, held: 409, refused: 409, unknown: 504 } as const;
 async function answerStatus(sync: SyncService, waited?: Waited): Promise<Answer> {
   const { report } = sync;
   const { hold } = report;
-  const problems = report.problems();
+  const problems = await report.problems();
   const applied = sync.lastApplied();
   const document = {
     head: (await report.head()) ?? null,
