@@ -12,7 +12,7 @@ export interface ConfigProblem extends Position {
 }
 
 /** Every new file is compared with every rule, and the place of a problem takes a pass over the text. */
-const LARGEST_SOPS_CONFIG = 256 * 1024;
+const LARGEST_SOPS_CONFIG = 64 * 1024;
 const MOST_PROBLEMS = 100;
 
 /** A problem whose place is not searched yet. */

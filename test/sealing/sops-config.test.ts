@@ -158,7 +158,7 @@ test.each([
   ['that is larger', 1, []],
 ])('warnings come from the rules of a .sops.yaml %s', (_size, more, found) => {
   const rules = 'creation_rules:\n  - path_regex: x\n#';
-  const text = rules.padEnd(256 * 1024 + more, '#');
+  const text = rules.padEnd(64 * 1024 + more, '#');
   expect(rulesFor(text, ['x', 'y']).map(({ paths }) => paths.length)).toEqual(found);
 });
 

@@ -40,9 +40,9 @@ interface JudgedBeside {
   readonly target: string;
   /** Undefined: the push descends from the tip. */
   readonly merge: StoredMerge | undefined;
-  readonly outcome: Outcome & { readonly prepared: PreparedLayer };
-  /** Files and objects that the judgement depends on. */
-  readonly footprint: Footprint;
+  readonly outcome: Outcome;
+  /** Files and objects that the judgement depends on; undefined: all of them. */
+  readonly footprint: Footprint | undefined;
   readonly verdict: Verdict;
 }
 
@@ -87,7 +87,7 @@ export class OpenPush {
       if (snapshot.head !== head) return ACCEPTED;
       const { folded } = snapshot;
       const commits = await this.#trial.readAhead(source, head);
-      const outcome = await this.#trial.outcome(folded, { source, commits });
+      const outcome = await this.#trial.outcomeBeside(folded, { source, commits });
       const verdict = await this.#trial.verdict(outcome, { source, before: folded.catalog.size });
       return verdict.ok ? ACCEPTED : verdict;
     } finally {
@@ -168,11 +168,12 @@ export class OpenPush {
       commits = [...pushed, made.commit];
     }
     const target = merge?.commit.id ?? to;
-    const outcome = await this.#trial.outcomeAhead(folded, { commits, to: target });
+    const outcome =
+      base === undefined
+        ? await this.#trial.outcomeBeside(folded, { source: repository, commits })
+        : await this.#trial.outcomeAhead(folded, { commits, to: target });
     // Control files decide how all files are read.
     if (outcome === undefined || outcome.controlFiles.length > 0) return undefined;
-    const { prepared } = outcome;
-    if (!('ahead' in prepared)) return undefined;
     const conflicting = await this.#conflictsOf(outcome, { base, head });
     if (conflicting !== undefined) return conflicting;
     const verdict = await this.#trial.verdict(outcome, {
@@ -180,8 +181,8 @@ export class OpenPush {
       before: catalog.size,
     });
     if (!verdict.ok) return refused(verdict);
-    const footprint = footprintOf({ ...outcome, prepared }, merge);
-    return { snapshot, base, target, merge, outcome: { ...outcome, prepared }, footprint, verdict };
+    const footprint = footprintOf(outcome, merge);
+    return { snapshot, base, target, merge, outcome, footprint, verdict };
   }
 
   async #landJudged(
@@ -198,7 +199,8 @@ export class OpenPush {
     let { target } = judged;
     let at: PreparedLayer['at'];
     if (head !== snapshot.head) {
-      if (merge === undefined || footprint.meets(snapshot.changed())) return 'voided';
+      if (merge === undefined || footprint === undefined) return 'voided';
+      if (footprint.meets(snapshot.changed())) return 'voided';
       const relation = await this.#trial.relation(repository, head);
       if (relation.is !== 'diverged' || relation.base !== judged.base) return 'voided';
       const commits = { tip: head, pushed: this.#tip.to };
@@ -207,9 +209,14 @@ export class OpenPush {
       at = stored;
       target = stored.id;
     }
-    const prepared = { ...judged.outcome.prepared, from: head, to: target, ...(at && { at }) };
+    const { prepared: before } = judged.outcome;
+    const moved = { from: head, to: target, ...(at && { at }) };
+    const prepared = 'ahead' in before ? { ...before, ...moved } : before;
     const outcome = { ...judged.outcome, prepared };
-    const isSame = judged.verdict.prunes === undefined && !snapshot.mayDecideOn(outcome, footprint);
+    const isSame =
+      judged.verdict.prunes === undefined &&
+      footprint !== undefined &&
+      !snapshot.mayDecideOn(outcome, footprint);
     const verdict = isSame ? judged.verdict : undefined;
     return await this.#move(state, { head, target, outcome, verdict });
   }
@@ -323,9 +330,10 @@ interface Conflicting {
 }
 
 function footprintOf(
-  { prepared, changes }: JudgedBeside['outcome'],
+  { prepared, changes }: Outcome,
   merge: StoredMerge | undefined,
-): Footprint {
+): Footprint | undefined {
+  if (!('ahead' in prepared)) return undefined;
   const footprint = prepared.ahead.catalog.footprint();
   if (merge !== undefined) footprint.add(merge.merge.footprint);
   for (const { key } of changes) footprint.addKey(key);

@@ -89,6 +89,8 @@ export interface DryRunContext extends ReplayContext {
     Pick<Repository, 'diff' | 'diffAt' | 'folderWidths' | 'isAncestor' | 'mergeBases'>;
   readonly kinds: KindTable;
   readonly sealer?: Sealer | undefined;
+  /** Runs a replay of the history when no other runs; absent: at once. */
+  replayAlone?<T>(replay: () => Promise<T>): Promise<T>;
 }
 
 export interface PushedRange {
@@ -124,11 +126,11 @@ export async function dryRunCommits(
   files: PushedFiles,
 ): Promise<Outcome> {
   const read: DryRunAhead['read'] = (paths) => files.read(context.repository, paths);
-  return (
-    (await dryRunAhead(context, now, { commits, to, read })) ??
-    // The first commits of a branch, a line that began elsewhere, and merges of what is not recent.
-    (await dryRunReplay(context, now, { commits, to }))
-  );
+  const ahead = await dryRunAhead(context, now, { commits, to, read });
+  if (ahead !== undefined) return ahead;
+  // The first commits of a branch, a line that began elsewhere, and merges of what is not recent.
+  const run = (): Promise<Outcome> => dryRunReplay(context, now, { commits, to });
+  return await (context.replayAlone?.(run) ?? run());
 }
 
 /**

@@ -34,6 +34,11 @@ export interface PushedTip {
   readonly admission?: PushAdmission | undefined;
 }
 
+interface DescendingPush {
+  readonly source: PushSource;
+  readonly commits: readonly HistoryCommit[];
+}
+
 export const ACCEPTED: Verdict = { ok: true, lines: [] };
 
 export class PushTrial {
@@ -88,15 +93,19 @@ export class PushTrial {
     return isKnown ? ACCEPTED : await this.leaks(source);
   }
 
-  /** The outcome of a push that descends from the tip. */
-  async outcome(
-    on: Folded,
-    {
-      source,
-      commits,
-    }: { readonly source: PushSource; readonly commits: readonly HistoryCommit[] },
-  ): Promise<Outcome> {
+  /** The outcome of a push that descends from the tip, for holders of the mutex. */
+  async outcome(on: Folded, { source, commits }: DescendingPush): Promise<Outcome> {
     const context = this.#options.branch.dryRunContext(source);
+    return await dryRunCommits(context, on, { commits, to: this.tip.to }, this.files);
+  }
+
+  /** The same on a snapshot. A replay of the history waits for others, and no write waits for it. */
+  async outcomeBeside(on: Folded, { source, commits }: DescendingPush): Promise<Outcome> {
+    const { branch } = this.#options;
+    const context = {
+      ...branch.dryRunContext(source),
+      replayAlone: branch.replayAlone.bind(branch),
+    };
     return await dryRunCommits(context, on, { commits, to: this.tip.to }, this.files);
   }
 

@@ -118,6 +118,35 @@ test('a base that this process has not seen is replayed', async () => {
   await expectExact(later);
 });
 
+test('API writes go on while the history is replayed for a merge of an unrelated one', async () => {
+  const platform = await openTestPlatform();
+  const { repository } = platform;
+  const tip = await platform.commit({ 'a.yaml': team('a') });
+  const root = foreignCommit(repository.gitDir, { parents: [], files: { 'b.yaml': team('b') } });
+  const files = { 'b.yaml': team('b') };
+  const merge = foreignCommit(repository.gitDir, { parents: [tip, root], files });
+  const { history } = repository;
+  let replays = 0;
+  repository.history = async function* (...asked) {
+    const [from, , scope] = asked;
+    // A replay lists the commits before it reads their changes.
+    const isReplay = from === undefined && scope?.against !== 'no parent';
+    if (isReplay) replays += 1;
+    // The first one is of the examination, before the push lands.
+    if (isReplay && replays === 2)
+      await platform.create('teams', { metadata: { name: 'written' } });
+    yield* history.apply(repository, asked);
+  };
+
+  const landed = await platform.pushOpenly(merge);
+
+  expect(landed.verdict.lines).toContain('accepted: 1 created, 0 changed, 0 removed');
+  expect(replays).toBeGreaterThan(1);
+  expect(platform.names('teams')).toEqual(['a', 'b', 'written']);
+  repository.history = history;
+  await expectExact(platform);
+});
+
 test('a push that merged the branch itself lands on a tip that went on', async () => {
   const platform = await openTestPlatform();
   const base = await platform.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
