@@ -176,7 +176,10 @@ async function asTheyWere(
 
 function ownedBy(user: string, text: string): string {
   const docs = parseAllDocuments(text);
-  for (const doc of docs) doc.setIn(['spec', 'owner'], doc.createNode({ user }));
+  for (const doc of docs) {
+    // A merge or an edit by hand may have left an empty document.
+    if (isMap(doc.contents)) doc.setIn(['spec', 'owner'], doc.createNode({ user }));
+  }
   return docs.map(String).join(docs.length > 1 ? '---\n' : '');
 }
 

@@ -351,7 +351,7 @@ function versions(target: Target, one: Pack): [string, string] {
   return [treeWith('One'), treeWith('Two')];
 }
 
-const TOO_MANY = /change manifests more than 500000 times together/;
+const TOO_MANY = /change manifests more than 250000 times together/;
 
 /** Commits of some 150 bytes, each of which changes thousands of objects. */
 const CHANGES: readonly Bomb[] = [

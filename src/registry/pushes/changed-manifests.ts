@@ -3,7 +3,7 @@ import { StatusError } from '../../apimachinery/index.ts';
 import type { FoldedStep } from '../../catalog/index.ts';
 
 /** Limit for changed manifests, of all commits together. */
-const MAX_CHANGED = 500_000;
+const MAX_CHANGED = 250_000;
 
 export class ChangedManifests {
   #count = 0;
@@ -17,4 +17,4 @@ export class ChangedManifests {
   }
 }
 
-const TOO_MANY = `The commits of this push change manifests more than ${MAX_CHANGED} times together; push the older ones first; nothing was changed`;
+const TOO_MANY = `The commits of this push change manifests more than ${MAX_CHANGED} times together; push the older ones first (git push <remote> <commit>:refs/heads/<branch>); nothing was changed`;
