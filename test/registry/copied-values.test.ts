@@ -464,6 +464,31 @@ describe('values that were encrypted for another object', () => {
     expect((await platform.push(begun, reader)).ok).toBe(true);
   });
 
+  test.each<[string, Readonly<Record<string, string | null>>]>([
+    ['moves', { 'b.yaml': null, 'moved/b.yaml': 'the file' }],
+    ['spoils', { 'b.yaml': 'spec: [' }],
+  ])('are refused where a later commit of the push %s the copy', async (_, later) => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file });
+    const { gitDir } = platform.repository;
+    let tip = git(gitDir, ['rev-parse', 'main']);
+    const copy = copyOf(file);
+    const filled = Object.entries(later).map(([path, text]) => [
+      path,
+      text === 'the file' ? copy : text,
+    ]);
+    const gone = { 'b.yaml': null, ...(filled.length > 1 && { 'moved/b.yaml': null }) };
+    for (const files of [{ 'b.yaml': copy }, Object.fromEntries(filled), gone]) {
+      tip = foreignCommit(gitDir, { files, parents: [tip], time: 1_800_000_000 });
+    }
+
+    const { ok, lines } = await platform.push(tip, writer);
+    expect([ok, lines.join('\n')]).toEqual([
+      false,
+      expect.stringContaining(refused('b.yaml', 'b')),
+    ]);
+  });
+
   test('are not meant where the object was moved, relabelled or encrypted again', async () => {
     const file = await encrypted(secret('a', 'c2VjcmV0'));
     await platform.commit({ 'a.yaml': file });

@@ -18,7 +18,7 @@ export class IntermediateStates {
   readonly #before: Catalog;
   readonly #pushed: ReadonlySet<string>;
   readonly #known = new Set<string>();
-  /** By state: commits of a push may repeat one any number of times. */
+  /** By the states before and after: commits of a push may repeat one any number of times. */
   readonly #changes = new Map<string, PushedChange>();
   /** Catalogs at commits of the branch. */
   readonly #views = new Map<string, Catalog | undefined>();
@@ -39,8 +39,9 @@ export class IntermediateStates {
       const { encrypted } = change.after.source;
       if (encrypted === undefined && !this.#kinds.has(change.key.kind)) continue;
       const state = stateOf(change.after);
+      const former = change.before === undefined ? '' : stateOf(change.before);
       if (!isPushed) this.#known.add(state);
-      else this.#changes.set(`${state} ${merged.join(' ')}`, { change, merged });
+      else this.#changes.set([former, state, ...merged].join(' '), { change, merged });
     }
   }
 
