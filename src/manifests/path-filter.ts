@@ -10,8 +10,11 @@ const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.
 
 /** Characters that HFS+, and folders of ext4 that ignore case, leave out of comparisons (git: `next_hfs_char`). */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
-/** Streams of NTFS: a write to `.gitattributes::$DATA` is a write to the file. */
-const STREAM = /[. ]*:[^/]*/g;
+/**
+ * Streams of NTFS: a write to `.gitattributes::$DATA` is a write to the file. A match begins with its run of
+ * dots and blanks: a search from each of them would take seconds.
+ */
+const STREAM = /(?<![. ])[. ]*:[^/]*/g;
 /** Short names that Windows may give to control files: to write one is to write the control file. */
 const SHORT_NAME = /^(?:gi[a-z\d]{0,4}~\d+|so[a-z\d]{0,4}~\d+\.yam)$/;
 

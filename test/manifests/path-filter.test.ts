@@ -1,0 +1,20 @@
+/** Control files are found in paths of any length, in time in proportion to it. */
+import { expect, test } from 'vitest';
+import { isControlFile } from '../../src/manifests/path-filter.ts';
+
+test.each<[string, boolean]>([
+  ['.gitattributes::$DATA', true],
+  ['.gitattributes. . :x', true],
+  [' .gitattributes:x', false],
+  ['teams/. .sops.yaml:x', false],
+  ['teams:x/.sops.yaml :y', true],
+])('a stream of a control file is one: %s', (path, expected) => {
+  expect(isControlFile(path.startsWith('teams') ? 'teams' : '', path)).toBe(expected);
+});
+
+test('paths of blanks are judged as fast as others', () => {
+  const folder = ' '.repeat(4_000);
+  const began = performance.now();
+  for (let i = 0; i < 500; i += 1) expect(isControlFile('', `${folder}/${i}`)).toBe(false);
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
