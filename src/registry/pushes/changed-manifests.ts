@@ -11,7 +11,8 @@ export class ChangedManifests {
   /** Throws 413 beyond the limit. */
   add({ changes, files, compared }: Pick<FoldedStep, 'changes' | 'files' | 'compared'>): void {
     let documents = 0;
-    for (const file of files.values()) documents += file?.documents.length ?? 0;
+    // A file without documents is read and compared as well: an ignore file may add and remove thousands.
+    for (const file of files.values()) documents += Math.max(1, file?.documents.length ?? 0);
     this.#count += Math.max(documents, changes.length) + compared;
     if (this.#count > MAX_CHANGED) throw new StatusError(413, 'RequestEntityTooLarge', TOO_MANY);
   }
