@@ -3,7 +3,7 @@
  * the range and what came since it forked: the catalogs of other parents are views of recent commits,
  * not replays of their history.
  */
-import { KeyMap, type ObjectKey, ownText, Yielding } from '../apimachinery/index.ts';
+import { type ObjectKey, ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
 import { isPlainSuccessor } from './catalog-object.ts';
@@ -188,12 +188,12 @@ async function stepOf(
   return isAncestor && { step: { ...merge, isAncestor }, compared };
 }
 
-/** Objects that a merge may change beyond its files, of so many that were compared. */
+/** Objects that a merge may change beyond its files, of so many that were compared. One may be named twice. */
 async function affectedByMerge(
   into: Catalog,
   others: readonly Catalog[],
 ): Promise<{ readonly keys: readonly ObjectKey[]; readonly compared: number }> {
-  const affected = new KeyMap<ObjectKey>();
+  const keys: ObjectKey[] = [];
   let compared = 0;
   const pauses = new Yielding();
   for (const other of others) {
@@ -202,13 +202,12 @@ async function affectedByMerge(
     compared += differing.length;
     for (const key of differing) {
       if (pauses.due) await pauses.pause();
-      if (affected.has(key)) continue;
       const present = into.object(key);
       const isPlain = others.every((one) => isPlainSuccessor(present, one.object(key)));
-      if (!isPlain) affected.set(key, key);
+      if (!isPlain) keys.push(key);
     }
   }
-  return { keys: [...affected.values()], compared };
+  return { keys, compared };
 }
 
 /** Order of the incarnations that the parents of merges disagree on. */
