@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isMap, parseAllDocuments, parseDocument, stringify } from 'yaml';
 import { mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
+import type { Random } from '../support/random.ts';
 import type { Act } from './episode.ts';
 import { askFor, type Road, type Target } from './judge.ts';
 import { type Player, pickTarget } from './player.ts';
@@ -51,7 +52,9 @@ export function pushStep(player: Player): Act {
       for (let i = 0; i < count; i++) Object.assign(files, await pickChange(player));
       // What a commit brings and the next one takes back is in history all the same.
       const isBack = random.chance(isMerge ? 0.05 : 0.2);
-      const commits = isBack ? [files, await asTheyWere(player, Object.keys(files))] : [files];
+      const inner = isBack && random.chance(0.4) ? [movedOrSpoiled(random, files)] : [];
+      const paths = [files, ...inner].flatMap((each) => Object.keys(each));
+      const commits = isBack ? [files, ...inner, await asTheyWere(player, paths)] : [files];
       const heads = merged.map(({ head }) => head);
       // Most of what reads history follows the first parent.
       const isBehind = random.chance(0.3);
@@ -172,6 +175,17 @@ async function asTheyWere(
     files[path] = isSealed && random.chance(0.5) ? ownedBy(person.name, text) : text;
   }
   return files;
+}
+
+/** A commit that changes no value of the files before it: each is somewhere else then, or not valid. */
+function movedOrSpoiled(random: Random, files: Files): Files {
+  const changed: Files = {};
+  for (const [path, text] of Object.entries(files)) {
+    if (text === null || path.startsWith('.')) continue;
+    if (random.chance(0.5)) Object.assign(changed, { [path]: null, [`moved/${path}`]: text });
+    else changed[path] = text.replace(/^spec:$/m, 'spec: [');
+  }
+  return changed;
 }
 
 function ownedBy(user: string, text: string): string {
