@@ -191,8 +191,8 @@ function movedOrSpoiled(random: Random, files: Files): Files {
 function ownedBy(user: string, text: string): string {
   const docs = parseAllDocuments(text);
   for (const doc of docs) {
-    // A merge or an edit by hand may have left an empty document.
-    if (isMap(doc.contents)) doc.setIn(['spec', 'owner'], doc.createNode({ user }));
+    // A merge or an edit by hand may have left a document without fields.
+    if (isMap(doc.get('spec'))) doc.setIn(['spec', 'owner'], doc.createNode({ user }));
   }
   return docs.map(String).join(docs.length > 1 ? '---\n' : '');
 }
