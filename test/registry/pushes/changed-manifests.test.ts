@@ -15,8 +15,8 @@ test.each<[string, string | undefined]>([
   const reader = fileReader(buildKindTable('management.gitplane.dev'), '');
   const entry =
     text === undefined ? undefined : reader.read('a.yaml', '1'.repeat(40), Buffer.from(text));
-  const files = new Map(Array.from({ length: 100_000 }, (_, i) => [`${i}.yaml`, entry]));
+  const files = new Map(Array.from({ length: 50_000 }, (_, i) => [`${i}.yaml`, entry]));
   const changed = new ChangedManifests();
   for (let i = 0; i < 5; i += 1) changed.add({ changes: [], files, compared: 0 });
-  expect(() => changed.add({ changes: [], files, compared: 0 })).toThrow('500000 times');
+  expect(() => changed.add({ changes: [], files, compared: 0 })).toThrow('250000 times');
 });

@@ -145,7 +145,7 @@ describe('a body that does not parse is refused with its place', () => {
     ['yaml', 'a:\n  b: 1\n c: 2\n', yaml('3:')],
     ['yaml', 'a: !!binary aGk=\n', yaml('1:13: the tag !!binary')],
     ['yaml', 'a: .inf\n', yaml('1:4: ')],
-    ['yaml', 'a: *b\n', yaml('1:4: the anchor &b is not set')],
+    ['yaml', 'a: *b\n', yaml('1:4: the anchor of this alias is not set before it')],
     ['yaml', '? [a]\n: 1\n', yaml('1:3: a map key must be a string')],
     ['yaml', 'x: {a: 1, __proto__: {y: 1}}\n', yaml('1:11: the key "__proto__" is not allowed')],
     ['yaml', `a: ${'['.repeat(200)}`, yaml('1:104: nested too deeply')],
