@@ -94,8 +94,8 @@ export class PushJudge {
   }
 
   /**
-   * On other branches and tags only the limits of size, names, and plaintext secrets apply. Never
-   * rejects because of the contents of a push.
+   * On other branches and tags only the limits of size, names, and plaintext secrets apply. Rejects with
+   * a StatusError if the commits change too many manifests.
    */
   async judge(push: Push): Promise<Verdict> {
     const judgeMove = ({ oldId }: RefMove, newId: string): Promise<Verdict> =>
