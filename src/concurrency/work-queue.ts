@@ -14,7 +14,7 @@ export interface Reconciler {
 }
 
 export interface WorkQueueOptions extends Reconciler {
-  /** Milliseconds that a failed attempt asks for, in place of the backoff. */
+  /** Milliseconds that a failed attempt asks for. The backoff applies if it is longer. */
   delayFor?(error: unknown): number | undefined;
   readonly workers: number;
   readonly backoff?: Backoff | undefined;
@@ -91,7 +91,7 @@ export class WorkQueue {
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      this.addLater(key, delayFor?.(error) ?? backoffAfter(failures, backoff));
+      this.addLater(key, Math.max(delayFor?.(error) ?? 0, backoffAfter(failures, backoff)));
     }
     this.#working.delete(key);
     if (this.#stopped && this.#working.size === 0) this.#idle?.();

@@ -14,6 +14,9 @@ LOOPBACK.addSubnet('::', 127, 'ipv6');
 addIPv4(LOOPBACK, '127.0.0.0', 8);
 addIPv4(LOOPBACK, '0.0.0.0', 8);
 REFUSED.addSubnet('fe80::', 10, 'ipv6');
+// Site-local addresses, which RFC 3879 ended, and Teredo (RFC 4380), which hides an IPv4 address.
+REFUSED.addSubnet('fec0::', 10, 'ipv6');
+REFUSED.addSubnet('2001::', 32, 'ipv6');
 // Metadata services of AWS (machines, pods), Google, Oracle and Scaleway.
 const METADATA_IPV6 = [
   'fd00:ec2::254',
@@ -65,7 +68,7 @@ function longest(address: string): number {
   return isIP(address) === 6 ? 128 : 32;
 }
 
-const METADATA = 'a link-local address or one of a metadata service';
+const METADATA = 'a link-local address, a tunnel, or an address of a metadata service';
 const HERE = 'on the loopback, which only an issuer on the loopback may name';
 
 export class AddressRefusedError extends Error {

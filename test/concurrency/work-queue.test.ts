@@ -168,3 +168,24 @@ test('the queue never reconciles a key twice at the same time, and once after it
     { numRuns: 20 },
   );
 });
+
+test('a wait of 0 that a failed attempt asks for does not take the place of the backoff', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let tries = 0;
+  const queue = new WorkQueue({
+    workers: 1,
+    backoff: { firstMs: 1000, lastMs: 8000 },
+    delayFor: () => 0,
+    reconcile: async () => {
+      tries += 1;
+      throw new Error('no');
+    },
+  });
+  onTestFinished(() => queue.stop());
+  queue.add('bad');
+  await vi.advanceTimersByTimeAsync(60_000);
+
+  expect(tries).toBeGreaterThan(5);
+  expect(tries).toBeLessThan(20);
+});
