@@ -102,5 +102,5 @@ export {
   unsupportedMediaType,
   withWarnings,
 } from './status-error.ts';
-export { ownText, shownPath, TextPool } from './text.ts';
+export { caseFolded, ownText, shownPath, TextPool } from './text.ts';
 export { flatMapYielding, runAtOnce, runYielding, sortInSteps, Yielding } from './yield.ts';

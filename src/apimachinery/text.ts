@@ -28,15 +28,36 @@ export class TextPool {
   }
 }
 
+const ASCII = /^[ -~]*$/;
+/**
+ * Characters that file systems leave out of comparisons: folders of ext4 that ignore case all of them, HFS+
+ * some (git: `next_hfs_char`).
+ */
+const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
+
+/**
+ * A name or path as file systems that ignore case compare it. Upper case comes first: only there the long s and
+ * the dotless i are those of ASCII.
+ */
+export function caseFolded(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  const compared = text.normalize('NFC').replace(IGNORABLE, '');
+  return compared.toUpperCase().toLowerCase().normalize('NFC');
+}
+
 /** A path for display on one line. It is quoted and escaped if it has misleading characters. */
 export function shownPath(path: string): string {
   if (!MISLEADING.test(path)) return path;
-  const escaped = path.replace(/["\\]/g, '\\$&').replace(MISLEADING_ALL, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
+  const escaped = path.replace(/["\\]/g, '\\$&').replace(MISLEADING_ALL, escapedUnits);
   return `"${escaped}"`;
 }
 
-/** Control characters, line ends, bidirectional controls, and bytes that are not text. */
-const MISLEADING = /[\p{Cc}\p{Surrogate}\p{Bidi_Control}\u2028\u2029]/u;
+function escapedUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** Control characters, line ends, bidirectional controls, what no font shows, and bytes that are not text. */
+const MISLEADING =
+  /[\p{Cc}\p{Surrogate}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u;
 const MISLEADING_ALL = new RegExp(MISLEADING, 'gu');

@@ -1,11 +1,11 @@
 /** Paths and objects that a computation read or changed, to find out what it has to do with another. */
-import { keyString, type ObjectKey } from '../apimachinery/index.ts';
+import { caseFolded, keyString, type ObjectKey } from '../apimachinery/index.ts';
 
 const UNUSUAL_CHARACTER = /[A-Z]|[^ -~]/;
 
 /** Key that colliding paths share; the path itself for most paths. */
 export function collisionKey(path: string): string {
-  return UNUSUAL_CHARACTER.test(path) ? path.normalize('NFC').toLowerCase() : path;
+  return UNUSUAL_CHARACTER.test(path) ? caseFolded(path) : path;
 }
 
 export class Footprint {

@@ -49,6 +49,7 @@ export type { ObjectChange, StepResult } from './step.ts';
 export {
   followedPaths,
   linkWarnings,
+  lookalikeProblems,
   type Sealing,
   sealingConfigPaths,
   TreeView,

@@ -3,7 +3,7 @@
  * encryption.
  */
 
-import { flatMapYielding, jsonEqual, ownText } from '../apimachinery/index.ts';
+import { flatMapYielding, jsonEqual, ownText, shownPath } from '../apimachinery/index.ts';
 import type { PathChange, PathSelection, TreeFile } from '../git/index.ts';
 import {
   IGNORE_FILE,
@@ -79,6 +79,10 @@ export class TreeView {
 
   includes(path: string): boolean {
     return this.#filter.includes(path);
+  }
+
+  manifestOnClones(path: string): string | undefined {
+    return this.#filter.manifestOnClones(path);
   }
 
   /** True if a folder, or a file of any name, is within the selection. */
@@ -181,6 +185,19 @@ function treeDifference(known: Iterable<FileEntry>, files: readonly TreeFile[]):
     else if (file.id === entry.blob) now.delete(entry.path);
   }
   return [...seen, ...now.values()];
+}
+
+/** Files that the daemon does not read, and that a clone may have in the place of a manifest. */
+export function lookalikeProblems(
+  view: TreeView,
+  changes: readonly PathChange[],
+): Promise<Problem[]> {
+  return flatMapYielding(changes, ({ path, newId }) => {
+    const other = newId === undefined ? undefined : view.manifestOnClones(path);
+    if (other === undefined) return [];
+    const message = `The daemon does not read this file, and clones on macOS or Windows may have it in the place of ${shownPath(other)}; rename it`;
+    return [{ path, line: 1, col: 1, message }];
+  });
 }
 
 /** Warnings about links to folders and submodules, which would otherwise be skipped silently. */

@@ -1,4 +1,5 @@
 /** Selects the paths of a tree that are read: manifests below a folder, without ignored ones. */
+import { caseFolded } from '../apimachinery/index.ts';
 import { type IgnorePatterns, ignorePatterns } from './ignore-patterns.ts';
 
 export const IGNORE_FILE = '.gitplaneignore';
@@ -8,8 +9,6 @@ export const SOPS_CONFIG = '.sops.yaml';
 /** Files that configure the daemon, or git and sops in every clone, in lower case. */
 const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.gitattributes']);
 
-/** Characters that HFS+, and folders of ext4 that ignore case, leave out of comparisons (git: `next_hfs_char`). */
-const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 /**
  * Streams of NTFS: a write to `.gitattributes::$DATA` is a write to the file. A match begins with its run of
  * dots and blanks: a search from each of them would take seconds.
@@ -31,9 +30,8 @@ export function isControlFile(under: string, path: string): boolean {
   return root.slice(0, shared).join('/') === names.slice(0, shared).join('/');
 }
 
-/** Upper case comes first: only there the long s and the dotless i are those of ASCII. */
 function folded(path: string): string {
-  return path.replace(IGNORED, '').replace(STREAM, '').toUpperCase().toLowerCase();
+  return caseFolded(path).replace(STREAM, '');
 }
 
 export const MANIFEST_EXTENSION = /\.ya?ml$/;
@@ -47,6 +45,11 @@ export interface PathFilter {
   includes(path: string): boolean;
   /** The same for a path with any file name. */
   covers(path: string): boolean;
+  /**
+   * The manifest in whose place a clone on some file systems has the content of a path that is not a manifest;
+   * undefined: there is none.
+   */
+  manifestOnClones(path: string): string | undefined;
 }
 
 /** Git makes no such tree, but other programs can. */
@@ -61,14 +64,21 @@ export function leavesTree(path: string): boolean {
 export function pathFilter(under: string, ignoreText: string | undefined): PathFilter {
   const patterns: IgnorePatterns | undefined =
     ignoreText === undefined ? undefined : ignorePatterns(ignoreText);
-  const covers = (path: string): boolean => {
-    const inner = relativeTo(under, path);
+  const foldedUnder = folded(under);
+  const covers = (path: string, root = under): boolean => {
+    const inner = relativeTo(root, path);
     if (inner === undefined) return false;
     // A path that leaves the tree is reported, though not read.
     if (inner.startsWith('.') || inner.includes('/.')) return leavesTree(inner);
     return patterns === undefined || !patterns.ignores(inner);
   };
-  return { covers, includes: (path) => MANIFEST_EXTENSION.test(path) && covers(path) };
+  const includes = (path: string): boolean => MANIFEST_EXTENSION.test(path) && covers(path);
+  const manifestOnClones = (path: string): string | undefined => {
+    const clone = folded(path);
+    const isManifest = MANIFEST_EXTENSION.test(clone) && covers(clone, foldedUnder);
+    return isManifest && !includes(path) ? clone : undefined;
+  };
+  return { covers: (path) => covers(path), includes, manifestOnClones };
 }
 
 /** `path` relative to the folder `under` ('' is the root), or undefined if it is outside. */

@@ -156,6 +156,19 @@ const traps: readonly (readonly [string, readonly Entry[], RegExp])[] = [
     /^é\.yaml:1:1: The path differs by case alone/,
   ],
   [
+    'a long s in the place of an s',
+    [
+      { path: 'sales.yaml', text: team('x') },
+      { path: 'ſales.yaml', text: team('y') },
+    ],
+    /^sales\.yaml:1:1: The path differs by case alone from ſales\.yaml/,
+  ],
+  [
+    'a character that no font shows',
+    [{ path: 'go\u00adod.yaml', text: '' }],
+    /^good\.yaml:1:1: The path differs by case alone from "go\\u00adod\.yaml"/,
+  ],
+  [
     'a pointer of Git LFS',
     [
       {
@@ -288,6 +301,38 @@ describe('no trap', () => {
       ]);
     }
   });
+
+  test.each<[string, string]>([
+    ['an ending in upper case', 'teams/x.YAML'],
+    ['an ending in mixed case, of an object that may come', 'teams/y.Yml'],
+    ['a character behind the ending that no font shows', 'teams/x.yaml\u200b'],
+    ['a tag character, which has two units', 'teams/x.ya\u{e0001}ml'],
+    ['a stream of the file', 'teams/x.yaml::$DATA'],
+  ])('a file that clones have in the place of a manifest is refused: %s', async (_title, path) => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'teams/x.yaml': team('x') });
+    const good = { path: 'teams/x.yaml', text: team('x') };
+
+    const { ok, lines } = await platform.push(commit(platform, [good, { path, text: '# other' }]));
+
+    expect(ok).toBe(false);
+    expect(lines.join()).toMatch(
+      /^"?teams\/[xy].*:1:1: The daemon does not read this file, .* in the place of teams\/[xy]\.ya?ml; rename it/,
+    );
+  });
+
+  test.each(['charts/Chart.YAML', '.github/x.YAML', 'x.YAMLS'])(
+    'a file in the place of no manifest is left alone: %s',
+    async (path) => {
+      const platform = await openTestPlatform();
+      await platform.commit({ 'good.yaml': team('good') });
+      const ignore = { path: '.gitplaneignore', text: 'charts/\n' };
+
+      const pushed = commit(platform, [GOOD, ignore, { path, text: 'x' }]);
+
+      expect(await platform.push(pushed)).toMatchObject({ ok: true });
+    },
+  );
 
   test.each<[string, Entry]>([
     ['submodule', { path: 'vendor', mode: '160000', id: 'a'.repeat(40) }],

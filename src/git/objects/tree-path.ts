@@ -9,8 +9,11 @@ const MAX_PATH_BYTES = 4096;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const controlCharacter = /[\0-\x1f\x7f]/;
 const loneSurrogate = /\p{Surrogate}/u;
-/** Characters that HFS+ ignores when it compares names (git: `next_hfs_char`). */
-const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/**
+ * Characters that file systems leave out of comparisons: folders of ext4 that ignore case all of them, HFS+
+ * some (git: `next_hfs_char`).
+ */
+const ignorable = /\p{Default_Ignorable_Code_Point}/gu;
 /** Variants that NTFS reads as `.git`: trailing dots and spaces, streams, the short name. */
 const ntfsDotGit = /^(?:\.git|git~1)[. ]*(?::.*)?$/i;
 
@@ -36,7 +39,8 @@ function nameFlaw(name: string): string | undefined {
   return undefined;
 }
 
-function isDotGit(name: string): boolean {
-  const onHfs = name.replaceAll(ignoredByHfs, '').toLowerCase() === '.git';
-  return onHfs || name.split('\\').some((part) => ntfsDotGit.test(part));
+/** True for a name that some file system reads as `.git`. The dotless i is an i in upper case. */
+export function isDotGit(name: string): boolean {
+  const onOthers = name.replace(ignorable, '').toUpperCase() === '.GIT';
+  return onOthers || name.split('\\').some((part) => ntfsDotGit.test(part));
 }

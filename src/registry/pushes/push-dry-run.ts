@@ -17,6 +17,7 @@ import {
   foldAhead,
   isRebound,
   linkWarnings,
+  lookalikeProblems,
   type ObjectChange,
   pathsWithDocuments,
   type ReplayContext,
@@ -223,7 +224,11 @@ class PushedSteps {
     const control = await this.#controlFiles(view);
     return {
       changes,
-      problems: [...control.problems, ...(await after.problemsOfYielding(changed))],
+      problems: [
+        ...control.problems,
+        ...(await lookalikeProblems(view, net ?? [])),
+        ...(await after.problemsOfYielding(changed)),
+      ],
       warnings: [
         ...control.warnings,
         ...linkWarnings(view, net ?? []),

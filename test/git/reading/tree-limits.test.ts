@@ -229,6 +229,9 @@ test.each([
   ['git~1', false],
   ['.git::$INDEX_ALLOCATION', false],
   ['.gitignore', true],
+  // Bytes of U+00AD and U+200B, which folders of ext4 that ignore case leave out.
+  ['.g\xc2\xadit', false],
+  ['.gi\xe2\x80\x8bt', false],
   ['x'.repeat(255), true],
   ['x'.repeat(256), false],
 ])('the name %j can be checked out everywhere: %s', (name, is) => {

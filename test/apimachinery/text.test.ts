@@ -1,0 +1,24 @@
+/** Names are folded as file systems that ignore case compare them. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { caseFolded, shownPath } from '../../src/apimachinery/text.ts';
+
+test.each([
+  ['Teams/X.YAML', 'teams/x.yaml'],
+  ['ſales', 'sales'],
+  ['e\u034f\u0301', '\u00e9'],
+  ['go\u00ado\u200bd\u{e0001}', 'good'],
+])('folds %j', (text, folded) => expect(caseFolded(text)).toBe(folded));
+
+test('folds what is folded to itself', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const folded = caseFolded(text);
+      expect(caseFolded(folded)).toBe(folded);
+    }),
+  );
+});
+
+test('shows characters that no font shows by their numbers', () => {
+  expect(shownPath('a\u00ad\u{e0001}.yaml')).toBe('"a\\u00ad\\udb40\\udc01.yaml"');
+});
