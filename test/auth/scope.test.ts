@@ -785,6 +785,39 @@ describe('a scope', () => {
   });
 });
 
+describe('a role with thousands of projects and virtual clusters', () => {
+  const names = Array.from({ length: 30_000 }, (_, i) => `n${i}`);
+  const spec = { roles: [{ role: 'agent', projects: names, virtualClusters: names }] };
+  const at = (project: string, virtualCluster: string): Target => ({
+    kind: 'ProjectVirtualCluster',
+    parts: { project, virtualCluster },
+  });
+
+  test('allows what is in both lists, without their product', () => {
+    const ms = processorMs(() => {
+      const limited = scope(spec);
+      const services = asked('get :services x @default');
+      expect(limited.allows(services, at('n29999', 'n0'))).toBe(true);
+      expect(limited.allows(services, at('n0', 'other'))).toBe(false);
+      expect(limited.allows(services, at('other', 'n0'))).toBe(false);
+      expect(limited.reaches(at('n1', 'n2'))).toBe(true);
+      expect(limited.allows(asked('list teams'))).toBe(false);
+    });
+    expect(ms).toBeLessThan(1000);
+  });
+
+  test('covers a part of the lists, and nothing beside them', () => {
+    const some = { role: 'agent', projects: ['n1', 'n2'], virtualClusters: ['n3'] };
+    const peer = { role: 'network-peer' };
+    const outer = scope({ roles: [...spec.roles, peer] });
+    const covers = (role: JsonObject): boolean => outer.coversJson({ roles: [role, peer] });
+    expect(covers(some)).toBe(true);
+    expect(covers({ ...some, virtualClusters: ['n3', 'other'] })).toBe(false);
+    expect(covers({ ...some, projects: [] })).toBe(false);
+    expect(scope({ roles: [some, peer] }).coversJson({ roles: [...spec.roles, peer] })).toBe(false);
+  });
+});
+
 /** Few words, so that random scopes and requests meet. */
 const verb = fc.constantFrom('get', 'list', 'create', 'bind');
 const resource = fc.constantFrom('teams', 'sharedsecrets', 'teams/status', 'roles');

@@ -192,6 +192,24 @@ describe('a SelfSubjectRulesReview', () => {
     },
   );
 
+  test('leaves the rights of a scope of too many parts out, and says so', async () => {
+    const rules = Array.from({ length: 1_001 }, () => ({ verbs: ['get'] }));
+    const body = { metadata: { name: 'many' }, spec: { user: 'bob', scope: { rules } } };
+    const made = await daemon.call('POST', `${API}/ownedaccesskeys`, { body });
+    expect(made.code, made.text).toBe(201);
+    const { spec } = made.json() as unknown as { spec: { key: string } };
+    const status = await ask(spec.key, `${AUTHORIZATION}/selfsubjectrulesreviews`, {
+      namespace: NAMESPACE,
+    });
+    const text = JSON.stringify(status);
+    expect(status).toMatchObject({
+      incomplete: true,
+      evaluationError: 'the access key has a scope of too many parts; its rights are left out',
+    });
+    expect(text).not.toContain('teams');
+    expect(text).toContain('selfsubjectrulesreviews');
+  });
+
   test('needs a namespace', async () => {
     const body = { spec: {} };
     const answer = await daemon.call('POST', `${AUTHORIZATION}/selfsubjectrulesreviews`, { body });

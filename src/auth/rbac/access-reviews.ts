@@ -123,17 +123,19 @@ export function askedSubject(
 /**
  * `status` of a SelfSubjectRulesReview. Without a scope it lists the rules of roles, as Kubernetes does.
  * With a scope it computes the rules kind by kind, so that nothing is listed that the scope removes;
- * unknown kinds are left out.
+ * unknown kinds are left out, and all of them for a scope of too many parts.
  */
 export function rulesStatus(
   rights: ScopedAuthorizer,
   user: User,
   { namespace, kinds }: { readonly namespace: string; readonly kinds: readonly Kind[] },
 ): JsonObject {
-  const rules = rights.rulesFor(user, namespace);
-  const scoped = scopeOf(user) !== undefined;
+  const scope = scopeOf(user);
+  const scoped = scope !== undefined;
+  const listed = scope?.isListable === false ? [] : kinds;
+  const rules = scope?.isListable === false ? [] : rights.rulesFor(user, namespace);
   const resourceRules = scoped
-    ? [...EVERY_KEYS_RULES, ...kinds.flatMap((kind) => rulesOn(rights, user, { kind, namespace }))]
+    ? [...EVERY_KEYS_RULES, ...listed.flatMap((kind) => rulesOn(rights, user, { kind, namespace }))]
     : rules;
   const pathRules = scoped ? [...EVERY_KEYS_RULES, ...rules] : rules;
   return {
@@ -145,11 +147,12 @@ export function rulesStatus(
         nonResourceURLs: [...nonResourceURLs],
       })),
     incomplete: scoped,
-    ...(scoped
-      ? { evaluationError: 'the access key has a scope; rights on other kinds are left out' }
-      : {}),
+    ...(scope === undefined ? {} : { evaluationError: scope.isListable ? OTHER_KINDS : TOO_LARGE }),
   };
 }
+
+const OTHER_KINDS = 'the access key has a scope; rights on other kinds are left out';
+const TOO_LARGE = 'the access key has a scope of too many parts; its rights are left out';
 
 function rulesOn(
   rights: ScopedAuthorizer,

@@ -47,9 +47,16 @@ function meet(
   some: readonly string[],
   others: readonly string[],
   ofBoth: (a: string, b: string) => string | undefined,
-): string[] {
+): readonly string[] {
+  // The usual cases, without a set: a scope may have thousands of rules.
+  if (some.length === 0 || isAll(others)) return some;
+  if (others.length === 0 || isAll(some)) return others;
   const found = some.flatMap((a) => others.flatMap((b) => ofBoth(a, b) ?? []));
   return [...new Set(found)];
+}
+
+function isAll(list: readonly string[]): boolean {
+  return list.length === 1 && list[0] === '*';
 }
 
 function sameOrAll(a: string, b: string): string | undefined {

@@ -20,10 +20,13 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 const TARGET_PARTS = ['cluster', 'project', 'space', 'virtualCluster', 'namespace'] as const;
 type TargetPart = (typeof TARGET_PARTS)[number];
 
-/** Target of a request, or a pattern in which an absent part matches any. */
+/**
+ * Target of a request, or a pattern in which an absent part matches any. A set matches each of its names, and is
+ * never written out: two lists of names would be as many targets as their product.
+ */
 export interface Target {
   readonly kind: TargetKind;
-  readonly parts: Readonly<Partial<Record<TargetPart, string>>>;
+  readonly parts: Readonly<Partial<Record<TargetPart, string | ReadonlySet<string>>>>;
 }
 
 export const MANAGEMENT: Target = { kind: 'Management', parts: {} };
@@ -166,8 +169,17 @@ export function targetCovers(pattern: Target, wanted: Target): boolean {
   if (pattern.kind !== wanted.kind) return false;
   return TARGET_PARTS.every((part) => {
     const value = pattern.parts[part];
-    return value === undefined || wanted.parts[part] === value;
+    return value === undefined || partCovers(value, wanted.parts[part]);
   });
+}
+
+function partCovers(
+  outer: string | ReadonlySet<string>,
+  inner: string | ReadonlySet<string> | undefined,
+): boolean {
+  if (inner === undefined) return false;
+  if (typeof inner !== 'string') return [...inner].every((name) => partCovers(outer, name));
+  return typeof outer === 'string' ? outer === inner : outer.has(inner);
 }
 
 /**

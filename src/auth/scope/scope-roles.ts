@@ -181,13 +181,16 @@ function resourcePermit(
 }
 
 /** A limit names tenant clusters, so it removes control planes. */
-function clusterPermits(entry: ScopeRole): ResourcePermit[] {
-  const isLimited = entry.projects.length > 0 || entry.virtualClusters.length > 0;
-  const kinds = own(CLUSTERS_OF, entry.role) ?? [];
-  const targets = kinds.flatMap((kind): Target[] => {
-    if (kind === 'ProjectVirtualCluster') return virtualClustersOf(entry);
-    return isLimited ? [] : [{ kind, parts: {} }];
-  });
+function clusterPermits({ role, projects, virtualClusters }: ScopeRole): ResourcePermit[] {
+  const parts: Target['parts'] = {
+    ...(projects.length === 0 ? {} : { project: new Set(projects) }),
+    ...(virtualClusters.length === 0 ? {} : { virtualCluster: new Set(virtualClusters) }),
+  };
+  const isLimited = projects.length > 0 || virtualClusters.length > 0;
+  const kinds = own(CLUSTERS_OF, role) ?? [];
+  const targets = kinds
+    .filter((kind) => kind === 'ProjectVirtualCluster' || !isLimited)
+    .map((kind): Target => ({ kind, parts }));
   if (targets.length === 0) return [];
   return IN_CLUSTERS.map(({ verbs, resources }) => ({
     on: 'resources',
@@ -197,20 +200,6 @@ function clusterPermits(entry: ScopeRole): ResourcePermit[] {
     names: 'all',
     namespaces: 'all',
   }));
-}
-
-function virtualClustersOf({ projects, virtualClusters }: ScopeRole): Target[] {
-  const ofProjects = projects.length === 0 ? [{}] : projects.map((project) => ({ project }));
-  const named =
-    virtualClusters.length === 0
-      ? [{}]
-      : virtualClusters.map((virtualCluster) => ({ virtualCluster }));
-  return ofProjects.flatMap((project) =>
-    named.map((name) => ({
-      kind: 'ProjectVirtualCluster' as const,
-      parts: { ...project, ...name },
-    })),
-  );
 }
 
 function inNamespaceOf(project: string): NamespacePattern {

@@ -38,6 +38,8 @@ const PLAIN_VERBS = [
  * enough that a hostile one cannot block the event loop.
  */
 const MOST_COMPARISONS = 200_000;
+/** Limit of parts in a scope of which rules are listed: each is compared for every kind. */
+const MOST_LISTED = 1_000;
 
 export class Scope implements Narrowing {
   /** The scope as written. */
@@ -105,6 +107,11 @@ export class Scope implements Narrowing {
       const verbs = permit.verbs === 'all' ? ['*'] : [...permit.verbs];
       return [{ ...NO_RULE, verbs, nonResourceURLs: permit.paths }];
     });
+  }
+
+  /** False for a scope with too many parts to list its rules for each kind. */
+  get isListable(): boolean {
+    return this.#permits.length <= MOST_LISTED;
   }
 
   /** Rules for one kind in one namespace; `namespace` is empty for a cluster-scoped kind. */

@@ -43,13 +43,25 @@ const SHORTENED = 256;
 
 /**
  * Values for `Warning` headers (RFC 7234, section 5.5): each text once, quoted, without control
- * characters; shortened when all of them together would be too much for a proxy.
+ * characters; shortened, and the last ones counted, when all of them together would be too much for a client or a proxy.
  */
 export function warningHeaders(warnings: readonly string[]): string[] {
   const texts = [...new Set(warnings)].map((text) => text.replace(/[\p{Cc}\s]+/gu, ' ').trim());
-  const total = texts.reduce((sum, text) => sum + text.length, 0);
-  const shown = total > LONGEST_WARNINGS ? texts.map((text) => text.slice(0, SHORTENED)) : texts;
-  return shown.map((text) => `299 - "${asciiOnly(text).replace(/["\\]/g, '\\$&')}"`);
+  const whole = areShort(texts) ? texts.map(asciiOnly) : undefined;
+  if (whole !== undefined && areShort(whole)) return whole.map(quoted);
+  const shown = texts
+    .slice(0, LONGEST_WARNINGS / SHORTENED)
+    .map((text) => asciiOnly(text.slice(0, SHORTENED)).slice(0, SHORTENED));
+  const more = texts.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more warnings are not shown`] : [])].map(quoted);
+}
+
+function areShort(texts: readonly string[]): boolean {
+  return texts.reduce((sum, text) => sum + text.length, 0) <= LONGEST_WARNINGS;
+}
+
+function quoted(text: string): string {
+  return `299 - "${text.replace(/["\\]/g, '\\$&')}"`;
 }
 
 /** Header values are Latin-1 at best; what is beyond ASCII is written as an escape. */
