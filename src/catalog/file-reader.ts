@@ -7,7 +7,13 @@ import {
   type ManifestPlace,
   type SealedParts,
 } from '../admission/index.ts';
-import { type ObjectKey, ownText, TextPool } from '../apimachinery/index.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  type ObjectKey,
+  ownText,
+  TextPool,
+} from '../apimachinery/index.ts';
 import type { Counter } from '../concurrency/index.ts';
 import type { GitContext } from '../git/index.ts';
 import { findAccessKey, type KindTable } from '../kinds/index.ts';
@@ -52,6 +58,24 @@ export interface Readers {
   readLarge(files: readonly LargeFile[]): Promise<readonly FileEntry[]>;
   /** Reads the encryption of a large file. Rejects when it exceeds a limit. */
   encryptionIn(content: Buffer): Promise<readonly DocumentEncryption[]>;
+  readonly edits: LargeEdits;
+}
+
+/** Edits of large files in another thread, one at a time. They do not wait for `readLarge`. */
+export interface LargeEdits {
+  /** `documentValue`. Rejects with a ManifestEditError when it exceeds a limit. */
+  documentValue(text: string, index: number): Promise<JsonValue | undefined>;
+  /** `editDocument`, with its errors; one too when it exceeds a limit. */
+  editDocument(text: string, index: number, desired: JsonObject): Promise<string>;
+  /** Reads the result. */
+  readFile(path: string, blob: string, content: Buffer): Promise<FileEntry>;
+}
+
+export interface LargeEdit {
+  readonly text: string;
+  readonly index: number;
+  /** Absent: the value of the document is read. */
+  readonly desired?: JsonObject;
 }
 
 export interface LargeFile extends WantedFile {

@@ -5,7 +5,7 @@ export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
 export { encryptedPathsOf, encryptedValuesOf } from './encrypted-values.ts';
 export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
-export { type FileReader, fileReader } from './file-reader.ts';
+export { type FileReader, fileReader, LARGEST_FILE } from './file-reader.ts';
 export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';
 export { Footprint } from './footprint.ts';
 export { type CommitPoint, Identity } from './identity.ts';

@@ -24,7 +24,7 @@ export {
 } from './manifest.ts';
 export { mergeDocument, mergeStream, mergeText } from './merge/texts.ts';
 export { mergeValues } from './merge/values.ts';
-export { decodeUtf8, holdsNothing, parseDocument } from './parse.ts';
+export { decodeUtf8, documentValue, holdsNothing, parseDocument } from './parse.ts';
 export {
   IGNORE_FILE,
   isControlFile,

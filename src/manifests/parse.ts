@@ -6,11 +6,13 @@
 
 import { isAscii } from 'node:buffer';
 import type { JsonValue } from '../apimachinery/index.ts';
-import { compose, type Flaw } from './compose.ts';
+import { compose, type Flaw, hasTooManyLexemes, MAX_LEXEMES } from './compose.ts';
 import { evaluate } from './evaluate.ts';
 import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
+import { parsePlainYaml } from './plain/plain-yaml.ts';
 import { locator, placesIn, positionAt } from './positions.ts';
 import { type StreamSlice, splitStream } from './stream.ts';
+import { mostLexemes } from './write.ts';
 
 /** A file with more documents is refused at the first one over the limit. */
 const MAX_DOCUMENTS = 5_000;
@@ -38,6 +40,18 @@ export function parseManifests(text: string): ManifestFile {
 export function parseDocument(text: string, index: number): ManifestDocument | undefined {
   const slice = splitStream(text)[index];
   return slice && parseSlice({ text, placeOf: placesIn(text) }, slice);
+}
+
+/** The value of `parseDocument`, from the fast reader if possible; undefined if it could not be edited. */
+export function documentValue(text: string, index: number): JsonValue | undefined {
+  const slice = splitStream(text)[index];
+  if (slice === undefined) return undefined;
+  const source = text.slice(slice.start, slice.end);
+  const plain = parsePlainYaml(source);
+  if (plain === undefined) return parseSlice({ text, placeOf: placesIn(text) }, slice)?.value;
+  const value = plain[0]?.value;
+  if (value === undefined || mostLexemes(value) <= MAX_LEXEMES) return value;
+  return hasTooManyLexemes(source) ? undefined : value;
 }
 
 interface Source {

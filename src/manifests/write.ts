@@ -25,6 +25,34 @@ export function documentLines(object: JsonObject): string[] {
   return isEmptyCollection(ordered) ? ['{}'] : blockLines(ordered, 0, DEFAULT_STYLE);
 }
 
+/** Lexemes of a key: indentation, start, text, colon, and a space or a line break. */
+const KEY_LEXEMES = 5;
+/** Those of a long one: a question mark and a space more, and the colon on a line of its own. */
+const LONG_KEY_LEXEMES = 10;
+const LONG_KEY = 400;
+/** Lexemes of a dash: indentation, the dash, and a space. */
+const ITEM_LEXEMES = 3;
+/** Lexemes of a scalar: space, start, text, line break. Those of a block: its header and a line break too. */
+const SCALAR_LEXEMES = 4;
+const BLOCK_LEXEMES = 6;
+
+/** Upper bound of the lexemes of the manifest of a value: less than twice their number. */
+export function mostLexemes(value: JsonValue): number {
+  if (typeof value === 'string' && value.includes('\n')) return BLOCK_LEXEMES;
+  if (typeof value !== 'object' || value === null) return SCALAR_LEXEMES;
+  // An empty one is two brackets.
+  let count = SCALAR_LEXEMES;
+  if (Array.isArray(value)) {
+    for (const item of value) count += ITEM_LEXEMES + mostLexemes(item);
+    return count;
+  }
+  for (const key in value) {
+    count +=
+      (key.length > LONG_KEY ? LONG_KEY_LEXEMES : KEY_LEXEMES) + mostLexemes(value[key] ?? null);
+  }
+  return count;
+}
+
 function inOrder(map: JsonObject, first: readonly string[]): JsonObject {
   const ordered: JsonObject = {};
   const keys = Object.keys(map);

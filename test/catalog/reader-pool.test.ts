@@ -128,6 +128,7 @@ describe('a file read by another thread', () => {
     let left = 0;
     let taken = 0;
     const spy: Readers = {
+      edits: pool.edits,
       encryptionIn: (content) => pool.encryptionIn(content),
       readLarge: (files) => pool.readLarge(files),
       read: async (context, files, take) => {
@@ -155,6 +156,7 @@ describe('a file read by another thread', () => {
     let left = 0;
     let taken = 0;
     const spy: Readers = {
+      edits: guessing.edits,
       encryptionIn: (content) => guessing.encryptionIn(content),
       readLarge: (files) => guessing.readLarge(files),
       read: async (context, files, take) => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { Lexer, parse } from 'yaml';
 import { jsonEqual } from '../../src/apimachinery/object.ts';
 import { parseManifests } from '../../src/manifests/parse.ts';
-import { formatManifest } from '../../src/manifests/write.ts';
+import { formatManifest, mostLexemes } from '../../src/manifests/write.ts';
 import { runs } from '../support/properties.ts';
 
 /** Raise for a long run: `FUZZ_RUNS=20000 npx vitest run test/manifests`. */
@@ -196,4 +196,20 @@ test.each(['1.1', '1.2'] as const)('a reader of YAML %s reads the same', (versio
     }),
     { numRuns: RUNS },
   );
+});
+
+test('the bound of lexemes is above their number, and below its double', () => {
+  const lexemesOf = (object: object): number => [...new Lexer().lex(formatManifest(object))].length;
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+      expect(mostLexemes(object as never)).toBeGreaterThanOrEqual(lexemesOf(object));
+    }),
+    { numRuns: RUNS },
+  );
+  for (const key of ['k'.repeat(2000), '"'.repeat(600)]) {
+    const long = { [key]: { [key]: 'a\nb\n', [`${key}x`]: [] } };
+    expect(mostLexemes(long)).toBeGreaterThanOrEqual(lexemesOf(long));
+  }
+  const access = Array.from({ length: 100 }, (_, i) => ({ users: [`u${i}`], verbs: ['get'] }));
+  expect(mostLexemes({ access })).toBeLessThan(2 * lexemesOf({ access }));
 });

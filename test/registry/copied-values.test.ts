@@ -97,6 +97,7 @@ test('a push of a large file with many objects reads its encryption once a versi
   const counting: Readers = {
     read: (...of) => pool.read(...of),
     readLarge: (files) => pool.readLarge(files),
+    edits: pool.edits,
     encryptionIn: (content) => {
       sizes.push(content.length);
       return pool.encryptionIn(content);

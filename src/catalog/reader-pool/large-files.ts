@@ -2,11 +2,19 @@
  * Reads large files in a thread with memory and time limits. A parser takes seconds for some
  * megabytes, during which the main thread could not answer requests.
  */
+import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 import { Mutex, WorkerChannel } from '../../concurrency/index.ts';
+import { ManifestEditError } from '../../manifests/index.ts';
 import type { DocumentEncryption } from '../encryption.ts';
 import { type FileEntry, unreadableFile } from '../file.ts';
-import type { LargeFile } from '../file-reader.ts';
-import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
+import type { LargeEdit, LargeEdits, LargeFile } from '../file-reader.ts';
+import {
+  type Delivery,
+  type Edited,
+  type Order,
+  type ReaderSetup,
+  unpackFiles,
+} from './protocol.ts';
 import { startReader } from './start-reader.ts';
 
 /** Memory limit of the thread: several times the need of a file of 8 MiB. */
@@ -17,7 +25,9 @@ const IDLE_MS = 10_000;
 const REFUSED =
   'The file takes too much memory or time to be read; split it, and use fewer aliases, comments and flow collections';
 
-export class LargeFiles {
+const TOO_MUCH = 'its document takes too much memory or time to be edited; split it';
+
+export class LargeFiles implements LargeEdits {
   readonly #deadlineMs: number;
   readonly #channel: WorkerChannel<Order, Delivery>;
   readonly #mutex = new Mutex();
@@ -51,9 +61,37 @@ export class LargeFiles {
     });
   }
 
+  async documentValue(text: string, index: number): Promise<JsonValue | undefined> {
+    const edited = await this.#edit({ text, index });
+    return 'value' in edited ? edited.value : undefined;
+  }
+
+  async editDocument(text: string, index: number, desired: JsonObject): Promise<string> {
+    const edited = await this.#edit({ text, index, desired });
+    return 'text' in edited ? edited.text : text;
+  }
+
+  async readFile(path: string, id: string, content: Buffer): Promise<FileEntry> {
+    const [entry] = await this.read([{ path, id, mode: '100644', content }]);
+    return entry ?? refused({ path, id });
+  }
+
   close(): void {
     this.#closed = true;
     this.#end();
+  }
+
+  /** Throws a ManifestEditError if the edit cannot be made, or meets a limit. */
+  #edit(edit: LargeEdit): Promise<Exclude<Edited, { refusal: string }>> {
+    return this.#mutex.run(async () => {
+      clearTimeout(this.#idle);
+      const { edited = { refusal: TOO_MUCH } } = await this.#channel
+        .ask({ edit }, { deadlineMs: this.#deadlineMs })
+        .catch((): Delivery => ({}));
+      this.#endWhenIdle();
+      if ('refusal' in edited) throw new ManifestEditError(edited.refusal);
+      return edited;
+    });
   }
 
   async #readAll(files: readonly LargeFile[]): Promise<FileEntry[]> {
@@ -87,6 +125,6 @@ export class LargeFiles {
   }
 }
 
-function refused({ path, id }: LargeFile): FileEntry {
+function refused({ path, id }: Pick<LargeFile, 'path' | 'id'>): FileEntry {
   return unreadableFile(path, id, { line: 1, col: 1, message: REFUSED });
 }

@@ -2,13 +2,19 @@
  * Messages between the main thread and reader threads. Files travel as two parts: one text of
  * facts, and the bytes of all manifests, which are transferred without a copy.
  */
-import { type KubeObject, type ObjectKey, ownText, TextPool } from '../../apimachinery/index.ts';
+import {
+  type JsonValue,
+  type KubeObject,
+  type ObjectKey,
+  ownText,
+  TextPool,
+} from '../../apimachinery/index.ts';
 import type { GitContext } from '../../git/index.ts';
 import type { SecretPaths } from '../../kinds/index.ts';
 import type { Problem } from '../../manifests/index.ts';
 import type { DocumentEncryption } from '../encryption.ts';
 import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
-import type { WantedFile } from '../file-reader.ts';
+import type { LargeEdit, WantedFile } from '../file-reader.ts';
 
 /** Start parameters of a worker. */
 export interface ReaderSetup {
@@ -22,7 +28,10 @@ export interface ReaderSetup {
   readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
 }
 
-export type Order = ReadOrder | { readonly encryptionOf: Uint8Array };
+export type Order =
+  | ReadOrder
+  | { readonly encryptionOf: Uint8Array }
+  | { readonly edit: LargeEdit };
 
 export interface ReadOrder {
   readonly files: readonly WantedFile[];
@@ -34,7 +43,13 @@ export interface Delivery {
   /** Undefined: the files could not be read. The main thread reads them again, and reports why. */
   readonly packed?: PackedFiles | undefined;
   readonly encryption?: readonly DocumentEncryption[];
+  readonly edited?: Edited;
 }
+
+export type Edited =
+  | { readonly text: string }
+  | { readonly value: JsonValue | undefined }
+  | { readonly refusal: string };
 
 export interface PackedFiles {
   /** JSON: a list of files, each a list of documents. */

@@ -35,6 +35,8 @@ const SLAB_BYTES = 16 * 1024 * 1024;
  */
 const MIN_FILES = 20_000;
 const FILES_PER_BATCH = 256;
+/** Limits of one edit, for which later writes wait. A document has no more than MAX_LEXEMES. */
+const EDIT_LIMITS = { memoryMib: 512, deadlineMs: 30_000 };
 /** An additional worker pays off for this many files. */
 const FILES_PER_WORKER = 10_000;
 /** Batches per worker, so that git fetches the next one meanwhile. */
@@ -72,10 +74,13 @@ export class ReaderPool implements Readers {
   #isReading = false;
   #slabs = new BufferArena();
   readonly #large: LargeFiles;
+  /** A thread of its own: an API write does not wait for the large files of a push. */
+  readonly edits: LargeFiles;
 
   constructor(options: ReaderPoolOptions) {
     this.#options = options;
     this.#large = new LargeFiles(() => this.#setup());
+    this.edits = new LargeFiles(() => this.#setup(), EDIT_LIMITS);
   }
 
   /**
@@ -169,6 +174,7 @@ export class ReaderPool implements Readers {
   close(): void {
     this.#closed = true;
     this.#large.close();
+    this.edits.close();
     this.settle();
     this.#dismiss();
   }

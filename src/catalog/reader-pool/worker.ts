@@ -3,12 +3,14 @@ import { workerData } from 'node:worker_threads';
 import { answerRequests } from '../../concurrency/index.ts';
 import { BlobStream, limitGitMemory } from '../../git/index.ts';
 import { buildKindTable } from '../../kinds/index.ts';
+import { documentValue, editDocument, ManifestEditError } from '../../manifests/index.ts';
 import { Keyring } from '../../sealing/index.ts';
 import { encryptionIn } from '../encryption.ts';
 import type { FileEntry } from '../file.ts';
-import { fileReader, type WantedFile } from '../file-reader.ts';
+import { fileReader, type LargeEdit, type WantedFile } from '../file-reader.ts';
 import {
   type Delivery,
+  type Edited,
   type Order,
   packFiles,
   type ReaderSetup,
@@ -52,9 +54,20 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
+function edited({ text, index, desired }: LargeEdit): Edited {
+  if (desired === undefined) return { value: documentValue(text, index) };
+  try {
+    return { text: editDocument(text, index, desired) };
+  } catch (error) {
+    if (error instanceof ManifestEditError) return { refusal: error.message };
+    throw error;
+  }
+}
+
 answerRequests<Order, Delivery>(
   async (order) => {
     if ('encryptionOf' in order) return { encryption: encryptionIn(bufferOf(order.encryptionOf)) };
+    if ('edit' in order) return { edited: edited(order.edit) };
     try {
       return { packed: packFiles(await read(order)) };
     } catch {

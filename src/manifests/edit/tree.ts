@@ -27,6 +27,7 @@ export interface EditTree {
 export function readTree(source: string): EditTree {
   const { contents, token, flaws } = compose(source, { tokens: true });
   const evaluation = evaluate(flaws.length === 0 ? contents : null, { keepValues: true });
+  let parents: ReadonlyMap<ParsedNode, ParsedNode> | undefined;
   return {
     source,
     root: rootSlot(token, contents),
@@ -35,7 +36,11 @@ export function readTree(source: string): EditTree {
     values: evaluation.values,
     targets: evaluation.targets,
     aliases: aliasesOf(contents, evaluation.targets),
-    parents: parentsOf(contents),
+    // Only an edit that fails needs them.
+    get parents() {
+      parents ??= parentsOf(contents);
+      return parents;
+    },
     style: styleOf(source, contents),
     eol: lineBreak(source),
   };

@@ -19,7 +19,6 @@ import {
   appendDocument,
   assertEditable,
   decodeUtf8,
-  editDocument,
   type FormerDocument,
   formatLike,
   formatManifest,
@@ -31,6 +30,7 @@ import {
 } from '../../manifests/index.ts';
 import { mayBeSealed, SealingError } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument } from './former-document.ts';
+import { editText, readFile, valueIn } from './large-texts.ts';
 import { choosePath, type PlacementContext } from './placement.ts';
 import { conflictWithRepository, invalidManifest } from './repository-conflict.ts';
 import type { OpenFile } from './sealer.ts';
@@ -95,7 +95,7 @@ export async function editFile(context: EditContext, asked: ObjectEdit): Promise
   const blob = objectId('blob', content);
   context.texts.set(blob, edited);
   await context.reader.prepare([content]);
-  const entry = context.view.judged(context.reader.read(path, blob, content));
+  const entry = context.view.judged(await readFile(context.reader, { path, blob, content }));
   refuseIfBroken(edit.key, entry, removed);
   return { path, content, entry, dropped };
 }
@@ -166,7 +166,7 @@ async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
   }
   const { index } = current.place;
   const open = edit.removes === true ? undefined : await opened(context, edit.key, text);
-  const raw = replacedManifest(edit, { current, file, text, open });
+  const raw = await replacedManifest(context, edit, { current, file, text, open });
   const dropped = edit.text === undefined ? droppedBy(edit, current, file) : undefined;
   const manifest = edit.manifest(raw);
   if (manifest !== null) {
@@ -213,21 +213,25 @@ async function written(
   };
   try {
     assertEditable(manifest);
-    if (sealer === undefined || !isSealed) return inPlaintext({ ...of, manifest }, former);
+    if (sealer === undefined || !isSealed) {
+      return await inPlaintext(context, { ...of, manifest }, former);
+    }
     return await sealing(edit.key, () => sealer.write(write));
   } catch (error) {
     throw error instanceof ManifestEditError ? invalidManifest(edit.key, error.message) : error;
   }
 }
 
-function inPlaintext(
+async function inPlaintext(
+  { reader }: EditContext,
   { edit, text, index, manifest }: Parameters<typeof written>[1],
   former: FormerDocument | undefined,
-): string {
+): Promise<string> {
   if (index !== undefined && text !== undefined) {
-    return edit.text === undefined
-      ? editDocument(text, index, manifest)
-      : replaceDocument(text, { key: edit.key, index, edit: edit.text, manifest });
+    if (edit.text === undefined) return await editText(reader, { text, index, desired: manifest });
+    const replaced = replaceDocument(text, { key: edit.key, index, edit: edit.text });
+    if (edit.text.isVerbatim) return replaced;
+    return await editText(reader, { text: replaced, index, desired: manifest });
   }
   // Comments that were encrypted with the values must not come back in plaintext.
   const clear = former !== undefined && mayBeSealed(former.text) ? undefined : former;
@@ -315,7 +319,8 @@ const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side -
  * The manifest that the edit starts from: the document in the file, or the text that replaces one that
  * is not valid.
  */
-function replacedManifest(
+async function replacedManifest(
+  { reader }: EditContext,
   { key, text: edit }: PlacedEdit,
   at: {
     current: CatalogObject;
@@ -323,7 +328,7 @@ function replacedManifest(
     text: string;
     open: OpenFile | undefined;
   },
-): JsonObject {
+): Promise<JsonObject> {
   const { current, ...from } = at;
   const { path, index } = current.place;
   const there = at.file?.documents.find((document) => document.index === index)?.key;
@@ -333,9 +338,11 @@ function replacedManifest(
   }
   const value =
     edit !== undefined && current.problems.length > 0
-      ? parseDocument(edit.text, 0)?.value
+      ? await valueIn(reader, edit.text, 0)
       : undefined;
-  return isRecord(value) ? withoutServerFields(value) : currentManifest(key, current, from);
+  return isRecord(value)
+    ? withoutServerFields(value)
+    : await currentManifest(reader, { key, current, ...from });
 }
 
 /** A text may have fields that only the server writes. */
@@ -346,20 +353,24 @@ function withoutServerFields({ status: _status, metadata, ...manifest }: JsonObj
 }
 
 /** The document in the file, or the last good one if the document parses but is not valid. */
-function currentManifest(
-  key: ObjectKey,
-  current: CatalogObject,
-  at: { file: FileEntry | undefined; text: string; open: OpenFile | undefined },
-): JsonObject {
+async function currentManifest(
+  reader: FileReader,
+  at: {
+    key: ObjectKey;
+    current: CatalogObject;
+    file: FileEntry | undefined;
+    text: string;
+    open: OpenFile | undefined;
+  },
+): Promise<JsonObject> {
+  const { key, current } = at;
   const { index } = current.place;
   const entry = at.file?.documents.find((document) => document.index === index);
-  const raw = at.open
-    ? at.open.file.documents.find((document) => document.index === index)
-    : parseDocument(at.text, index);
-  const written = raw?.value;
+  const own = at.open?.file.documents.find((document) => document.index === index);
+  const written = at.open === undefined ? await valueIn(reader, at.text, index) : own?.value;
   if (entry?.key === undefined || !isRecord(written)) {
     const [problem] = current.problems;
-    const [flaw] = raw?.problems ?? [];
+    const [flaw] = (own ?? parseDocument(at.text, index))?.problems ?? [];
     const said = flaw === undefined ? '' : `: ${flaw.message}`;
     const place = problem === undefined ? current.place.path + said : formatProblem(problem);
     throw conflictWithRepository(

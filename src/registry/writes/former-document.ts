@@ -3,7 +3,7 @@ import { isRecord, keyString, type ObjectKey } from '../../apimachinery/index.ts
 import type { FileReader } from '../../catalog/index.ts';
 import type { Repository } from '../../git/index.ts';
 import type { SecretPaths } from '../../kinds/index.ts';
-import { decodeUtf8, type FormerDocument, parseDocument } from '../../manifests/index.ts';
+import { decodeUtf8, documentValue, type FormerDocument } from '../../manifests/index.ts';
 
 /** A file of a past commit. */
 export interface FormerFile {
@@ -45,8 +45,8 @@ export async function formerDocument(
   const own = documents.find((document) => document.key && keyString(document.key) === id);
   if (own === undefined) return undefined;
   const { index, encrypted = [] } = own;
-  const raw = parseDocument(decoded.text, index);
-  const metadata = isRecord(raw?.value) ? raw.value['metadata'] : undefined;
+  const value = documentValue(decoded.text, index);
+  const metadata = isRecord(value) ? value['metadata'] : undefined;
   // In the same folder the namespace stays implied.
   const saysNamespace = path !== newPath || (isRecord(metadata) && 'namespace' in metadata);
   return { text: decoded.text, index, saysNamespace, encrypted };

@@ -1,6 +1,6 @@
 /** Replacement of the text of one document in its file. The other documents stay, byte for byte. */
-import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
-import { editDocument, splitStream } from '../../manifests/index.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
+import { splitStream } from '../../manifests/index.ts';
 import { conflictWithRepository } from './repository-conflict.ts';
 
 export interface TextEdit {
@@ -18,12 +18,10 @@ export function replaceDocument(
     key,
     index,
     edit,
-    manifest,
   }: {
     readonly key: ObjectKey;
     readonly index: number;
     readonly edit: TextEdit;
-    readonly manifest: JsonObject;
   },
 ): string {
   const slices = splitStream(file);
@@ -43,5 +41,5 @@ export function replaceDocument(
       'the text would change the next document of its file; end it with a line break, and begin it with "---" as before',
     );
   }
-  return edit.isVerbatim ? edited : editDocument(edited, index, manifest);
+  return edited;
 }
