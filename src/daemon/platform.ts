@@ -242,7 +242,7 @@ function writeChecks(
 }
 
 function makeGuards(
-  given: Pick<AccessContext, 'kinds' | 'clock' | 'config'> & AccessPart,
+  given: Pick<AccessContext, 'kinds' | 'clock' | 'config' | 'store'> & AccessPart,
 ): readonly Guard[] {
   return writeGuards({ ...given, limits: () => given.config.current.auth });
 }

@@ -95,12 +95,13 @@ export class GuardedPlatform {
     name: string,
     // biome-ignore lint/suspicious/noExplicitAny: tests reach into objects of every kind
     change: (object: any) => void,
+    namespace = '',
   ): Promise<Outcome> {
-    return this.#ask(token, { verb: 'patch', plural, name, namespace: '' }, (user) =>
+    return this.#ask(token, { verb: 'patch', plural, name, namespace }, (user) =>
       this.platform.registry.update({
         verb: 'patch',
         kind: kindOf(plural),
-        namespace: '',
+        namespace,
         name,
         duplicates: [],
         options: { user, dryRun: false, fieldValidation: 'Strict' },
@@ -186,7 +187,7 @@ export async function openGuardedPlatform(
   });
   onTestFinished(() => access.close());
   rights = access.authorizer;
-  guards = writeGuards({ kinds, access, clock, limits: () => limits });
+  guards = writeGuards({ kinds, access, clock, store: platform.store, limits: () => limits });
   return new GuardedPlatform({ platform, access, guards, now: () => clock.now() });
 }
 

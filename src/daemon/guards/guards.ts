@@ -3,9 +3,11 @@ import type { Clock } from '../../apimachinery/index.ts';
 import { delegationProblem, escalationProblem, type KeyLifetimeLimits } from '../../auth/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Guard } from '../../registry/index.ts';
+import type { Store } from '../../state/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import { accessRoleGuard, subresourceGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';
+import { copiedDataGuard } from './copied-data-guard.ts';
 import { derivedSecretGuard } from './derived-secret-guard.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { keyGuard } from './key-guard.ts';
@@ -22,10 +24,11 @@ export interface GuardParts {
   readonly access: AccessControl;
   readonly limits: () => KeyLifetimeLimits;
   readonly clock: Clock;
+  readonly store: Pick<Store, 'list'>;
 }
 
 export function writeGuards(parts: GuardParts): readonly Guard[] {
-  const { kinds, access } = parts;
+  const { kinds, access, store } = parts;
   const { authorizer, rules, directory } = access;
   const [group = ''] = kinds.groups;
   return [
@@ -37,6 +40,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     subresourceGuard,
     ownerReferenceGuard(kinds, authorizer),
     derivedSecretGuard(kinds, authorizer),
+    copiedDataGuard(kinds, store),
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),
     clusterRolesGuard(rules, group),

@@ -143,6 +143,7 @@ export class PushAssessment {
       planned,
       objections: [
         ...this.#objections.ofControlFiles(controlFiles, user),
+        ...(await this.#objections.ofNewCopies(planned)),
         ...new Set(this.#objections.ofCopies(copies, user)),
         ...new Set(this.#objections.ofUncompared(uncompared, this.#former.mostValues, user)),
         ...this.#objections.ofRestored(restored, user),

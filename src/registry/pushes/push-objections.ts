@@ -7,7 +7,9 @@ import {
   type Authorizer,
   CONTROL_FILES,
   describeKey,
+  flatMapYielding,
   formatFieldError,
+  keyString,
   type ObjectKey,
   shownPath,
   type User,
@@ -24,6 +26,7 @@ import {
 import { serveObject } from '../projection/served-object.ts';
 import { mayReadSecrets } from '../secret-readers.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
+import { copiesProblem, dataSize } from '../writes/copied-data.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
 
 export interface PushObjectionsOptions
@@ -126,6 +129,30 @@ export class PushObjections {
       return why === undefined
         ? []
         : `${place}: ${describeKey(key)}: ${why}; leave it out of the merge, and create it in a later commit`;
+    });
+  }
+
+  /** One line per source whose data a push copies to too many new objects. */
+  async ofNewCopies(planned: readonly ObjectChange[]): Promise<string[]> {
+    const { kinds, store } = this.#options;
+    const sources = await flatMapYielding(planned, ({ key, before, after }) => {
+      const { follows } = kinds.byKey(key) ?? {};
+      const source = follows && after?.manifest && follows(after.manifest);
+      const former = follows && before?.manifest && follows(before.manifest);
+      const isNew = source && !(former && keyString(former) === keyString(source));
+      return isNew ? [source] : [];
+    });
+    const counted = new Map<string, { source: ObjectKey; copies: number }>();
+    for (const source of sources) {
+      const known = counted.get(keyString(source));
+      counted.set(keyString(source), { source, copies: (known?.copies ?? 0) + 1 });
+    }
+    if (counted.size === 0) return [];
+    const pushed = new Map(planned.map(({ key, after }) => [keyString(key), after]));
+    return [...counted].flatMap(([id, { source, copies }]) => {
+      const object = pushed.has(id) ? pushed.get(id)?.manifest : store.get(source)?.object;
+      const problem = copiesProblem(source, dataSize(object), copies);
+      return problem === undefined ? [] : [problem];
     });
   }
 

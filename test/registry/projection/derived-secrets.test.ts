@@ -7,6 +7,7 @@ import type { JournalEvent } from '../../../src/state/store.ts';
 import { git } from '../../support/git.ts';
 import {
   fileOf,
+  filesOf,
   grant,
   object as make,
   openGuardedPlatform,
@@ -423,5 +424,54 @@ describe('a user who may not get the shared secret', () => {
     expect(
       (await guarded.create(eve, 'projectsecrets', follower('more', 'source'), 'p-web')).code,
     ).toBe(403);
+  });
+});
+
+describe('copies that together are too large', () => {
+  const LARGE = { token: 'A'.repeat(100_000) };
+  const many = Array.from({ length: 700 }, (_, i) => follower(`copy-${i}`, 'source'));
+  const TOO_MUCH =
+    '700 copies of SharedSecret "shared/source" would have 67 MiB of its data; the limit is 64 MiB';
+
+  async function guardedBy(...objects: object[]) {
+    const guarded = await openGuardedPlatform();
+    platform = guarded.platform;
+    const rules = grant('writers', '* projectsecrets,sharedsecrets', 'User:bob');
+    await guarded.give(make('User', 'bob'), ...rules, ...objects);
+    return { guarded, bob: await guarded.giveKey('bob', { user: 'bob' }) };
+  }
+
+  test('a source does not grow, by the API or a push', async () => {
+    const { guarded, bob } = await guardedBy(shared('source', ONE), ...many);
+
+    const grown = shared('source', LARGE);
+    const pushed = await guarded.push(bob, { 'SharedSecret-source.yaml': JSON.stringify(grown) });
+    expect(pushed).toMatchObject({ code: 403 });
+    expect(pushed.text).toContain(TOO_MUCH);
+    const write = (data: object) =>
+      guarded.patch(
+        bob,
+        'sharedsecrets',
+        'source',
+        ({ spec }) => Object.assign(spec, { data }),
+        'shared',
+      );
+    const written = await write(LARGE);
+    expect(written).toMatchObject({ code: 422 });
+    expect(written.text).toContain(TOO_MUCH);
+    expect(JSON.stringify(written)).not.toContain('AAAA');
+    expect((await write(TWO)).code).toBe(200);
+    expect(dataOf('copy-699')).toEqual(TWO);
+  });
+
+  test('a push does not add them', async () => {
+    const { guarded, bob } = await guardedBy(shared('source', LARGE));
+
+    const refused = await guarded.push(bob, filesOf(many));
+
+    expect(refused).toMatchObject({ code: 403 });
+    expect(refused.text).toContain(TOO_MUCH);
+    expect(await guarded.push(bob, filesOf(many.slice(0, 20)))).toMatchObject({ code: 200 });
+    expect(dataOf('copy-19')).toEqual(LARGE);
   });
 });
