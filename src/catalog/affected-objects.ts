@@ -2,7 +2,7 @@
 import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
 import type { Place } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
-import { type FileEntry, hasUnnamed } from './file.ts';
+import { type FileEntry, hasUnnamed, unplacedDocuments } from './file.ts';
 import type { Step } from './step.ts';
 import type { ChangeLog } from './undo-log.ts';
 
@@ -23,7 +23,7 @@ export function* affectedObjects(
     yield;
     const old = contents.files.get(path);
     if (old !== undefined) touched.addOld(old);
-    if (entry !== undefined) touched.addNew(entry);
+    if (entry !== undefined) touched.addNew(entry, old !== undefined);
     contents.setFile(path, entry, undo);
   }
   touched.addShielded();
@@ -45,13 +45,16 @@ class TouchedKeys {
 
   addOld(file: FileEntry): void {
     if (hasUnnamed(file)) this.#broken.add(file.path);
-    for (const { key } of file.documents) if (key) this.add(key);
+    for (const { key } of unplacedDocuments(file)) if (key) this.add(key);
   }
 
-  addNew(file: FileEntry): void {
-    const { path, documents } = file;
-    if (hasUnnamed(file)) this.#broken.add(path);
-    for (const { key, index } of documents) {
+  addNew(file: FileEntry, isKnown: boolean): void {
+    const { path } = file;
+    // No object is in a file that was not there, unless another parent has it.
+    if ((isKnown || this.#step.otherParents !== undefined) && hasUnnamed(file)) {
+      this.#broken.add(path);
+    }
+    for (const { key, index } of unplacedDocuments(file)) {
       if (key) this.add(key).claims.push({ path, index });
     }
   }

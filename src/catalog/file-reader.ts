@@ -16,7 +16,7 @@ import {
 } from '../apimachinery/index.ts';
 import type { Counter } from '../concurrency/index.ts';
 import type { GitContext } from '../git/index.ts';
-import { findAccessKey, type KindTable } from '../kinds/index.ts';
+import { type FileClaim, findAccessKey, type KindTable } from '../kinds/index.ts';
 import {
   folderNamespace,
   type ManifestDocument,
@@ -88,6 +88,8 @@ export interface FileReader {
   /** Decrypts the data keys of encrypted files; must be awaited before the same bytes are read. */
   prepare(contents: readonly (Buffer | undefined)[]): Promise<void>;
   read(path: string, blob: string, content: Buffer): FileEntry;
+  /** Name of the defaults that a path gives to manifests. Undefined: they are its own. */
+  defaultsOf(path: string): string | undefined;
   /** With the same results. */
   readonly pool?: Readers;
   /** Counts the files that are read. */
@@ -143,6 +145,8 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
   return {
     isReady: (content) => !needsKeys(content, secrets?.keyring),
     prepare: (contents) => openKeys(contents, secrets?.keyring),
+    defaultsOf: (path) =>
+      claimOf(path) === undefined ? (folderNamespace(under, path) ?? '') : undefined,
     read(path, blob, content) {
       if (content.length > LARGEST_FILE) {
         const message = `The file has ${content.length} bytes; the limit is ${LARGEST_FILE}`;
@@ -164,11 +168,15 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
     },
   };
 
+  function claimOf(path: string): FileClaim | undefined {
+    return kinds.byFile(relativeTo(under, path) ?? path);
+  }
+
   function entries(
     { path, blob, content }: { path: string; blob: string; content: Buffer },
     file: ManifestFile,
   ): DocumentEntry[] {
-    const claim = kinds.byFile(relativeTo(under, path) ?? path);
+    const claim = claimOf(path);
     const ignoresClear = secrets?.mindsClear !== true;
     const place = { path, folderNamespace: folderNamespace(under, path), claim, ignoresClear };
     const opened = openManifests(file, content, secrets?.keyring);

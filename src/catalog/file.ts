@@ -1,6 +1,6 @@
 /** One parsed file of the repository: its documents and problems. */
 import type { AdmittedManifest } from '../admission/index.ts';
-import type { KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import { type KubeObject, type ObjectKey, shownPath } from '../apimachinery/index.ts';
 import type { SecretPaths } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
@@ -86,6 +86,51 @@ export interface FileEntry {
   readonly documents: readonly DocumentEntry[];
 }
 
+/**
+ * A file with the bytes of another one, none of which is a manifest: the documents are those of the other
+ * file, at another path, and made at each access. A few trees can be a million such files.
+ */
+export class FileCopy implements FileEntry {
+  readonly path: string;
+  readonly original: FileEntry;
+
+  constructor(path: string, original: FileEntry) {
+    this.path = path;
+    this.original = original;
+  }
+
+  get blob(): string {
+    return this.original.blob;
+  }
+
+  get documents(): readonly DocumentEntry[] {
+    const { path } = this;
+    const moved = (problems: readonly Problem[] = NONE): readonly Problem[] =>
+      problems.length === 0 ? NONE : problems.map((problem) => ({ ...problem, path }));
+    return this.original.documents.map((document) => {
+      const { index, key, line, blob, problems, warnings, clear } = document;
+      const lists = { problems: moved(problems), warnings: moved(warnings), clear: moved(clear) };
+      return { index, key, manifest: undefined, line, blob, ...lists };
+    });
+  }
+}
+
+/** Documents of a file, with problems that may name the path of another one. Makes none. */
+export function unplacedDocuments(file: FileEntry): readonly DocumentEntry[] {
+  return (file instanceof FileCopy ? file.original : file).documents;
+}
+
+/** True if a file with the same bytes, and the same defaults of its path, can be a copy of this one. */
+export function canBeCopied({ path, documents }: FileEntry): boolean {
+  const isNamed = ({ message }: Problem): boolean =>
+    message.includes(path) || message.includes(shownPath(path));
+  return documents.every((document) => {
+    if (isValid(document) || document.partial === true || document.encrypted) return false;
+    const { problems, warnings, clear = NONE } = document;
+    return ![problems, warnings, clear].some((list) => list.some(isNamed));
+  });
+}
+
 /** True if the document is the manifest of an object. Does not parse it. */
 export function isValid({ key, problems }: DocumentEntry): boolean {
   return key !== undefined && problems.length === 0;
@@ -93,13 +138,14 @@ export function isValid({ key, problems }: DocumentEntry): boolean {
 
 /** True if the file has a document without a key, which may be of any object. */
 export function hasUnnamed(file: FileEntry): boolean {
-  return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
+  return unplacedDocuments(file).some(({ key, problems }) => !key && problems.length > 0);
 }
 
 /** The file in a repository that encrypts: plaintext secrets are problems, not manifests. */
 export function refuseClear(file: FileEntry): FileEntry {
-  if (file.documents.every(({ clear = NONE }) => clear.length === 0)) return file;
-  return { ...file, documents: file.documents.map(refused) };
+  if (unplacedDocuments(file).every(({ clear = NONE }) => clear.length === 0)) return file;
+  const { path, blob, documents } = file;
+  return { path, blob, documents: documents.map(refused) };
 }
 
 function refused(document: DocumentEntry): DocumentEntry {

@@ -4,6 +4,7 @@
  * not replays of their history.
  */
 import { type ObjectKey, ownText, Yielding } from '../apimachinery/index.ts';
+import { SlowHeapGrowth } from '../concurrency/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
 import { isPlainSuccessor } from './catalog-object.ts';
@@ -13,7 +14,7 @@ import type { FileEntry } from './file.ts';
 import type { IsAncestor } from './identity.ts';
 import { catalogDifference, NetChanges } from './object-changes.ts';
 import type { SeenPath } from './reading.ts';
-import type { SideStep } from './recent-steps.ts';
+import { type SideStep, SideSteps } from './recent-steps.ts';
 import type { Folded, FoldedStep } from './replay.ts';
 import type { ObjectChange, OtherParent, Step } from './step.ts';
 import { seenPaths, type TreeView } from './tree.ts';
@@ -41,7 +42,7 @@ export interface FoldedAhead {
   readonly changes: readonly ObjectChange[];
   /** Manifest paths that the first-parent line of the range changes. */
   readonly paths: ReadonlySet<string>;
-  /** Commits of the range beside its last one, for `Catalog.adopt`. */
+  /** The newest commits of the range beside its last one, for `Catalog.adopt`. */
   readonly sides: readonly SideStep[];
 }
 
@@ -61,12 +62,14 @@ export async function foldAhead(
 ): Promise<FoldedAhead | undefined> {
   const heads = new Heads(context, now, commits);
   const order = new IncarnationOrder(context.repository, commits);
-  const sides: SideStep[] = [];
+  const sides = new SideSteps();
+  let last: SideStep | undefined;
   const line = firstParentLine(now, commits);
   if (line === undefined) return undefined;
   const changes = new NetChanges();
   const paths = new Set<string>();
   const pauses = new Yielding();
+  using growth = new SlowHeapGrowth();
   for (const commit of commits) {
     await pauses.take();
     const [into, ...others] = (await heads.takeAll(commit.parents)) ?? [];
@@ -79,14 +82,17 @@ export async function foldAhead(
     const { changes: changed } = await into.catalog.advanceYielding(step);
     heads.set(commit.id, into);
     context.onStep?.({ commit, changes: changed, files, compared });
-    sides.push(sideOf(commit, step));
+    growth.add(changed.length + files.size);
+    // They have every version of every file of the range: more than are used later must not pile up.
+    if (last !== undefined) sides.add(last);
+    last = sideOf(commit, step);
     if (!line.has(commit.id)) continue;
     for (const change of changed) changes.add(change);
     for (const path of files.keys()) paths.add(path);
   }
   const folded = await heads.take(commits.at(-1)?.id ?? now.catalog.revision ?? '');
   if (folded === undefined) return undefined;
-  return { ...folded, changes: changes.net(), paths, sides: sides.slice(0, -1) };
+  return { ...folded, changes: changes.net(), paths, sides: sides.all() };
 }
 
 /** Commits of the range on the first-parent line to its end. Undefined: the line begins elsewhere. */

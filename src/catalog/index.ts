@@ -5,6 +5,7 @@ export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
 export { encryptedPathsOf, encryptedValuesOf } from './encrypted-values.ts';
 export type { DocumentEncryption } from './encryption.ts';
 export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
+export { FileDocuments, type StateDocuments } from './file-documents.ts';
 export { type FileReader, fileReader, LARGEST_FILE } from './file-reader.ts';
 export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';
 export { Footprint } from './footprint.ts';
@@ -40,10 +41,8 @@ export {
   isPersisted,
   obsoleteDocuments,
   pathsWithDocuments,
-  persistedPaths,
   persistedRevision,
   restore,
-  type StateDocuments,
 } from './restore.ts';
 export type { ObjectChange, StepResult } from './step.ts';
 export {

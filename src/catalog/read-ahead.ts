@@ -15,7 +15,7 @@ interface Window {
 }
 
 /** Files, or commits, per window; a commit with more files is a window of its own, and read when it is replayed. */
-const WINDOW = 1024;
+export const WINDOW = 1024;
 
 export class ReadAhead {
   readonly #source: ObjectSource;

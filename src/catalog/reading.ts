@@ -4,7 +4,7 @@ import { BlobTooLargeError, pathFlaw, type Repository } from '../git/index.ts';
 import { leavesTree } from '../manifests/index.ts';
 import { mayBeSealed } from '../sealing/index.ts';
 import { type DocumentEncryption, encryptionIn } from './encryption.ts';
-import { type FileEntry, unreadableFile } from './file.ts';
+import { canBeCopied, FileCopy, type FileEntry, unreadableFile } from './file.ts';
 import { type FileReader, LARGEST_FILE, type LargeFile, type WantedFile } from './file-reader.ts';
 
 /** Methods of a repository for reading; a push in quarantine has the same. */
@@ -26,6 +26,7 @@ const LOTS_AHEAD = 4;
 
 /** Called once for each path, in no particular order; undefined: there is no such file. */
 type Taker = (seen: SeenPath, entry: FileEntry | undefined) => void;
+type BlobTaker = (file: WantedFile, entry: FileEntry) => void;
 
 /** The files of the paths. */
 export async function readPaths(
@@ -50,18 +51,82 @@ interface From {
  * Reads the manifests of the paths, a bounded number of blobs at a time. Git fetches the next batch
  * while one is parsed.
  */
-export async function readEach(
-  { source, reader }: From,
-  paths: readonly SeenPath[],
-  take: Taker,
-): Promise<void> {
+export async function readEach(from: From, paths: readonly SeenPath[], take: Taker): Promise<void> {
   const turns = new Yielding();
   const blobs: WantedFile[] = [];
+  const alike = new AlikeFiles(from.reader);
   for (const seen of paths) {
     if (turns.due) await turns.pause();
     const blob = blobOf(seen, take);
-    if (blob !== undefined) blobs.push(blob);
+    if (blob !== undefined && !alike.has(blob)) blobs.push(blob);
   }
+  const originals: FileEntry[] = [];
+  await readBlobs(from, blobs, (file, entry) => {
+    if (alike.of(entry) !== undefined) originals.push(entry);
+    take(file, entry);
+  });
+  const left: WantedFile[] = [];
+  for (const entry of originals) {
+    const others = alike.of(entry) ?? [];
+    if (canBeCopied(entry)) await takeCopies(from, { entry, others }, take);
+    else for (const other of others) left.push(other);
+  }
+  if (left.length > 0) await readBlobs(from, left, take);
+}
+
+async function takeCopies(
+  { reader }: From,
+  { entry, others }: { readonly entry: FileEntry; readonly others: readonly WantedFile[] },
+  take: BlobTaker,
+): Promise<void> {
+  const turns = new Yielding();
+  reader.counter?.advance(others.length);
+  for (const other of others) {
+    if (turns.due) await turns.pause();
+    take(other, new FileCopy(other.path, entry));
+  }
+}
+
+/** Files with the blob of a file that comes first, in a place with the same defaults. */
+class AlikeFiles {
+  readonly #reader: FileReader;
+  readonly #first = new Map<string, WantedFile>();
+  readonly #others = new Map<WantedFile, WantedFile[]>();
+
+  constructor(reader: FileReader) {
+    this.#reader = reader;
+  }
+
+  /** False if the file is the first one. */
+  has(file: WantedFile): boolean {
+    const name = this.#nameOf(file.id, file.path);
+    const first = name === undefined ? file : this.#first.get(name);
+    if (first === undefined) this.#first.set(name ?? '', file);
+    if (first === undefined || name === undefined) return false;
+    const others = this.#others.get(first);
+    if (others === undefined) this.#others.set(first, [file]);
+    else others.push(file);
+    return true;
+  }
+
+  /** Those that are like this file, which came first. */
+  of({ blob, path }: FileEntry): readonly WantedFile[] | undefined {
+    const first = this.#first.get(this.#nameOf(blob, path) ?? '');
+    return first?.path === path ? this.#others.get(first) : undefined;
+  }
+
+  #nameOf(blob: string, path: string): string | undefined {
+    const defaults = this.#reader.defaultsOf(path);
+    return defaults === '' ? blob : defaults && `${blob} ${defaults}`;
+  }
+}
+
+async function readBlobs(
+  { source, reader }: From,
+  blobs: readonly WantedFile[],
+  take: BlobTaker,
+): Promise<void> {
+  const turns = new Yielding();
   // The pool counts its own.
   const left = await readElsewhere({ source, reader }, blobs, take);
   for await (const { batch, contents } of lotsOf({ source, reader }, left)) {
@@ -104,7 +169,7 @@ export async function encryptionOf(
 async function readLarge(
   { pool }: FileReader,
   files: readonly LargeFile[],
-  take: Taker,
+  take: BlobTaker,
 ): Promise<void> {
   if (files.length === 0 || pool === undefined) return;
   const entries = await pool.readLarge(files);
@@ -118,22 +183,26 @@ async function readLarge(
 
 /** Undefined if the result is known without reading: `take` gets it. */
 function blobOf(seen: SeenPath, take: Taker): WantedFile | undefined {
-  const { path, id, mode } = seen;
-  if (id === undefined) {
+  if (!isPresent(seen)) {
     take(seen, undefined);
     return undefined;
   }
+  const { path, id, mode } = seen;
   const flaw = flawOf(path, mode);
-  if (flaw === undefined) return { path, id, mode };
+  if (flaw === undefined) return seen;
   take(seen, flawed(path, id, flaw));
   return undefined;
+}
+
+function isPresent(seen: SeenPath): seen is WantedFile {
+  return seen.id !== undefined;
 }
 
 /** Reads many files in other threads. Returns those that were not read. */
 async function readElsewhere(
   { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
   blobs: readonly WantedFile[],
-  take: Taker,
+  take: BlobTaker,
 ): Promise<readonly WantedFile[]> {
   const { context } = source;
   if (context === undefined || reader.pool === undefined) return blobs;

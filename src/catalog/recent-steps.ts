@@ -49,8 +49,7 @@ export class RecentSteps {
   #first = 0;
   #entries = 0;
   readonly #holds = new Set<Hold>();
-  readonly #sides = new Map<string, SideStep>();
-  #sideEntries = 0;
+  readonly #sides = new SideSteps();
 
   /** Number of the step to come. */
   get next(): number {
@@ -120,16 +119,7 @@ export class RecentSteps {
   }
 
   addSides(sides: readonly SideStep[]): void {
-    for (const side of sides) {
-      if (this.#sides.has(side.commit.id)) continue;
-      this.#sides.set(side.commit.id, side);
-      this.#sideEntries += entriesOf(side);
-    }
-    for (const [id, side] of this.#sides) {
-      if (this.#sideEntries <= MAX_SIDE_ENTRIES) break;
-      this.#sides.delete(id);
-      this.#sideEntries -= entriesOf(side);
-    }
+    for (const side of sides) this.#sides.add(side);
   }
 
   /** Side commits that lead to a commit, parents first. */
@@ -143,9 +133,33 @@ export class RecentSteps {
       waiting.push(...side.parents);
     }
     // They were added parents first.
-    return found.size === 0
-      ? []
-      : [...this.#sides.values()].filter(({ commit: { id } }) => found.has(id));
+    return found.size === 0 ? [] : this.#sides.all().filter(({ commit: { id } }) => found.has(id));
+  }
+}
+
+/** The newest side commits, within the limit. */
+export class SideSteps {
+  readonly #byId = new Map<string, SideStep>();
+  #entries = 0;
+
+  add(side: SideStep): void {
+    if (this.#byId.has(side.commit.id)) return;
+    this.#byId.set(side.commit.id, side);
+    this.#entries += entriesOf(side);
+    for (const [id, oldest] of this.#byId) {
+      if (this.#entries <= MAX_SIDE_ENTRIES) break;
+      this.#byId.delete(id);
+      this.#entries -= entriesOf(oldest);
+    }
+  }
+
+  get(id: string): SideStep | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** In the order in which they were added. */
+  all(): SideStep[] {
+    return [...this.#byId.values()];
   }
 }
 

@@ -4,13 +4,14 @@
  * they arrived.
  */
 import { ownText, Yielding } from '../apimachinery/index.ts';
+import { SlowHeapGrowth } from '../concurrency/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import type { Catalog } from './catalog.ts';
 import { CatalogVersion, type OtherObjects } from './catalog-version.ts';
 import { CommitOrder } from './commit-order.ts';
 import type { FileEntry } from './file.ts';
 import type { FileReader } from './file-reader.ts';
-import { ReadAhead } from './read-ahead.ts';
+import { ReadAhead, WINDOW } from './read-ahead.ts';
 import type { ObjectSource } from './reading.ts';
 import type { ObjectChange, Step } from './step.ts';
 import { followedPaths, seenPaths, TreeView } from './tree.ts';
@@ -87,9 +88,13 @@ async function eachCommit(
   fold: (commit: HistoryCommit, ahead: ReadAhead) => Promise<void>,
 ): Promise<void> {
   const pauses = new Yielding();
+  using growth = new SlowHeapGrowth();
   try {
     for (let next = await ahead.next(); next !== undefined; next = await ahead.next()) {
       await pauses.take();
+      // A few trees make any number of changes; most of what is read for them is garbage.
+      const [changes = []] = next.changes;
+      if (changes.length > WINDOW) growth.add(changes.length);
       await fold(next, ahead);
     }
   } finally {

@@ -6,20 +6,18 @@
  * form implies it. Only files with more than their objects have documents of their own in the state
  * store.
  */
-import { hash } from 'node:crypto';
-import {
-  isRecord,
-  type JsonObject,
-  type JsonValue,
-  type KubeObject,
-  type ObjectKey,
-} from '../apimachinery/index.ts';
-import { encodePath } from '../git/index.ts';
+import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import type { SecretPaths } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
-import type { DocumentEntry, FileEntry } from './file.ts';
+import { type DocumentEntry, type FileEntry, unplacedDocuments } from './file.ts';
+import {
+  type FileDocuments,
+  obsoleteFileDocuments,
+  persistedFiles,
+  type StateDocuments,
+} from './file-documents.ts';
 import { type CommitPoint, Identity } from './identity.ts';
 import type { ObjectFacts } from './provenance.ts';
 import {
@@ -38,13 +36,10 @@ export interface DocumentStore {
   provenanceFacts(): Iterable<readonly [PersistedObject, JsonValue]>;
 }
 
-export type StateDocuments = Record<string, JsonObject | undefined>;
-
 const HEAD_DOCUMENT = 'catalog';
-const FILE_PREFIX = 'file:';
 
 /** Increased when the persisted form changes. */
-const FORMAT = 5;
+const FORMAT = 6;
 
 interface HeadDocument {
   format?: number;
@@ -57,16 +52,6 @@ interface HeadDocument {
   sealing?: Sealing;
 }
 
-interface FileDocument {
-  path: string;
-  blob: string;
-  documents: readonly DocumentEntry[];
-}
-
-function isFileDocument(value: unknown): value is FileDocument {
-  return isRecord(value) && typeof value['path'] === 'string' && Array.isArray(value['documents']);
-}
-
 const json = (value: unknown): JsonObject => value as JsonObject;
 
 /**
@@ -77,31 +62,22 @@ export function* catalogDocuments(of: {
   catalog: Catalog;
   changes: readonly ObjectChange[];
   paths: Iterable<string>;
-  /** Paths of files that may have a document already; new ones are added. */
-  documentPaths: Set<string>;
+  fileDocuments: FileDocuments;
   rules: string;
   ignoreBlob: string | undefined;
   sealing: Sealing | undefined;
 }): Generator<void, StateDocuments> {
   const { catalog } = of;
-  const entries: StateDocuments = {};
   const paths = new Set(of.paths);
   // Another file may now be, or no longer be, the place of the object.
   for (const { key } of of.changes) {
     yield;
     for (const place of catalog.claims(key)) paths.add(place.path);
   }
-  for (const path of paths) {
-    yield;
+  const entries = yield* of.fileDocuments.of(paths, (path) => {
     const file = catalog.file(path);
-    const plain = file === undefined || isPlain(catalog, file);
-    // Most files never have a document, and there may be many files.
-    if (plain && !of.documentPaths.has(path)) continue;
-    of.documentPaths.add(path);
-    entries[fileDocumentName(path)] = plain
-      ? undefined
-      : json({ path, blob: file.blob, documents: file.documents.map(plainDocument) });
-  }
+    return file === undefined || isPlain(catalog, file) ? undefined : file;
+  });
   const head: HeadDocument = {
     format: FORMAT,
     revision: catalog.revision ?? '',
@@ -115,28 +91,6 @@ export function* catalogDocuments(of: {
   return entries;
 }
 
-function plainDocument(document: DocumentEntry): DocumentEntry {
-  const { index, key, manifest, problems, warnings, line, blob, partial, clear, encrypted } =
-    document;
-  const flaws = {
-    ...(partial === true && { partial }),
-    ...(clear?.length && { clear }),
-    ...(encrypted && { encrypted }),
-  };
-  return { index, key, manifest, problems, warnings, line, blob, ...flaws };
-}
-
-/** Paths may be longer than the names of documents. */
-function fileDocumentName(path: string): string {
-  // Digest of the bytes: as text, all names with invalid UTF-8 would be equal.
-  return FILE_PREFIX + hash('sha256', encodePath(path));
-}
-
-/** Paths of the files with documents in a store. */
-export function* persistedPaths(store: Pick<DocumentStore, 'documents'>): Iterable<string> {
-  for (const [, value] of store.documents(FILE_PREFIX)) if (isFileDocument(value)) yield value.path;
-}
-
 /** Paths of the files that need documents of their own. */
 export function pathsWithDocuments(catalog: Catalog): string[] {
   return [...catalog.files()].filter((file) => !isPlain(catalog, file)).map(({ path }) => path);
@@ -145,8 +99,9 @@ export function pathsWithDocuments(catalog: Catalog): string[] {
 /** True if every document of the file is an object, so that their provenance covers the file. */
 function isPlain(catalog: Catalog, file: FileEntry): boolean {
   // A file without documents has no trace in the provenance of objects.
-  if (file.documents.length === 0) return false;
-  return file.documents.every(({ key, index, problems }) => {
+  const documents = unplacedDocuments(file);
+  if (documents.length === 0) return false;
+  return documents.every(({ key, index, problems }) => {
     if (key === undefined || problems.length > 0) return false;
     const place = catalog.object(key)?.place;
     return place?.path === file.path && place.index === index;
@@ -189,13 +144,11 @@ export function restore(store: DocumentStore, rules: string): PersistedCatalog |
   for (const file of files.values()) {
     if (file.documents.length > 1) file.documents.sort((a, b) => a.index - b.index);
   }
-  for (const [, value] of store.documents(FILE_PREFIX)) {
-    if (!isFileDocument(value)) continue;
-    const { path, blob, documents } = value;
-    files.set(path, { path, blob, documents: [...documents] });
-  }
+  const flawed = [...persistedFiles(store)];
+  for (const { path } of flawed) files.delete(path);
   const catalog = new Catalog(head.rootCommit);
-  catalog.load({ id: head.revision, committerTime: head.committerTime }, files.values(), objects);
+  const at = { id: head.revision, committerTime: head.committerTime };
+  catalog.load(at, [...files.values(), ...flawed], objects);
   return { catalog, ignoreBlob: head.ignoreBlob, sealing: head.sealing };
 }
 
@@ -273,7 +226,5 @@ export function persistedRevision(store: DocumentStore): string | undefined {
 
 /** Removals of all documents of a persisted catalog, before a new one replaces it. */
 export function obsoleteDocuments(store: DocumentStore): StateDocuments {
-  const gone: StateDocuments = { [HEAD_DOCUMENT]: undefined };
-  for (const [name] of store.documents(FILE_PREFIX)) gone[name] = undefined;
-  return gone;
+  return { [HEAD_DOCUMENT]: undefined, ...obsoleteFileDocuments(store) };
 }

@@ -127,7 +127,13 @@ export class TreeView {
     files: ReadonlyMap<string, FileEntry | undefined>,
   ): ReadonlyMap<string, FileEntry | undefined> {
     if (this.#sealing === undefined) return files;
-    return new Map([...files].map(([path, file]) => [path, file && this.judged(file)]));
+    let refused: Map<string, FileEntry | undefined> | undefined;
+    for (const [path, file] of files) {
+      const own = file && this.judged(file);
+      if (own !== file) refused ??= new Map(files);
+      if (own !== file) refused?.set(path, own);
+    }
+    return refused ?? files;
   }
 
   /**

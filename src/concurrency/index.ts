@@ -2,7 +2,7 @@
 export { answerRequests, notify } from './answer-requests.ts';
 export { type Backoff, backoffAfter, backoffBound, pause, RetryDelay } from './backoff.ts';
 export { type Deferred, deferred } from './deferred.ts';
-export { collectGarbage, collectGarbageAtRest } from './garbage-collection.ts';
+export { collectGarbage, collectGarbageAtRest, SlowHeapGrowth } from './garbage-collection.ts';
 export { mapLimit } from './map-limit.ts';
 export { KeyedMutex, Mutex } from './mutex.ts';
 export {

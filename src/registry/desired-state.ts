@@ -12,11 +12,11 @@ import {
 import {
   type Catalog,
   catalogDocuments,
+  FileDocuments,
   type Folded,
   isPersisted,
   type ObjectChange,
   obsoleteDocuments,
-  persistedPaths,
   persistedRevision,
   type StateDocuments,
   type StepResult,
@@ -72,8 +72,7 @@ export class DesiredState {
   readonly #speculative: SpeculativeCatalog;
   readonly #derivedSecrets: DerivedSecrets;
   #shown: string | undefined;
-  /** Paths of files with persisted documents, now or earlier. Other paths need no removal. */
-  readonly #documentPaths: Set<string>;
+  readonly #fileDocuments: FileDocuments;
 
   private constructor(options: BranchOptions, folded: Folded) {
     this.#options = options;
@@ -81,7 +80,7 @@ export class DesiredState {
     this.approvals = new PruneApprovals(options);
     this.#derivedSecrets = new DerivedSecrets(options.kinds, options.store);
     this.#shown = folded.catalog.revision;
-    this.#documentPaths = new Set(persistedPaths(options.store));
+    this.#fileDocuments = new FileDocuments(options.store);
   }
 
   /** Continues from the persisted catalog if it still fits. */
@@ -342,7 +341,7 @@ export class DesiredState {
       catalog: this.catalog,
       changes,
       paths,
-      documentPaths: this.#documentPaths,
+      fileDocuments: this.#fileDocuments,
       rules: this.#options.rules,
       ignoreBlob: this.view.ignoreBlob,
       sealing: this.view.sealing,

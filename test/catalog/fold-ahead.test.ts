@@ -7,7 +7,7 @@ import { readPaths } from '../../src/catalog/reading.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import type { HistoryCommit } from '../../src/git/repository.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
-import { openForTest } from '../support/git.ts';
+import { commitOf, openForTest, publish } from '../support/git.ts';
 import { forMilliseconds } from '../support/properties.ts';
 import { picture } from './picture.ts';
 import { randomSteps, writeHistory } from './random-history.ts';
@@ -71,4 +71,24 @@ test('the result, and every view of a recent commit, are those of a replay', {
     { numRuns: 40 },
   );
   expect([folds > 0, merges > 0]).toEqual([true, true]);
+});
+
+test('a range has the files of its newest commits alone in memory', async () => {
+  const repository = await openForTest();
+  const texts = ['a', 'b'].map((name) => '---\nkind: Team\n'.repeat(1000) + name);
+  const [base = ''] = await publish(repository, commitOf({ 'a.yaml': '' }));
+  const files = Array.from({ length: 40 }, (_, i) => commitOf({ 'a.yaml': texts[i % 2] ?? '' }));
+  await publish(repository, ...files);
+  const commits: HistoryCommit[] = [];
+  const head = (await repository.head()) ?? '';
+  for await (const commit of repository.history(base, head)) commits.push(commit);
+  const read = (paths: Parameters<typeof readPaths>[2]) => readPaths(repository, reader, paths);
+  const now = await replay({ repository, reader, under: '' }, base);
+
+  const ahead = await foldAhead({ repository, under: '', read }, now, commits);
+
+  expect(commits).toHaveLength(40);
+  expect(ahead?.sides.map(({ commit }) => commit.id)).toEqual(
+    commits.slice(-20, -1).map(({ id }) => id),
+  );
 });

@@ -1,6 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { collectGarbage, collectGarbageAtRest } from '../../src/concurrency/index.ts';
+import {
+  collectGarbage,
+  collectGarbageAtRest,
+  SlowHeapGrowth,
+} from '../../src/concurrency/index.ts';
 import { oldGarbage } from '../support/old-garbage.ts';
 
 async function begin(bytes: number, pauseMs?: number): Promise<void> {
@@ -52,6 +56,33 @@ describe('free room of the heap', () => {
     await setTimeout(3000);
     const { heapTotal, heapUsed } = process.memoryUsage();
     expect(heapTotal - heapUsed).toBeGreaterThan(8_000_000);
+  });
+});
+
+describe('a computation that leaves much garbage', () => {
+  /** Most of the heap above what is alive. */
+  async function garbageOf(items: number): Promise<number> {
+    await collectGarbage();
+    const growth = new SlowHeapGrowth();
+    onTestFinished(() => growth[Symbol.dispose]());
+    growth.add(items);
+    const alive = Array.from({ length: 500_000 }, (_, n) => ({ n, text: [`${n}`] }));
+    const before = process.memoryUsage().heapUsed;
+    let most = 0;
+    for (let round = 0; round < 100; round += 1) {
+      const old = Array.from({ length: 20_000 }, (_, n) => ({ n, text: [`${n}`] }));
+      await setTimeout(1);
+      expect(old).toHaveLength(20_000);
+      most = Math.max(most, process.memoryUsage().heapUsed - before);
+    }
+    expect(alive).toHaveLength(500_000);
+    return most;
+  }
+
+  test('lets the heap grow less after many items', async () => {
+    const few = await garbageOf(1000);
+    const many = await garbageOf(1_000_000);
+    expect(many).toBeLessThan(few * 0.8);
   });
 });
 

@@ -50,8 +50,7 @@ describe('the persisted documents of a file', () => {
     async (restarts) => {
       const first = await openTestPlatform();
       await first.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
-      const kept = (platform: typeof first): number =>
-        [...platform.store.documents('file:')].length;
+      const kept = (platform: typeof first): number => [...platform.store.documents('file')].length;
       expect(kept(first)).toBe(0);
       await publish(first.repository, commitOf({ 'a.yaml': 'apiVersion: [\n' }));
       await first.branch.sync();
@@ -65,6 +64,56 @@ describe('the persisted documents of a file', () => {
       expect((await platform.restart()).names('teams')).toEqual(['a', 'b']);
     },
   );
+});
+
+describe('many files without a manifest', () => {
+  const COUNT = 600;
+  const broken = Object.fromEntries(
+    Array.from({ length: COUNT }, (_, i) => [`wide/${i}.yaml`, i % 3 === 0 ? 'a: [\n' : 'a: 1\n']),
+  );
+  const many = `${'---\na: 1\n'.repeat(9)}`;
+
+  test('have few documents, which a restart reads and each step renews', async () => {
+    const first = await openTestPlatform();
+    await first.commit({ 'a.yaml': team('a'), 'many.yaml': many, ...broken });
+    expect([...first.store.documents('file')].length).toBeLessThan(10);
+    const problems = first.branch.state.catalog.problems();
+    expect(new Set(problems.map(({ path }) => path)).size).toBe(COUNT + 1);
+
+    const second = await first.restart();
+    expect(second.branch.state.catalog.problems()).toEqual(problems);
+
+    const files = { 'wide/0.yaml': team('b'), 'wide/1.yaml': null, 'wide/2.yaml': many };
+    await second.commit({ ...files, 'many.yaml': 'a: 1\n', 'new.yaml': 'a: 1\n' });
+    const changed = second.branch.state.catalog.problems();
+    const third = await second.restart();
+    expect(third.branch.state.catalog.problems()).toEqual(changed);
+    expect(new Set(changed.map(({ path }) => path)).size).toBe(COUNT - 2 + 2);
+    expect(third.names('teams')).toEqual(['a', 'b']);
+
+    const left = Object.keys(broken).slice(2);
+    await third.commit(Object.fromEntries(left.map((path) => [path, null])));
+    await third.commit({ 'many.yaml': null, 'new.yaml': null });
+    expect([...third.store.documents('file')]).toEqual([]);
+  });
+
+  test('stay persisted when the step that repairs one of them fails', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'a.yaml': team('a'), ...broken });
+    const { applyYielding } = platform.store;
+    platform.store.applyYielding = () => Promise.reject(new Error('the disk is full'));
+    await publish(platform.repository, commitOf({ 'wide/0.yaml': team('b') }));
+    await expect(platform.branch.sync()).rejects.toThrow('the disk is full');
+    platform.store.applyYielding = applyYielding;
+    await publish(platform.repository, commitOf({ 'wide/0.yaml': null, 'wide/3.yaml': 'b: [\n' }));
+    await platform.branch.sync();
+    const problems = platform.branch.state.catalog.problems();
+
+    const after = await platform.restart();
+
+    expect(new Set(problems.map(({ path }) => path)).size).toBe(COUNT - 1);
+    expect(after.branch.state.catalog.problems()).toEqual(problems);
+  });
 });
 
 describe('a step that fails half-way', () => {
