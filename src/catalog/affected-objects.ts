@@ -3,13 +3,25 @@ import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
 import type { Place } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { type FileEntry, hasUnnamed, unplacedDocuments } from './file.ts';
+import type { Places } from './places.ts';
 import type { Step } from './step.ts';
 import type { ChangeLog } from './undo-log.ts';
 
 /** A key that a step may change, and every document that names it after the step. */
-export interface AffectedObjects {
+export class AffectedObjects {
   readonly key: ObjectKey;
-  readonly claims: Place[];
+  readonly removed: Place[] = [];
+  readonly added: Place[] = [];
+  readonly #before: Places;
+
+  constructor(key: ObjectKey, before: Places) {
+    this.key = key;
+    this.#before = before;
+  }
+
+  claims(): Places {
+    return this.#before.changed(this.removed, this.added);
+  }
 }
 
 /** Replaces the files. Yields each affected key once, however many documents name it. */
@@ -45,7 +57,10 @@ class TouchedKeys {
 
   addOld(file: FileEntry): void {
     if (hasUnnamed(file)) this.#broken.add(file.path);
-    for (const { key } of unplacedDocuments(file)) if (key) this.add(key);
+    const { path } = file;
+    for (const { key, index } of unplacedDocuments(file)) {
+      if (key) this.add(key).removed.push({ path, index });
+    }
   }
 
   addNew(file: FileEntry, isKnown: boolean): void {
@@ -55,7 +70,7 @@ class TouchedKeys {
       this.#broken.add(path);
     }
     for (const { key, index } of unplacedDocuments(file)) {
-      if (key) this.add(key).claims.push({ path, index });
+      if (key) this.add(key).added.push({ path, index });
     }
   }
 
@@ -70,13 +85,10 @@ class TouchedKeys {
     }
   }
 
-  /** The claims start with those of files that the step does not change. */
   add(key: ObjectKey): AffectedObjects {
     let found = this.keys.get(key);
     if (found === undefined) {
-      const { files } = this.#step;
-      const stay = this.#contents.claims(key).filter((place) => !files.has(place.path));
-      found = { key, claims: stay };
+      found = new AffectedObjects(key, this.#contents.claims(key));
       this.keys.set(key, found);
     }
     return found;

@@ -27,8 +27,10 @@ export function* applyCommit(
   const bindings = new OwnerBindings(contents, step, undo);
   const touched = yield* affectedObjects(contents, step, undo);
   const resolution = new Resolution(rootCommit, contents, step);
-  for (const { key, claims } of touched.values()) {
+  for (const affected of touched.values()) {
     yield;
+    const { key } = affected;
+    const claims = affected.claims();
     const before = objects.get(key);
     const after = resolution.after({ key, before, claims });
     undo?.map(objects, key);

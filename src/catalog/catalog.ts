@@ -181,7 +181,7 @@ export class Catalog {
    * Every document that names the key. More than one is a mistake that is reported at each place.
    */
   claims(key: ObjectKey): readonly Place[] {
-    return this.#contents.claims(key);
+    return [...this.#contents.claims(key)];
   }
 
   /** Every problem of every file, duplicates included, by path and line. */

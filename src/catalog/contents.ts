@@ -15,6 +15,7 @@ import type { DocumentEntry, FileEntry } from './file.ts';
 import { collisionKey, Footprint } from './footprint.ts';
 import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
+import { Places } from './places.ts';
 import type { ChangeLog, FormerEntry, UndoLog } from './undo-log.ts';
 import type { VersionChains } from './version-chains.ts';
 
@@ -28,7 +29,7 @@ export interface OwnerMove {
 interface Parts {
   readonly files: Entries<string, FileEntry>;
   readonly objects: Entries<ObjectKey, CatalogObject>;
-  readonly claims: Entries<ObjectKey, readonly Place[]>;
+  readonly claims: Entries<ObjectKey, Places>;
   readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
   readonly cases: PathCollisions;
 }
@@ -38,7 +39,7 @@ interface LayerParts {
   readonly below: Contents;
   readonly files: OverlayMap<string, FileEntry>;
   readonly objects: OverlayMap<ObjectKey, CatalogObject>;
-  readonly claims: OverlayMap<ObjectKey, readonly Place[]>;
+  readonly claims: OverlayMap<ObjectKey, Places>;
   readonly waiting: OverlayMap<ObjectKey, readonly ObjectKey[]>;
   readonly unusual: OverlayMap<string, Link>;
 }
@@ -48,10 +49,10 @@ export class Contents {
   readonly objects: Entries<ObjectKey, CatalogObject>;
   readonly cases: PathCollisions;
   /**
-   * Every document that names a key, valid or not, in no particular order; omitted if that is only
+   * Every document that names a key, valid or not; omitted if that is only
    * the place of the object.
    */
-  readonly #claims: Entries<ObjectKey, readonly Place[]>;
+  readonly #claims: Entries<ObjectKey, Places>;
   /** Missing owners, each with the access keys that wait for it; see `owner-bindings.ts`. */
   readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
   /** Set if the contents are a layer. */
@@ -229,21 +230,21 @@ export class Contents {
   }
 
   /** Every document that names the key. */
-  claims(key: ObjectKey): readonly Place[] {
+  claims(key: ObjectKey): Places {
     const claims = this.#claims.get(key);
     if (claims !== undefined) return claims;
     const place = this.objects.get(key)?.place;
-    return place === undefined ? [] : [place];
+    return place === undefined ? Places.none : Places.none.changed([], [place]);
   }
 
   /** Must be called after the object is set. */
-  setClaims(key: ObjectKey, claims: readonly Place[], undo?: ChangeLog): void {
+  setClaims(key: ObjectKey, claims: Places, undo?: ChangeLog): void {
     const place = this.objects.get(key)?.place;
-    const [only] = claims;
+    const { first, size } = claims;
     const usual =
       place === undefined
-        ? claims.length === 0
-        : claims.length === 1 && only !== undefined && comparePlaces(only, place) === 0;
+        ? size === 0
+        : size === 1 && first !== undefined && comparePlaces(first, place) === 0;
     if (usual && !this.#claims.has(key)) return;
     undo?.map(this.#claims, key);
     if (usual) this.#claims.delete(key);
@@ -286,9 +287,11 @@ export class Contents {
       const isThere = document?.key !== undefined && sameKey(document.key, key);
       const others = claims.get(key);
       if (isThere) others?.push(place);
-      else if (others === undefined) this.#claims.set(key, []);
+      else if (others === undefined) this.#claims.set(key, Places.none);
     }
-    for (const [key, places] of claims.entries()) this.setClaims(key, places);
+    for (const [key, places] of claims.entries()) {
+      this.setClaims(key, Places.none.changed([], places));
+    }
   }
 
   /** Records the claims that differ from the place of the object. */

@@ -4,7 +4,6 @@
  */
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import type { AffectedObjects } from './affected-objects.ts';
 import {
   CatalogObject,
   comparePlaces,
@@ -15,9 +14,12 @@ import {
 import type { Contents } from './contents.ts';
 import { hasUnnamed, isValid } from './file.ts';
 import { type CommitPoint, Identity, mergedIdentity, type ParentView } from './identity.ts';
+import type { Places } from './places.ts';
 import { pointOf, type Step } from './step.ts';
 
-interface Resolving extends AffectedObjects {
+interface Resolving {
+  readonly key: ObjectKey;
+  readonly claims: Places;
   readonly before: CatalogObject | undefined;
 }
 
@@ -142,11 +144,9 @@ function keepIfEqual(before: CatalogObject | undefined, after: CatalogObject): C
 }
 
 /** Chooses the document that defines a key: the incumbent, otherwise the first. */
-function winner(claims: readonly Place[], incumbent: Place | undefined): Place | undefined {
-  if (claims.length < 2) return claims[0];
-  const inSameFile = claims.filter((place) => place.path === incumbent?.path);
-  const candidates = inSameFile.length > 0 ? inSameFile : claims;
-  return candidates.reduce((a, b) => (comparePlaces(b, a) < 0 ? b : a));
+function winner(claims: Places, incumbent: Place | undefined): Place | undefined {
+  const inSameFile = incumbent && claims.firstIn(incumbent.path);
+  return inSameFile ?? claims.first;
 }
 
 export function newborn(rootCommit: string, key: ObjectKey, birth: CommitPoint): Identity {

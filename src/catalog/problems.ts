@@ -7,7 +7,6 @@ import {
   sortInSteps,
 } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import { comparePlaces } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { collisionKey } from './footprint.ts';
 
@@ -64,8 +63,8 @@ function* addDuplicates(
   key: ObjectKey,
 ): Generator<void, void> {
   const claims = contents.claims(key);
-  if (claims.length < 2) return;
-  const places = yield* sortInSteps(claims, comparePlaces);
+  if (claims.size < 2) return;
+  const places = [...claims];
   const shown = places.slice(0, MAX_NAMED + 1).map((place) => {
     return `${shownPath(place.path)}:${contents.document(place)?.line ?? 1}`;
   });
