@@ -179,7 +179,7 @@ describe('a push that touches control files', () => {
     [
       'names it with a sign that HFS+ ignores',
       { '.sops\u200d.yaml': 'x: 1\n' },
-      ['.sops\u200d.yaml'],
+      ['".sops\\u200d.yaml"'],
     ],
     ['names it with the long s', { 'a/.\u017fops.yaml': 'x: 1\n' }, ['a/.\u017fops.yaml']],
     ['names it as Windows shortens it', { 'SOPS~1.YAM': 'x: 1\n' }, ['SOPS~1.YAM']],
