@@ -90,6 +90,8 @@ interface Pair {
 
 function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
   const { before, after, path } = pair;
+  // A list may have a hundred thousand items.
+  if (Array.isArray(before) && jsonEqual(before, after)) return;
   if (before === undefined || after === undefined) {
     if (after !== undefined) to.added.insert(path, everything(shape, after));
     if (before !== undefined) to.removed.insert(path, everything(shape, before));

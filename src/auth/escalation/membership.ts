@@ -3,7 +3,7 @@
  * would take (Kubernetes: registry/rbac `policybased`): holding them all, or the verb `bind` on the team,
  * user or group.
  */
-import type { User } from '../../apimachinery/index.ts';
+import { jsonEqual, type User } from '../../apimachinery/index.ts';
 import type { ActingNames, Membership } from '../../kinds/index.ts';
 import type { Directory } from '../identity/directory.ts';
 import { TEAM_GROUP, teamGroup, USER_GROUP } from '../identity/reserved-names.ts';
@@ -29,7 +29,7 @@ export function membershipRefusal(
   parts: MembershipParts,
   { user, after, before }: MembershipChange,
 ): string | undefined {
-  if (isSuperuser(user)) return undefined;
+  if (isSuperuser(user) || jsonEqual(after, before)) return undefined;
   const added = addedRights(after, before);
   const teams = parts.directory.teamsOf({ name: added.users[0] ?? '', groups: added.groups });
   const groups = [...new Set([...added.groups, ...teams.map(teamGroup)])];

@@ -14,7 +14,7 @@ import {
 } from '../../apimachinery/index.ts';
 import { forbidden } from '../../auth/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
-import { cookieName, isOwnRequest, readCookie } from '../../sign-in/index.ts';
+import { cookieName, isOwnRequest, isSameOrigin, readCookie } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { BRANCHES_PATH, COMMITS_PATH, COMPARE_PATH, GIT_PATH, PLAN_PATH } from '../paths.ts';
@@ -86,12 +86,18 @@ function sessionOf(
   if (headers.authorization !== undefined) return undefined;
   const key = sessionKey(deps, headers);
   if (key === undefined) return undefined;
-  if (SAFE_METHODS.includes(method)) {
-    // Another site can make the browser read with its cookies: by a link, an image, a script.
-    return FOREIGN.includes(String(headers['sec-fetch-site'])) ? undefined : key;
-  }
-  if (!isOwnRequest(headers, key, new URL(deps.signIn.baseUrl).origin)) throw forbiddenError(CSRF);
+  const { origin } = new URL(deps.signIn.baseUrl);
+  if (SAFE_METHODS.includes(method)) return isForeignRead(headers, origin) ? undefined : key;
+  if (!isOwnRequest(headers, key, origin)) throw forbiddenError(CSRF);
   return key;
+}
+
+/** Another site can make the browser read with its cookies: by a link, an image, a script. */
+function isForeignRead(headers: IncomingHttpHeaders, ownOrigin: string): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === undefined
+    ? isSameOrigin(headers, ownOrigin) === false
+    : FOREIGN.includes(String(site));
 }
 
 const CSRF =
