@@ -142,12 +142,19 @@ function culpritOf(
 ): ParsedNode | undefined {
   const root = tree.root.node ?? undefined;
   if (splitStream(edited).length !== 1) return root;
+  refuseTooLong(edited);
   if (isPlainly(edited, target)) return undefined;
   const read = readTree(edited);
   const [flaw] = read.flaws;
   if (flaw !== undefined) return ownerAt(splices, flaw.offset) ?? root;
   if (jsonEqual(read.value, target)) return undefined;
   return root && (nodeAt(root, firstDifference(read.value, target)) ?? root);
+}
+
+/** Throws if comments are too many beside the new value: a later edit would fail, and a new document would drop them. */
+function refuseTooLong(edited: string): void {
+  if (edited.length * 2 <= MAX_LEXEMES || !hasTooManyLexemes(edited)) return;
+  throw new ManifestEditError(`the object cannot be written as a YAML document: ${TOO_LONG}`);
 }
 
 /** True if the fast reader, which takes a tenth of the time of the library, reads the value. */

@@ -29,7 +29,8 @@ export function documentLines(object: JsonObject): string[] {
 const KEY_LEXEMES = 5;
 /** Those of a long one: a question mark and a space more, and the colon on a line of its own. */
 const LONG_KEY_LEXEMES = 10;
-const LONG_KEY = 400;
+/** Of a shorter one, six characters for each are no more than an implicit key may have. */
+const LONG_KEY = 166;
 /** Lexemes of a dash: indentation, the dash, and a space. */
 const ITEM_LEXEMES = 3;
 /** Lexemes of a scalar: space, start, text, line break. Those of a block: its header and a line break too. */

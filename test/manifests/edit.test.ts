@@ -1371,4 +1371,13 @@ describe('an edit', () => {
       'there is no document 2: the file has 1; read it again',
     );
   });
+
+  test('an edit that leaves too many comments for a later one is refused', () => {
+    const text = `a: 1\n${'# c\n'.repeat(124_990)}b: 2\n`;
+    const full = editDocument(text, 0, { a: 3, b: 2 });
+    expect(full).toBe(text.replace('1', '3'));
+    expect(() => editDocument(full, 0, { a: 3, b: 2, c: 4 })).toThrow(
+      'the object cannot be written as a YAML document: more than 250000 words, marks and comments in one document; split it',
+    );
+  });
 });

@@ -206,8 +206,9 @@ test('the bound of lexemes is above their number, and below its double', () => {
     }),
     { numRuns: RUNS },
   );
-  for (const key of ['k'.repeat(2000), '"'.repeat(600)]) {
-    const long = { [key]: { [key]: 'a\nb\n', [`${key}x`]: [] } };
+  for (const key of ['k'.repeat(2000), '"'.repeat(600), '\u0001'.repeat(167)]) {
+    const values = Array.from({ length: 20 }, (_, i) => [`${key}${i}`, i]);
+    const long = { [key]: { [key]: 'a\nb\n', ...Object.fromEntries(values) } };
     expect(mostLexemes(long)).toBeGreaterThanOrEqual(lexemesOf(long));
   }
   const access = Array.from({ length: 100 }, (_, i) => ({ users: [`u${i}`], verbs: ['get'] }));

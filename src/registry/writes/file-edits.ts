@@ -88,8 +88,10 @@ export async function editFile(context: EditContext, asked: ObjectEdit): Promise
   if (current === undefined) refuseIfTaken(context, edit.key, path);
   const text = file === undefined ? undefined : await fileText(context, edit.key, file);
   const claims = context.catalog.claims(edit.key);
-  const spliced = await splice(context, { edit, current, file, text, claims });
-  const { edited, removed, dropped } = spliced;
+  const splicing = { edit, current, file, text, claims };
+  const { edited, removed, dropped } = await splice(context, splicing).catch((error: unknown) => {
+    throw error instanceof ManifestEditError ? invalidManifest(edit.key, error.message) : error;
+  });
   if (isEmptyStream(edited)) return { path, content: null, entry: undefined };
   const content = Buffer.from(edited, 'utf8');
   const blob = objectId('blob', content);
@@ -211,15 +213,11 @@ async function written(
     encrypted: [...restored, ...ruled],
     former,
   };
-  try {
-    assertEditable(manifest);
-    if (sealer === undefined || !isSealed) {
-      return await inPlaintext(context, { ...of, manifest }, former);
-    }
-    return await sealing(edit.key, () => sealer.write(write));
-  } catch (error) {
-    throw error instanceof ManifestEditError ? invalidManifest(edit.key, error.message) : error;
+  assertEditable(manifest);
+  if (sealer === undefined || !isSealed) {
+    return await inPlaintext(context, { ...of, manifest }, former);
   }
+  return await sealing(edit.key, () => sealer.write(write));
 }
 
 async function inPlaintext(

@@ -1,6 +1,7 @@
 /** Writes of large manifests, which are edited and read in a thread. */
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { LargeEdits } from '../../../src/catalog/file-reader.ts';
+import { LargeFiles } from '../../../src/catalog/reader-pool/large-files.ts';
 import { ReaderPool } from '../../../src/catalog/reader-pool/reader-pool.ts';
 import { git } from '../../support/git.ts';
 import {
@@ -67,12 +68,17 @@ test('a write of a large manifest is edited in the thread, and one of a small ma
   expect(large.result?.object.spec).toEqual({ access: rules('b') });
 });
 
-test('a large manifest that the fast reader leaves out is read in the thread too', async () => {
-  const large = object('Team', 'large', { spec: {} });
+/** A manifest that the fast reader leaves out. */
+function taggedRules(): string {
   const list = rules('a').map(
     (rule) => `  - !!map {users: [${rule.users}], verbs: [get]} # of ours\n`,
   );
-  const yaml = `apiVersion: ${API_GROUP}/v1\nkind: Team\nmetadata:\n  name: large\nspec:\n  access:\n${list.join('')}`;
+  return `apiVersion: ${API_GROUP}/v1\nkind: Team\nmetadata:\n  name: large\nspec:\n  access:\n${list.join('')}`;
+}
+
+test('a large manifest that the fast reader leaves out is read in the thread too', async () => {
+  const large = object('Team', 'large', { spec: {} });
+  const yaml = taggedRules();
   await at.platform.commit({ [fileOf(large)]: yaml });
 
   const changed = await at.patch(root, 'teams', 'large', (it) => {
@@ -81,4 +87,22 @@ test('a large manifest that the fast reader leaves out is read in the thread too
   expect([changed.code, steps]).toEqual([200, ['value', 'edit', 'read']]);
   const after = git(at.platform.repository.gitDir, ['show', `HEAD:${fileOf(large)}`]);
   expect(after.trimEnd()).toBe(`${yaml}  displayName: x`);
+});
+
+test('a write is refused with 422 when the thread meets a limit, and another write is made', async () => {
+  const large = object('Team', 'large', { spec: {} });
+  await at.platform.commit({ [fileOf(large)]: taggedRules() });
+  const setup = { apiGroup: API_GROUP, under: '', gitMemoryMib: 512 };
+  const edits = new LargeFiles(() => setup, { memoryMib: 512, deadlineMs: 1 });
+  onTestFinished(() => edits.close());
+  const { pool } = at.platform.branch.reader;
+  Object.assign(at.platform.branch.reader, { pool: { ...pool, edits } });
+
+  const changed = await at.patch(root, 'teams', 'large', (it) => {
+    it.spec.displayName = 'x';
+  });
+  const refusal = 'its document takes too much memory or time to be edited; split it';
+  expect([changed.code, changed.text]).toEqual([422, expect.stringContaining(refusal)]);
+  const made = await at.create(root, 'teams', object('Team', 'other', { spec: {} }));
+  expect(made.code).toBe(200);
 });
