@@ -50,6 +50,8 @@ export interface FoldedAhead {
 const MAX_ASKED = 512;
 /** Limit of commits that the range forks from. */
 const MAX_FORKS = 16;
+/** Files and objects, from which on memory matters more than speed: a push may change them many times. */
+const MANY_ITEMS = 20_000;
 
 /**
  * `commits`: those of the range, parents first. Undefined if the catalog of a parent is not known: only
@@ -69,7 +71,7 @@ export async function foldAhead(
   const changes = new NetChanges();
   const paths = new Set<string>();
   const pauses = new Yielding();
-  using growth = new SlowHeapGrowth();
+  using growth = new SlowHeapGrowth(MANY_ITEMS);
   for (const commit of commits) {
     await pauses.take();
     const [into, ...others] = (await heads.takeAll(commit.parents)) ?? [];

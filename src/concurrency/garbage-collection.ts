@@ -106,20 +106,29 @@ function preferMemory(by: 1 | -1): void {
 
 /** Items that a computation may read before the heap grows slowly: most leave little garbage. */
 const MANY_ITEMS = 150_000;
+/** Longest pause, by the estimate, for the collection with which slow growth begins. */
+const FIRST_PAUSE_MS = 100;
 
 /**
  * Lets the heap grow to a third more than what is alive, in place of four times as much, once a
  * computation in the main thread has read many items. V8 collects more often then.
  */
 export class SlowHeapGrowth implements Disposable {
+  readonly #many: number;
   #items = 0;
   #isSlow = false;
 
+  constructor(many = MANY_ITEMS) {
+    this.#many = many;
+  }
+
   add(items: number): void {
     this.#items += items;
-    if (this.#isSlow || this.#items < MANY_ITEMS) return;
+    if (this.#isSlow || this.#items < this.#many) return;
     this.#isSlow = true;
     preferMemory(1);
+    // V8 computes its limit when it collects: the present one is that of fast growth.
+    if (process.memoryUsage().heapUsed * MS_PER_BYTE < FIRST_PAUSE_MS) collector()();
   }
 
   [Symbol.dispose](): void {

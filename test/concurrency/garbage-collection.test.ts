@@ -86,6 +86,19 @@ describe('a computation that leaves much garbage', () => {
   });
 });
 
+test('slow growth of the heap begins with a collection', async () => {
+  const ref = await oldGarbage();
+  using growth = new SlowHeapGrowth(10);
+  growth.add(9);
+  await setTimeout(1);
+  expect(ref.deref()).toBeDefined();
+  // A look keeps the object for the rest of its turn.
+  await setTimeout(1);
+  growth.add(1);
+  await setTimeout(1);
+  expect(ref.deref()).toBeUndefined();
+});
+
 test('nothing is collected while the event loop is busy', async () => {
   await begin(1_000_000);
   const ref = await oldGarbage();
