@@ -785,6 +785,12 @@ describe('a scope', () => {
   });
 });
 
+test('a rule of too many resources is not listed', () => {
+  const many = Array.from({ length: 1_001 }, (_, i) => `kind-${i}`);
+  expect(scope(ruled({ resources: resources(...many.slice(1)) })).isListable).toBe(true);
+  expect(scope(ruled({ resources: resources(...many) })).isListable).toBe(false);
+});
+
 describe('a role with thousands of projects and virtual clusters', () => {
   const names = Array.from({ length: 30_000 }, (_, i) => `n${i}`);
   const spec = { roles: [{ role: 'agent', projects: names, virtualClusters: names }] };

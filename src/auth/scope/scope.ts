@@ -38,7 +38,7 @@ const PLAIN_VERBS = [
  * enough that a hostile one cannot block the event loop.
  */
 const MOST_COMPARISONS = 200_000;
-/** Limit of parts in a scope of which rules are listed: each is compared for every kind. */
+/** Limit of rules of a scope that are listed: each is compared for every kind. */
 const MOST_LISTED = 1_000;
 
 export class Scope implements Narrowing {
@@ -111,7 +111,10 @@ export class Scope implements Narrowing {
 
   /** False for a scope with too many parts to list its rules for each kind. */
   get isListable(): boolean {
-    return this.#permits.length <= MOST_LISTED;
+    const sizes = this.#permits.map((permit) =>
+      permit.on === 'resources' && permit.resources !== 'all' ? permit.resources.length : 1,
+    );
+    return sizes.reduce((sum, size) => sum + size, 0) <= MOST_LISTED;
   }
 
   /** Rules for one kind in one namespace; `namespace` is empty for a cluster-scoped kind. */
