@@ -9,7 +9,7 @@ import { applyCommit, firstContents } from './apply-commit.ts';
 import type { CatalogObject, Place } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import type { Difference } from './difference.ts';
-import type { FileEntry } from './file.ts';
+import { type FileEntry, unplacedDocuments } from './file.ts';
 import type { Footprint } from './footprint.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
@@ -182,6 +182,12 @@ export class Catalog {
    */
   claims(key: ObjectKey): readonly Place[] {
     return [...this.#contents.claims(key)];
+  }
+
+  /** Key of the document that starts at the nearest line above a line of a file. */
+  keyAt(path: string, line: number): ObjectKey | undefined {
+    const file = this.file(path);
+    return file && unplacedDocuments(file).findLast((one) => one.line <= line)?.key;
   }
 
   /** Every problem of every file, duplicates included, by path and line. */

@@ -11,7 +11,7 @@ import {
   type Place,
 } from './catalog-object.ts';
 import { Difference } from './difference.ts';
-import type { DocumentEntry, FileEntry } from './file.ts';
+import { type DocumentEntry, documentOf, type FileEntry } from './file.ts';
 import { collisionKey, Footprint } from './footprint.ts';
 import { type Entries, type OverlayMap, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
 import type { OwnerBinding } from './owner-binding.ts';
@@ -214,19 +214,9 @@ export class Contents {
     else this.files.set(path, entry);
   }
 
-  document(place: Place): DocumentEntry | undefined {
-    const documents = this.files.get(place.path)?.documents ?? [];
-    // They are in the order of their indexes, and most files have no empty document between them.
-    const guess = documents[place.index];
-    if (guess?.index === place.index) return guess;
-    let [low, high] = [0, Math.min(place.index, documents.length)];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((documents[middle]?.index ?? 0) < place.index) low = middle + 1;
-      else high = middle;
-    }
-    const found = documents[low];
-    return found?.index === place.index ? found : undefined;
+  document({ path, index }: Place): DocumentEntry | undefined {
+    const file = this.files.get(path);
+    return file && documentOf(file, index);
   }
 
   /** Every document that names the key. */

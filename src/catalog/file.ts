@@ -104,20 +104,42 @@ export class FileCopy implements FileEntry {
   }
 
   get documents(): readonly DocumentEntry[] {
+    return this.original.documents.map((document) => this.placed(document));
+  }
+
+  /** A document of the original at this path. */
+  placed({ index, key, line, blob, problems, warnings, clear }: DocumentEntry): DocumentEntry {
     const { path } = this;
-    const moved = (problems: readonly Problem[] = NONE): readonly Problem[] =>
-      problems.length === 0 ? NONE : problems.map((problem) => ({ ...problem, path }));
-    return this.original.documents.map((document) => {
-      const { index, key, line, blob, problems, warnings, clear } = document;
-      const lists = { problems: moved(problems), warnings: moved(warnings), clear: moved(clear) };
-      return { index, key, manifest: undefined, line, blob, ...lists };
-    });
+    const moved = (list: readonly Problem[] = NONE): readonly Problem[] =>
+      list.length === 0 ? NONE : list.map((problem) => ({ ...problem, path }));
+    const lists = { problems: moved(problems), warnings: moved(warnings), clear: moved(clear) };
+    return { index, key, manifest: undefined, line, blob, ...lists };
   }
 }
 
 /** Documents of a file, with problems that may name the path of another one. Makes none. */
 export function unplacedDocuments(file: FileEntry): readonly DocumentEntry[] {
   return (file instanceof FileCopy ? file.original : file).documents;
+}
+
+/** The document with an index. Makes no other one: a file has thousands, each asked for in turn. */
+export function documentOf(file: FileEntry, index: number): DocumentEntry | undefined {
+  const found = documentAt(unplacedDocuments(file), index);
+  return found && file instanceof FileCopy ? file.placed(found) : found;
+}
+
+function documentAt(documents: readonly DocumentEntry[], index: number): DocumentEntry | undefined {
+  // They are in the order of their indexes, and most files have no empty document between them.
+  const guess = documents[index];
+  if (guess?.index === index) return guess;
+  let [low, high] = [0, Math.min(index, documents.length)];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((documents[middle]?.index ?? 0) < index) low = middle + 1;
+    else high = middle;
+  }
+  const found = documents[low];
+  return found?.index === index ? found : undefined;
 }
 
 /** True if a file with the same bytes, and the same defaults of its path, can be a copy of this one. */

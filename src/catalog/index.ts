@@ -4,7 +4,13 @@ export { Catalog, type PinnedCatalog } from './catalog.ts';
 export { CatalogObject, type Place, sameSources } from './catalog-object.ts';
 export { encryptedPathsOf, encryptedValuesOf } from './encrypted-values.ts';
 export type { DocumentEncryption } from './encryption.ts';
-export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
+export {
+  type DocumentEntry,
+  type FileEntry,
+  ReadDocument,
+  refuseClear,
+  unplacedDocuments,
+} from './file.ts';
 export { FileDocuments, type StateDocuments } from './file-documents.ts';
 export { type FileReader, fileReader, LARGEST_FILE } from './file-reader.ts';
 export { type FoldAheadContext, type FoldedAhead, foldAhead } from './fold-ahead.ts';

@@ -12,7 +12,7 @@ import {
   sameSources,
 } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
-import { hasUnnamed, isValid } from './file.ts';
+import { type FileEntry, hasUnnamed, isValid } from './file.ts';
 import { type CommitPoint, Identity, mergedIdentity, type ParentView } from './identity.ts';
 import type { Places } from './places.ts';
 import { pointOf, type Step } from './step.ts';
@@ -30,6 +30,8 @@ export class Resolution {
   readonly #contents: Contents;
   readonly #step: Step;
   readonly #birth: CommitPoint;
+  /** Problems that keep the objects of a file, which may have thousands: one list for all of them. */
+  readonly #shields = new Map<FileEntry, readonly Problem[]>();
 
   /** `contents`: with the files after the step. */
   constructor(rootCommit: string, contents: Contents, step: Step) {
@@ -85,7 +87,11 @@ export class Resolution {
   #shieldOf(known: CatalogObject | undefined): readonly Problem[] | undefined {
     const file = known && this.#contents.files.get(known.place.path);
     if (file === undefined || !hasUnnamed(file)) return undefined;
-    return file.documents.filter(({ key }) => key === undefined).flatMap((d) => d.problems);
+    const problems =
+      this.#shields.get(file) ??
+      file.documents.filter((one) => one.key === undefined).flatMap((one) => one.problems);
+    this.#shields.set(file, problems);
+    return problems;
   }
 
   /** An object that only another parent of the merge has. */

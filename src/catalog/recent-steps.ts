@@ -3,7 +3,7 @@
  * that came with a merge.
  */
 import type { ObjectKey } from '../apimachinery/index.ts';
-import type { FileEntry } from './file.ts';
+import { type FileEntry, unplacedDocuments } from './file.ts';
 import type { CommitPoint, IsAncestor } from './identity.ts';
 import type { FormerEntry, UndoLog } from './undo-log.ts';
 import { VersionChains } from './version-chains.ts';
@@ -165,7 +165,7 @@ export class SideSteps {
 
 function entriesOf({ files, merge }: SideStep): number {
   let entries = 1 + (merge?.alsoAffected.length ?? 0);
-  for (const file of files.values()) entries += 1 + (file?.documents.length ?? 0);
+  for (const file of files.values()) entries += 1 + (file ? unplacedDocuments(file).length : 0);
   return entries;
 }
 

@@ -182,9 +182,8 @@ async function problemsIn({ catalog, release }: PinnedCatalog): Promise<ObjectPr
 
 /** A problem belongs to the document that starts at the nearest line above it. */
 function withObject(catalog: Catalog, problem: Problem): ObjectProblem {
-  const documents = catalog.file(problem.path)?.documents ?? [];
-  const document = documents.findLast(({ line }) => line <= problem.line);
-  return { ...problem, object: document?.key && describeKey(document.key) };
+  const key = catalog.keyAt(problem.path, problem.line);
+  return { ...problem, object: key && describeKey(key) };
 }
 
 function byFile(problems: readonly Problem[]): FileVerdict[] {
