@@ -27,6 +27,8 @@ const GROUP_PREFIX = 'files:';
 const GROUP_FILES = 256;
 /** Documents of a file in a group. */
 const MAX_DOCUMENTS = 4;
+/** Characters of their names and messages: some messages quote a text as long as a file. */
+const MAX_CHARACTERS = 4096;
 
 interface FileDocument {
   path: string;
@@ -170,13 +172,19 @@ function withoutPath(document: DocumentEntry): DocumentEntry {
   return { ...document, ...lists, ...(clear && { clear: bare(clear) }) };
 }
 
-/** True if the file may be in a group: it has few documents, and no manifest. */
+/** True if the file may be in a group: it has few and small documents, and no manifest. */
 function isSmall(file: FileEntry): boolean {
   const documents = unplacedDocuments(file);
   return (
     documents.length <= MAX_DOCUMENTS &&
-    documents.every((one) => !isValid(one) && one.partial !== true && one.encrypted === undefined)
+    documents.every((one) => !isValid(one) && one.partial !== true && !one.encrypted) &&
+    documents.reduce((sum, one) => sum + charactersOf(one), 0) <= MAX_CHARACTERS
   );
+}
+
+function charactersOf({ key, problems, warnings, clear = [] }: DocumentEntry): number {
+  const own = key === undefined ? 0 : key.namespace.length + key.name.length;
+  return [problems, warnings, clear].flat().reduce((sum, { message }) => sum + message.length, own);
 }
 
 function plainDocument(document: DocumentEntry): DocumentEntry {

@@ -97,6 +97,21 @@ describe('many files without a manifest', () => {
     expect([...third.store.documents('file')]).toEqual([]);
   });
 
+  test('have their own documents if they are large', async () => {
+    const first = await openTestPlatform();
+    const long = (i: number): string => `apiVersion: ${'x'.repeat(100_000)}\nkind: K${i}\n`;
+    const longs = Array.from({ length: 20 }, (_, i) => [`long/${i}.yaml`, long(i)]);
+    await first.commit({ 'a.yaml': team('a'), ...broken, ...Object.fromEntries(longs) });
+    const problems = first.branch.state.catalog.problems();
+
+    const sizes = [...first.store.documents('files:')].map(([, group]) => JSON.stringify(group));
+    const second = await first.restart();
+
+    expect(Math.max(...sizes.map(({ length }) => length))).toBeLessThan(100_000);
+    expect([...first.store.documents('file:')]).toHaveLength(20);
+    expect(second.branch.state.catalog.problems()).toEqual(problems);
+  });
+
   test('stay persisted when the step that repairs one of them fails', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a'), ...broken });
