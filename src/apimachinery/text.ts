@@ -42,7 +42,8 @@ const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
 export function caseFolded(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const compared = text.normalize('NFC').replace(IGNORABLE, '');
-  return compared.toUpperCase().toLowerCase().normalize('NFC');
+  // The capital sharp s becomes the small one first, which is SS in upper case.
+  return compared.toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 }
 
 /** A path for display on one line. It is quoted and escaped if it has misleading characters. */

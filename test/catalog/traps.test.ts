@@ -164,6 +164,14 @@ const traps: readonly (readonly [string, readonly Entry[], RegExp])[] = [
     /^sales\.yaml:1:1: The path differs by case alone from ſales\.yaml/,
   ],
   [
+    'a capital sharp s in the place of two letters',
+    [
+      { path: 'gross.yaml', text: team('x') },
+      { path: 'groẞ.yaml', text: team('y') },
+    ],
+    /^gross\.yaml:1:1: The path differs by case alone from groẞ\.yaml/,
+  ],
+  [
     'a character that no font shows',
     [{ path: 'go\u00adod.yaml', text: '' }],
     /^good\.yaml:1:1: The path differs by case alone from "go\\u00adod\.yaml"/,
