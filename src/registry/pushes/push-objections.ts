@@ -26,7 +26,7 @@ import {
 import { serveObject } from '../projection/served-object.ts';
 import { mayReadSecrets } from '../secret-readers.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
-import { copiesProblem, dataSize } from '../writes/copied-data.ts';
+import { copiesProblem, dataSize, followersOf } from '../writes/copied-data.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
 
 export interface PushObjectionsOptions
@@ -149,9 +149,11 @@ export class PushObjections {
     }
     if (counted.size === 0) return [];
     const pushed = new Map(planned.map(({ key, after }) => [keyString(key), after]));
-    return [...counted].flatMap(([id, { source, copies }]) => {
+    return [...counted].flatMap(([id, { source, copies: added }]) => {
       const object = pushed.has(id) ? pushed.get(id)?.manifest : store.get(source)?.object;
-      const problem = copiesProblem(source, dataSize(object), copies);
+      const bytes = dataSize(object);
+      const copies = followersOf(kinds, store, { source, bytes, added });
+      const problem = copiesProblem(source, bytes, copies);
       return problem === undefined ? [] : [problem];
     });
   }

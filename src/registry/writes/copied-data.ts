@@ -33,21 +33,28 @@ export function dataSize(object: KubeObject | undefined): number {
   );
 }
 
-/** Number of objects that follow a source; 0 also where all objects together would not be too many. */
+/**
+ * Number of objects that follow a source, with those that are `added`. Without them where all objects
+ * together would not be too many.
+ */
 export function followersOf(
   { kinds }: KindTable,
   store: Pick<Store, 'list'>,
-  { source, bytes }: { readonly source: ObjectKey; readonly bytes: number },
+  {
+    source,
+    bytes,
+    added = 0,
+  }: { readonly source: ObjectKey; readonly bytes: number; readonly added?: number },
 ): number {
   const wanted = keyString(source);
   return kinds.reduce((sum, { group, kind, follows }) => {
     if (follows === undefined) return sum;
     const { items } = store.list({ group, kind });
-    if (copiesProblem(source, bytes, items.length) === undefined) return sum;
+    if (copiesProblem(source, bytes, items.length + added) === undefined) return sum;
     const found = items.filter(({ key: { name }, labels }) => {
       const followed = follows({ apiVersion: '', kind, metadata: { name, labels: { ...labels } } });
       return followed !== undefined && keyString(followed) === wanted;
     });
     return sum + found.length;
-  }, 0);
+  }, added);
 }

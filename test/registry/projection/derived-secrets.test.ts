@@ -474,4 +474,18 @@ describe('copies that together are too large', () => {
     expect(await guarded.push(bob, filesOf(many.slice(0, 20)))).toMatchObject({ code: 200 });
     expect(dataOf('copy-19')).toEqual(LARGE);
   });
+
+  test('neither several pushes nor creates add them', async () => {
+    const { guarded, bob } = await guardedBy(shared('source', LARGE));
+    const [first, last, late] = [many.slice(0, 350), many.slice(350), many[671] ?? {}];
+    expect(await guarded.push(bob, filesOf(first))).toMatchObject({ code: 200 });
+
+    const refused = await guarded.push(bob, filesOf(last));
+    expect(refused).toMatchObject({ code: 403 });
+    expect(refused.text).toContain(TOO_MUCH);
+    expect(await guarded.push(bob, filesOf(last.slice(0, 321)))).toMatchObject({ code: 200 });
+    const created = await guarded.create(bob, 'projectsecrets', late, 'p-web');
+    expect(created).toMatchObject({ code: 422 });
+    expect(created.text).toContain('672 copies of SharedSecret "shared/source" would have 65 MiB');
+  });
 });
