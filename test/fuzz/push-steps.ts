@@ -308,7 +308,7 @@ export function copied(player: Player, wanted?: Target): Files {
   if (episode.repository.sealed.length === 0) return {};
   const docs = parseAllDocuments(random.pick(episode.repository.sealed));
   const doc = random.pick(docs);
-  if (!isMap(doc.contents)) return {};
+  if (!isMap(doc.contents) || !isMap(doc.get('metadata')) || !isMap(doc.get('spec'))) return {};
   const own = doc.get('kind') === 'ProjectSecret' ? 'projectsecrets' : 'sharedsecrets';
   const found = wanted ?? pickTarget(player, 'create');
   const isOther = found.plural.endsWith('secrets') && (wanted !== undefined || random.chance(0.6));

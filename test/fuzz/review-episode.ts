@@ -6,6 +6,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { pathFilter } from '../../src/manifests/index.ts';
 import { type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
 import { git } from '../support/git.ts';
 import { type Random, randomFrom } from '../support/random.ts';
@@ -232,8 +233,9 @@ export class ReviewEpisode extends Episode {
 
   async #objects(): Promise<Objects> {
     const objects = new Map<string, Obj>();
+    const filter = pathFilter('', await this.repository.file('.gitplaneignore'));
     for (const [path, blob] of this.repository.at.files) {
-      if (!path.endsWith('.yaml') || path.startsWith('.')) continue;
+      if (!filter.includes(path)) continue;
       const known = this.#parsed.get(blob) ?? objectsIn(await this.repository.object(blob), path);
       this.#parsed.set(blob, known);
       for (const { id, object } of known) objects.set(id, object);

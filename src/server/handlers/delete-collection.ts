@@ -21,7 +21,7 @@ export async function handleDeleteCollection(
   const options = deletionOptions(deps, request, asked);
   const { items: all } = deps.store.list(collectionOf(request));
   const matching = (await selected(selection, all)).filter(({ key }) => !isAccessRole(key));
-  const results = await Promise.all(
+  const deletions = await Promise.allSettled(
     matching.map(async (stored) => {
       const { namespace, name } = stored.key;
       const rightOn = info.selectedName === '' ? undefined : stored.object.metadata.uid;
@@ -33,7 +33,9 @@ export async function handleDeleteCollection(
       return result && shownAfterWrite(deps, request, result, stored);
     }),
   );
-  const items = results.filter((result) => result !== undefined);
+  // An answer before the last deletion would tell less than what happens.
+  for (const one of deletions) if (one.status === 'rejected') throw one.reason;
+  const items = deletions.flatMap((one) => (one.status === 'fulfilled' && one.value) || []);
   const metadata = { resourceVersion: String(deps.store.resourceVersion) };
   return { code: 200, ...encodeList(kind, { metadata, items }, form) };
 }
