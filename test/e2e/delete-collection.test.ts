@@ -30,8 +30,8 @@ test('answers after the last deletion, also if one of them is refused', async ()
   expect([refused.code, refused.text]).toEqual([403, expect.stringContaining('team-00')]);
 
   const left = await daemon.call('GET', `${API}/teams?labelSelector=a%3Db`);
-  const names = left.json().items.map(
-    ({ metadata }: { metadata: { name: string } }) => metadata.name,
-  );
+  const names = left
+    .json()
+    .items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
   expect(names).toEqual(['team-00']);
 });

@@ -6,7 +6,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { pathFilter } from '../../src/manifests/index.ts';
+import { pathFilter } from '../../src/manifests/path-filter.ts';
 import { type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
 import { git } from '../support/git.ts';
 import { type Random, randomFrom } from '../support/random.ts';
