@@ -58,7 +58,7 @@ export async function readEach(from: From, paths: readonly SeenPath[], take: Tak
   for (const seen of paths) {
     if (turns.due) await turns.pause();
     const blob = blobOf(seen, take);
-    if (blob !== undefined && !alike.has(blob)) blobs.push(blob);
+    if (blob !== undefined && !alike.add(blob)) blobs.push(blob);
   }
   const originals: FileEntry[] = [];
   await readBlobs(from, blobs, (file, entry) => {
@@ -97,12 +97,15 @@ class AlikeFiles {
     this.#reader = reader;
   }
 
-  /** False if the file is the first one. */
-  has(file: WantedFile): boolean {
+  /** Adds a file. True if it is like one that came first. */
+  add(file: WantedFile): boolean {
     const name = this.#nameOf(file.id, file.path);
-    const first = name === undefined ? file : this.#first.get(name);
-    if (first === undefined) this.#first.set(name ?? '', file);
-    if (first === undefined || name === undefined) return false;
+    if (name === undefined) return false;
+    const first = this.#first.get(name);
+    if (first === undefined) {
+      this.#first.set(name, file);
+      return false;
+    }
     const others = this.#others.get(first);
     if (others === undefined) this.#others.set(first, [file]);
     else others.push(file);
@@ -111,7 +114,8 @@ class AlikeFiles {
 
   /** Those that are like this file, which came first. */
   of({ blob, path }: FileEntry): readonly WantedFile[] | undefined {
-    const first = this.#first.get(this.#nameOf(blob, path) ?? '');
+    const name = this.#nameOf(blob, path);
+    const first = name === undefined ? undefined : this.#first.get(name);
     return first?.path === path ? this.#others.get(first) : undefined;
   }
 

@@ -1,5 +1,5 @@
 /**
- * Addresses to which the daemon refuses to connect: link-local ones and those of the metadata services
+ * Addresses to which the daemon refuses to connect: link-local, site-local and Teredo ones, and those of the metadata services
  * of clouds, which hand credentials of the machine to any process on it. The check runs per
  * connection, after DNS resolution, so that a name cannot resolve differently in between.
  */

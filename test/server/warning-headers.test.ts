@@ -15,3 +15,10 @@ test.each([
   expect(headers.join('').length).toBeLessThan(12 * 1024);
   expect(headers.at(-1)).toBe('299 - "4984 more warnings are not shown"');
 });
+
+test('counts the last of many warnings of two characters', () => {
+  const headers = warningHeaders(Array.from({ length: 999 }, (_, i) => String(i)));
+  const bytes = headers.reduce((sum, text) => sum + `warning: ${text}\r\n`.length, 0);
+  expect(bytes).toBeLessThan(12 * 1024);
+  expect(headers.at(-1)).toBe('299 - "983 more warnings are not shown"');
+});

@@ -10,8 +10,10 @@ import type { KindTable } from '../../kinds/index.ts';
 import { copiesProblem, dataSize, followersOf, type Guard } from '../../registry/index.ts';
 import type { Store } from '../../state/index.ts';
 
+type GuardStore = Pick<Store, 'list' | 'get' | 'resourceVersion'>;
+
 /** A write that makes the data smaller is accepted in any case. */
-export function copiedDataGuard(kinds: KindTable, store: Pick<Store, 'list' | 'get'>): Guard {
+export function copiedDataGuard(kinds: KindTable, store: GuardStore): Guard {
   const problemOf = (source: ObjectKey, bytes: number, added: number): string | undefined =>
     copiesProblem(source, bytes, followersOf(kinds, store, { source, bytes, added }));
 

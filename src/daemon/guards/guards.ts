@@ -24,7 +24,7 @@ export interface GuardParts {
   readonly access: AccessControl;
   readonly limits: () => KeyLifetimeLimits;
   readonly clock: Clock;
-  readonly store: Pick<Store, 'list' | 'get'>;
+  readonly store: Pick<Store, 'list' | 'get' | 'resourceVersion'>;
 }
 
 export function writeGuards(parts: GuardParts): readonly Guard[] {

@@ -33,28 +33,56 @@ export function dataSize(object: KubeObject | undefined): number {
   );
 }
 
+type FollowedStore = Pick<Store, 'list' | 'resourceVersion'>;
+
+interface Followers {
+  readonly version: number;
+  /** Objects that may follow one. */
+  readonly total: number;
+  readonly bySource: ReadonlyMap<string, number>;
+}
+
+/** Counted once per version of a store: a push asks for each of its changes. */
+const counted = new WeakMap<FollowedStore, Followers>();
+
 /**
- * Number of objects that follow a source, with those that are `added`. Without them where all objects
+ * Number of objects that follow a source, with those that are `added`. It is `added` where all objects
  * together would not be too many.
  */
 export function followersOf(
-  { kinds }: KindTable,
-  store: Pick<Store, 'list'>,
+  kinds: KindTable,
+  store: FollowedStore,
   {
     source,
     bytes,
     added = 0,
   }: { readonly source: ObjectKey; readonly bytes: number; readonly added?: number },
 ): number {
-  const wanted = keyString(source);
-  return kinds.reduce((sum, { group, kind, follows }) => {
-    if (follows === undefined) return sum;
+  if (bytes <= SMALL) return added;
+  const { total, bySource } = followersIn(kinds, store);
+  if (copiesProblem(source, bytes, total + added) === undefined) return added;
+  return added + (bySource.get(keyString(source)) ?? 0);
+}
+
+function followersIn({ kinds }: KindTable, store: FollowedStore): Followers {
+  const version = store.resourceVersion;
+  const known = counted.get(store);
+  if (known?.version === version) return known;
+  const bySource = new Map<string, number>();
+  let total = 0;
+  for (const { group, kind, follows } of kinds) {
+    if (follows === undefined) continue;
     const { items } = store.list({ group, kind });
-    if (copiesProblem(source, bytes, items.length + added) === undefined) return sum;
-    const found = items.filter(({ key: { name }, labels }) => {
-      const followed = follows({ apiVersion: '', kind, metadata: { name, labels: { ...labels } } });
-      return followed !== undefined && keyString(followed) === wanted;
-    });
-    return sum + found.length;
-  }, added);
+    total += items.length;
+    for (const { key, labels } of items) {
+      const { name } = key;
+      const source = follows({ apiVersion: '', kind, metadata: { name, labels: { ...labels } } });
+      if (source === undefined) continue;
+      const id = keyString(source);
+      bySource.set(id, (bySource.get(id) ?? 0) + 1);
+    }
+  }
+  const found = { version, total, bySource };
+  counted.set(store, found);
+  return found;
 }

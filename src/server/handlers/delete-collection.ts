@@ -34,8 +34,10 @@ export async function handleDeleteCollection(
     }),
   );
   // An answer before the last deletion would tell less than what happens.
-  for (const one of deletions) if (one.status === 'rejected') throw one.reason;
-  const items = deletions.flatMap((one) => (one.status === 'fulfilled' && one.value) || []);
+  const items = deletions.flatMap((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value ?? [];
+  });
   const metadata = { resourceVersion: String(deps.store.resourceVersion) };
   return { code: 200, ...encodeList(kind, { metadata, items }, form) };
 }

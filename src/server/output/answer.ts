@@ -40,6 +40,8 @@ export function lengthOf({ body, rest }: Pick<Answer, 'body' | 'rest'>): number 
 
 const LONGEST_WARNINGS = 4096;
 const SHORTENED = 256;
+/** Bytes of a header beside its text: the name, the code, quotation marks and the line end. */
+const BESIDE = 'warning: 299 - ""\r\n'.length;
 
 /**
  * Values for `Warning` headers (RFC 7234, section 5.5): each text once, quoted, without control
@@ -57,7 +59,7 @@ export function warningHeaders(warnings: readonly string[]): string[] {
 }
 
 function areShort(texts: readonly string[]): boolean {
-  return texts.reduce((sum, text) => sum + text.length, 0) <= LONGEST_WARNINGS;
+  return texts.reduce((sum, text) => sum + text.length + BESIDE, 0) <= LONGEST_WARNINGS;
 }
 
 function quoted(text: string): string {

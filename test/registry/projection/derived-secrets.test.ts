@@ -1,6 +1,6 @@
 /** Project secrets that follow a shared secret: the copy, and everything that must not happen to it. */
 import fc from 'fast-check';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Condition, KubeObject } from '../../../src/apimachinery/object.ts';
 import { conditionsOf } from '../../../src/registry/projection/served-object.ts';
 import type { JournalEvent } from '../../../src/state/store.ts';
@@ -473,6 +473,17 @@ describe('copies that together are too large', () => {
     expect(refused.text).toContain(TOO_MUCH);
     expect(await guarded.push(bob, filesOf(many.slice(0, 20)))).toMatchObject({ code: 200 });
     expect(dataOf('copy-19')).toEqual(LARGE);
+  });
+
+  test('a push looks for them once, however many it adds', async () => {
+    const { guarded, bob } = await guardedBy(shared('source', LARGE), ...many.slice(0, 600));
+    const lists = vi.spyOn(platform.store, 'list');
+    const looks = () => lists.mock.calls.filter(([of]) => of.kind === 'ProjectSecret').length;
+
+    const refused = await guarded.push(bob, filesOf(many.slice(600)));
+
+    expect(refused).toMatchObject({ code: 403 });
+    expect(looks()).toBeLessThan(10);
   });
 
   test('neither several pushes nor creates add them', async () => {
