@@ -16,6 +16,8 @@ const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.
 const STREAM = /(?<![. ])[. ]*:[^/]*/g;
 /** Short names that Windows may give to control files: to write one is to write the control file. */
 const SHORT_NAME = /^(?:gi[a-z\d]{0,4}~\d+|so[a-z\d]{0,4}~\d+\.yam)$/;
+/** The same for manifests: Windows may know `storefront.yaml` as `STOREF~1.YAM`. */
+const SHORT_MANIFEST = /~\d+\.yam$/;
 
 /**
  * True for a control file below `under` or in a folder above. Compares as clones do: a file system that ignores
@@ -74,7 +76,7 @@ export function pathFilter(under: string, ignoreText: string | undefined): PathF
   };
   const includes = (path: string): boolean => MANIFEST_EXTENSION.test(path) && covers(path);
   const manifestOnClones = (path: string): string | undefined => {
-    const clone = folded(path);
+    const clone = folded(path).replace(SHORT_MANIFEST, '*.yaml');
     const isManifest = MANIFEST_EXTENSION.test(clone) && covers(clone, foldedUnder);
     return isManifest && !includes(path) ? clone : undefined;
   };

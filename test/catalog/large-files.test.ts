@@ -74,4 +74,11 @@ describe('a large file', () => {
     const [entry] = await pool.readLarge([large]);
     expect(entry?.documents[0]?.key?.name).toBe('large');
   });
+
+  test('an edit that a stop ends does not name the document as its reason', async () => {
+    const files = new LargeFiles(() => ({ ...rules, gitMemoryMib: 512 }));
+    const edit = files.documentValue(String(large.content), 0);
+    files.close();
+    await expect(edit).rejects.toThrow('The reader of large files is closed');
+  });
 });

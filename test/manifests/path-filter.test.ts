@@ -34,4 +34,7 @@ test('a folder above that differs by case alone leads to the manifests on some c
   expect(manifestOnClones('Platform/teams/x.yaml')).toBeUndefined();
   expect(manifestOnClones('PLATFORM/Teams/X.YML')).toBe('platform/teams/x.yml');
   expect(manifestOnClones('elsewhere/x.YAML')).toBeUndefined();
+  expect(manifestOnClones('Platform/teams/STOREF~1.YAM')).toBe('platform/teams/storef*.yaml');
+  expect(manifestOnClones('Platform/teams/storef~1.yaml')).toBeUndefined();
+  expect(manifestOnClones('Platform/teams/x.yam')).toBeUndefined();
 });

@@ -25,6 +25,7 @@ const IDLE_MS = 10_000;
 const REFUSED =
   'The file takes too much memory or time to be read; split it, and use fewer aliases, comments and flow collections';
 
+const CLOSED = 'The reader of large files is closed';
 const TOO_MUCH = 'its document takes too much memory or time to be edited; split it';
 
 export class LargeFiles implements LargeEdits {
@@ -88,6 +89,7 @@ export class LargeFiles implements LargeEdits {
       const { edited = { refusal: TOO_MUCH } } = await this.#channel
         .ask({ edit }, { deadlineMs: this.#deadlineMs })
         .catch((): Delivery => ({}));
+      if (this.#closed) throw new Error(CLOSED);
       this.#endWhenIdle();
       if ('refusal' in edited) throw new ManifestEditError(edited.refusal);
       return edited;
@@ -99,7 +101,7 @@ export class LargeFiles implements LargeEdits {
     const entries: FileEntry[] = [];
     for (const file of files) {
       const entry = this.#closed ? undefined : await this.#readOne(file);
-      if (this.#closed) throw new Error('The reader of large files is closed');
+      if (this.#closed) throw new Error(CLOSED);
       entries.push(entry ?? refused(file));
     }
     this.#endWhenIdle();
