@@ -51,7 +51,7 @@ export {
 export { type CommitVerdict, SyncReport } from './sync-report.ts';
 export { isAnew } from './writes/change-verbs.ts';
 export { COMMITTER } from './writes/commit-message.ts';
-export { copiesProblem, dataSize, followersOf } from './writes/copied-data.ts';
+export { copiesProblemWith, dataSize, newSource } from './writes/copied-data.ts';
 export { decodeObject, stripServerFields } from './writes/decode.ts';
 export type { PropagationPolicy } from './writes/delete.ts';
 export { FOREGROUND, ORPHAN } from './writes/finalizers.ts';

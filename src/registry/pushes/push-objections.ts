@@ -26,7 +26,7 @@ import {
 import { serveObject } from '../projection/served-object.ts';
 import { mayReadSecrets } from '../secret-readers.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
-import { copiesProblem, dataSize, followersOf } from '../writes/copied-data.ts';
+import { copiesProblem, dataSize, followersOf, newSource } from '../writes/copied-data.ts';
 import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
 
 export interface PushObjectionsOptions
@@ -136,11 +136,9 @@ export class PushObjections {
   async ofNewCopies(planned: readonly ObjectChange[]): Promise<string[]> {
     const { kinds, store } = this.#options;
     const sources = await flatMapYielding(planned, ({ key, before, after }) => {
-      const { follows } = kinds.byKey(key) ?? {};
-      const source = follows && after?.manifest && follows(after.manifest);
-      const former = follows && before?.manifest && follows(before.manifest);
-      const isNew = source && !(former && keyString(former) === keyString(source));
-      return isNew ? [source] : [];
+      const kind = kinds.byKey(key);
+      const source = kind && newSource(kind, after?.manifest, before?.manifest);
+      return source === undefined ? [] : [source];
     });
     const counted = new Map<string, { source: ObjectKey; copies: number }>();
     for (const source of sources) {

@@ -4,8 +4,10 @@ import {
   type KubeObject,
   keyString,
   type ObjectKey,
+  sameKey,
 } from '../../apimachinery/index.ts';
-import type { KindTable } from '../../kinds/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
 import type { Store } from '../../state/index.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -31,6 +33,17 @@ export function dataSize(object: KubeObject | undefined): number {
     (sum, [key, value]) => sum + key.length + String(value).length,
     0,
   );
+}
+
+/** The source that an object follows, and did not follow before. */
+export function newSource(
+  { follows }: Pick<Kind, 'follows'>,
+  object: KubeObject | undefined,
+  old: KubeObject | undefined,
+): ObjectKey | undefined {
+  const source = object && follows?.(object);
+  const former = old && follows?.(old);
+  return source && former && sameKey(source, former) ? undefined : source;
 }
 
 type FollowedStore = Pick<Store, 'list' | 'resourceVersion'>;
@@ -85,4 +98,27 @@ function followersIn({ kinds }: KindTable, store: FollowedStore): Followers {
   const found = { version, total, bySource };
   counted.set(store, found);
   return found;
+}
+
+/** The same as `copiesProblem`, with the writes in flight, which the store does not have yet. */
+export function copiesProblemWith(
+  changes: readonly ObjectChange[],
+  kinds: KindTable,
+  store: FollowedStore,
+  of: { readonly source: ObjectKey; readonly bytes: number; readonly added: number },
+): string | undefined {
+  const { source } = of;
+  const grown = changes.filter(({ key }) => sameKey(key, source));
+  const sizes = grown.map(({ after }) => dataSize(after?.manifest));
+  const bytes = Math.max(of.bytes, ...sizes);
+  const problemOf = (added: number): string | undefined =>
+    copiesProblem(source, bytes, followersOf(kinds, store, { source, bytes, added }));
+  // Most writes are far from the limit, whatever is in flight.
+  if (problemOf(of.added + changes.length) === undefined) return undefined;
+  const copies = changes.filter(({ key, before, after }) => {
+    const kind = kinds.byKey(key);
+    const found = kind && newSource(kind, after?.manifest, before?.manifest);
+    return found !== undefined && sameKey(found, source);
+  });
+  return problemOf(of.added + copies.length);
 }

@@ -85,8 +85,6 @@ function prepareDecoded(
   fillDefaults(kind, schema, served);
   const errors = [...objectProblems(kind, schema, { object: served }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, name, errors);
-  const brings = byPath(concealed);
-  applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined, brings });
   const manifest = withConcealed(desiredPart(object), concealed);
   const key = keyOf({ kind, namespace: object.metadata.namespace ?? '', name });
   const fields: FieldWrite =
@@ -103,7 +101,11 @@ function prepareDecoded(
     warnings,
     generated,
     preview: () => preview(kind, { key, manifest, now: parts.clock.now(), fields }),
-    prepare: () => {
+    prepare: (inFlight) => {
+      const { user } = options;
+      const brings = byPath(concealed);
+      const change = { user, kind, object: served, old: undefined, brings, inFlight };
+      withWarnings(decoded.warnings, () => applyGuards(parts.guards, change));
       withWarnings(warnings, () => refuseExisting(parts, kind, key));
       if (request.inState === true) return createdInState({ kind, key, manifest }, parts);
       return commit(parts, { ...request, key, manifest, fields });

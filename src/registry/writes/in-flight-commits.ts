@@ -57,6 +57,11 @@ export class InFlightCommits<S extends Staged> {
     return this.#groups.reduce((sum, { staged }) => sum + staged.length, 0);
   }
 
+  /** The same writes, oldest first. */
+  get staged(): S[] {
+    return this.#groups.flatMap(({ staged }) => staged);
+  }
+
   /** True if a group failed: it and all later groups have to be undone first. */
   get broken(): boolean {
     return this.#broken;

@@ -13,7 +13,7 @@ import { COMMITTER } from './commit-message.ts';
 import { editFile } from './file-edits.ts';
 import { conflictWithRepository } from './repository-conflict.ts';
 import type { Sealer } from './sealer.ts';
-import type { Prepared, Write } from './write.ts';
+import type { InFlight, Prepared, Write } from './write.ts';
 
 export interface Staged extends StagedWrite {
   readonly write: Write;
@@ -35,14 +35,17 @@ export interface StagingOptions {
 
 /** Throws StatusError and changes nothing if the write is refused. */
 export async function stage(
-  options: StagingOptions & { readonly texts: LRUCache<string, string> },
+  options: StagingOptions & {
+    readonly texts: LRUCache<string, string>;
+    readonly inFlight: InFlight;
+  },
   batch: CommitBatch,
   write: Write,
 ): Promise<Staged> {
   // Refuses early if the state store could not show the write.
   const { trouble } = options.store;
   if (trouble !== undefined) throw trouble;
-  const prepared = write.prepare();
+  const prepared = write.prepare(options.inFlight);
   if (prepared.do === 'nothing') return { write, changes: [], state: [], paths: [] };
   const inState = keepsInState(prepared);
   // Refuses while the state cannot be written. An object that leaves git must be durable in the

@@ -44,7 +44,7 @@ import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart, patchManifest } from './patch-manifest.ts';
 import { isStateObject, updatedInState } from './state-objects.ts';
 import type { TextEdit } from './text-edit.ts';
-import type { Prepared, Write } from './write.ts';
+import type { InFlight, Prepared, Write } from './write.ts';
 import { type DecisionParts, keyOf, type Target, type WriteOptions } from './write-context.ts';
 import {
   byPath,
@@ -89,13 +89,13 @@ export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): Pre
     key,
     warnings: () => last?.warnings ?? [],
     preview: () => last?.object,
-    prepare: () => {
+    prepare: (inFlight) => {
       const stored = parts.store.get(key);
       if (stored === undefined) throw notFound(kind, name);
       refuseAnother(request, stored);
       if (request.verb === 'rollback') refuseTerminating(request, stored);
       const current = withRecord(kind, ownVersion(kind, stored));
-      last = wanted(parts, request, { current, shown: stored });
+      last = wanted(parts, request, { current, shown: stored, inFlight });
       return plan(parts, request, { current, last });
     },
   };
@@ -112,18 +112,18 @@ interface Wanted {
 function wanted(
   parts: DecisionParts,
   request: UpdateRequest,
-  { current, shown }: { current: StoredObject; shown: StoredObject },
+  present: { current: StoredObject; shown: StoredObject; inFlight: InFlight | undefined },
 ): Wanted {
   const { kind, options } = request;
   const schema = parts.kinds.schemaOf(kind);
-  const body = request.change(current.object);
+  const body = request.change(present.current.object);
   const { object: sent, warnings } = decodeObject(identified(body, request), {
     ...request,
     ...options,
     schema,
     isPatch: request.verb === 'patch',
   });
-  return withWarnings(warnings, () => wantedOf(parts, request, { sent, warnings, current, shown }));
+  return withWarnings(warnings, () => wantedOf(parts, request, { sent, warnings, ...present }));
 }
 
 function wantedOf(
@@ -134,10 +134,11 @@ function wantedOf(
     warnings: readonly string[];
     current: StoredObject;
     shown: StoredObject;
+    inFlight: InFlight | undefined;
   },
 ): Wanted {
   const { kind, options } = request;
-  const { sent, warnings, current, shown } = of;
+  const { sent, warnings, current, shown, inFlight } = of;
   const schema = parts.kinds.schemaOf(kind);
   const object = withoutDerivedData(kind, sent, shown.object);
   checkPreconditions(request, object, current);
@@ -148,7 +149,7 @@ function wantedOf(
   fillDefaults(kind, schema, object);
   const errors = [...objectProblems(kind, schema, { object, old: current.object }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, request.name, errors);
-  const change = { user: options.user, kind, object, old: current.object };
+  const change = { user: options.user, kind, object, old: current.object, inFlight };
   applyGuards(parts.guards, { ...change, brings: byPath(concealed) });
   // A committed write gets its generation from history; a dry run has none.
   if (countsGenerations(kind) && !sameDesiredState(object, current.object)) {

@@ -14,6 +14,7 @@ import type { Store, StoredObject } from '../../state/index.ts';
 import type { DerivedSecretChange } from '../projection/derived-secrets.ts';
 import type { WriteOrigin } from './commit-message.ts';
 import type { FieldValidation } from './decode.ts';
+import type { InFlight } from './write.ts';
 
 export interface WriteOptions extends WriteOrigin {
   readonly dryRun: boolean;
@@ -56,6 +57,8 @@ export interface PlannedChange {
   readonly old: KubeObject | undefined;
   /** Write-only values of the change, concealed, by path with dots. */
   readonly brings?: Readonly<Record<string, unknown>> | undefined;
+  /** Absent: there is no write in flight. */
+  readonly inFlight?: InFlight | undefined;
 }
 
 /**

@@ -8,6 +8,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { keyString, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
 import type { Mutex } from '../../concurrency/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
@@ -200,7 +201,9 @@ export class WriteQueue {
 
   async #stageAll(batch: CommitBatch, writes: readonly QueuedWrite[]): Promise<StagedInQueue[]> {
     const staged: StagedInQueue[] = [];
-    const options = { ...this.#options, texts: this.#texts };
+    const inFlight = (): ObjectChange[] =>
+      [...this.#inFlight.staged, ...staged].flatMap(({ changes }) => changes);
+    const options = { ...this.#options, texts: this.#texts, inFlight };
     let held = performance.now();
     for (const queued of writes) {
       const limit = this.#inFlight.size > 0 ? YIELD_MS : YIELD_ALONE_MS;

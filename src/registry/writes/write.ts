@@ -1,5 +1,6 @@
 /** A queued write: a key, and a function that decides the change. */
 import type { ObjectKey } from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
 import type { Person } from '../../git/index.ts';
 import type { Change, StoredObject } from '../../state/index.ts';
 import type { Deletion } from '../projection/served-object.ts';
@@ -32,8 +33,11 @@ export type Prepared =
 export interface Write {
   readonly key: ObjectKey;
   /** Called under the mutex, and again after the branch moved. Throws StatusError to refuse. */
-  prepare(): Prepared;
+  prepare(inFlight?: InFlight): Prepared;
 }
+
+/** Changes of earlier writes that readers do not see yet. */
+export type InFlight = () => readonly ObjectChange[];
 
 /** Result of a write: the stored object, if it still exists, and the commit. */
 export interface Written {

@@ -499,4 +499,35 @@ describe('copies that together are too large', () => {
     expect(created).toMatchObject({ code: 422 });
     expect(created.text).toContain('672 copies of SharedSecret "shared/source" would have 65 MiB');
   });
+
+  test('creates at the same time do not add them together', async () => {
+    const { guarded, bob } = await guardedBy(shared('source', LARGE));
+
+    const made = await Promise.all(
+      many.map((copy) => guarded.create(bob, 'projectsecrets', copy, 'p-web')),
+    );
+
+    const refused = made.filter(({ code }) => code === 422);
+    expect(refused).toHaveLength(29);
+    expect(refused[0]?.text).toContain('672 copies of SharedSecret "shared/source"');
+    expect(made.filter(({ code }) => code === 200)).toHaveLength(671);
+  });
+
+  test('data that grows counts for copies that are made at the same time', async () => {
+    const { guarded, bob } = await guardedBy(shared('source', ONE));
+    const grow = guarded.patch(
+      bob,
+      'sharedsecrets',
+      'source',
+      ({ spec }) => Object.assign(spec, { data: LARGE }),
+      'shared',
+    );
+
+    const made = await Promise.all(
+      many.map((copy) => guarded.create(bob, 'projectsecrets', copy, 'p-web')),
+    );
+
+    expect(await grow).toMatchObject({ code: 200 });
+    expect(made.filter(({ code }) => code === 200)).toHaveLength(671);
+  });
 });
