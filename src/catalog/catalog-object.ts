@@ -39,7 +39,7 @@ export class CatalogObject {
   readonly source: ManifestSource;
   /** Reasons why the newest version is not served; empty if it is. */
   readonly problems: readonly Problem[];
-  /** Of an access key: the incarnation of its owner that it belongs to. */
+  /** Of an access key or a project secret: the incarnation of the object that it belongs to. */
   readonly ownerBinding: OwnerBinding | undefined;
 
   constructor(of: CatalogFields) {
@@ -56,7 +56,7 @@ export class CatalogObject {
     return new CatalogObject({ key, place, identity, source, problems, ownerBinding });
   }
 
-  /** Of an access key: the uid of its owner; undefined while the owner does not exist. */
+  /** Of such an object: the uid of the one that it belongs to; undefined while that does not exist. */
   get ownerUid(): string | undefined {
     const { rootCommit } = this.identity;
     if (this.ownerBinding?.incarnation === undefined) return undefined;

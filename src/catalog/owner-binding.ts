@@ -1,9 +1,9 @@
-/** Binding of an access key to an incarnation of its owner; see `owner-bindings.ts`. */
+/** Binding of an access key or a project secret to an incarnation of another object; see `owner-bindings.ts`. */
 import { type ObjectKey, sameKey } from '../apimachinery/index.ts';
 
 export interface OwnerBinding {
   readonly owner: ObjectKey;
-  /** Commit that introduced the incarnation; undefined: the key waits for one. */
+  /** Commit that introduced the incarnation; undefined: the object waits for one. */
   readonly incarnation: string | undefined;
 }
 

@@ -1,13 +1,15 @@
 /**
  * Binds an access key to one incarnation of its User or Team: reusing a name must not revive keys
- * that were made for another user. The binding follows from history alone.
+ * that were made for another user. Binds a project secret to one incarnation of the shared secret that it
+ * follows in the same way: the right to read that one is no right to read a later one of its name. The
+ * binding follows from history alone.
  * A key is bound to the incarnation that its owner has when the key is introduced, or when its
  * owner or its text is changed. If the owner does not exist then, the key waits and is bound to the
  * owner's first incarnation. Neither the end of the owner nor a later incarnation changes the
  * binding: only a new owner or text does.
  */
 import { KeyMap, keyString, type ObjectKey } from '../apimachinery/index.ts';
-import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/index.ts';
+import { bondOf, isBindable, mayHaveBonds } from '../kinds/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { Contents, OwnerMove } from './contents.ts';
 import { type OwnerBinding, sameBinding } from './owner-binding.ts';
@@ -38,8 +40,8 @@ export class OwnerBindings {
   }
 
   add(key: ObjectKey, before: CatalogObject | undefined): void {
-    if (hasKeyOwner(key)) this.#due.set(key, { before, isAffected: true });
-    else if (isKeyOwner(key)) this.#owners.set(key, before);
+    if (isBindable(key)) this.#due.set(key, { before, isAffected: true });
+    else if (mayHaveBonds(key)) this.#owners.set(key, before);
   }
 
   /** Must be called after all objects are final. Returns the changes of other keys. */
@@ -93,7 +95,7 @@ export class OwnerBindings {
     before: CatalogObject | undefined,
     merged: ReadonlyMap<string, string>,
   ): OwnerBinding | undefined {
-    const now = keyOwnership(object.key, object.manifest);
+    const now = bondOf(object.key, object.manifest);
     if (now === undefined) return undefined;
     const { owner } = now;
     const current = this.#contents.objects.get(owner)?.identity.introducedBy;
@@ -135,7 +137,7 @@ export class OwnerBindings {
 }
 
 function hasTerms(view: CatalogObject, object: CatalogObject, terms: string): boolean {
-  return view.source === object.source || keyOwnership(view.key, view.manifest)?.terms === terms;
+  return view.source === object.source || bondOf(view.key, view.manifest)?.terms === terms;
 }
 
 function incarnationId(owner: ObjectKey, incarnation: string): string {

@@ -41,7 +41,7 @@ export type ObjectFacts = readonly [
   problems: readonly Problem[],
   /**
    * Absent: the manifest is complete, has no plaintext secret and no encrypted value beside its
-   * secrets, and the object is not an access key.
+   * secrets, and the object has no owner binding.
    */
   flaws?: Flaws,
 ];
@@ -51,8 +51,8 @@ export interface Flaws {
   readonly partial?: true;
   readonly clear?: readonly Problem[];
   readonly encrypted?: SecretPaths;
-  /** Of an access key: kind and name of its owner, and the incarnation that the key belongs to. */
-  readonly tie?: readonly [kind: string, name: string, life?: string];
+  /** Of an object with an owner binding: kind and name of the owner, and its incarnation. */
+  readonly tie?: readonly [kind: string, name: string, life?: string, namespace?: string];
 }
 
 /**
@@ -106,19 +106,19 @@ function flawsOf(
 }
 
 function bindingFacts({ owner, incarnation }: OwnerBinding): NonNullable<Flaws['tie']> {
-  return incarnation === undefined
-    ? [owner.kind, owner.name]
-    : [owner.kind, owner.name, incarnation];
+  const { kind, name, namespace } = owner;
+  if (namespace !== '') return [kind, name, incarnation ?? '', namespace];
+  return incarnation === undefined ? [kind, name] : [kind, name, incarnation];
 }
 
-/** The owner binding of an access key, from its facts. */
+/** The owner binding of an object, from its facts. */
 export function persistedBinding(
   { group }: ObjectKey,
   tie: Flaws['tie'],
 ): OwnerBinding | undefined {
   if (tie === undefined) return undefined;
-  const [kind, name, incarnation] = tie;
-  return { owner: { group, kind, namespace: '', name }, incarnation };
+  const [kind, name, incarnation = '', namespace = ''] = tie;
+  return { owner: { group, kind, namespace, name }, incarnation: incarnation || undefined };
 }
 
 /** Values of a served object that its file encrypts beside the secret fields of the kind. */

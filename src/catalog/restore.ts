@@ -39,7 +39,7 @@ export interface DocumentStore {
 const HEAD_DOCUMENT = 'catalog';
 
 /** Increased when the persisted form changes. */
-const FORMAT = 6;
+const FORMAT = 7;
 
 interface HeadDocument {
   format?: number;

@@ -11,6 +11,7 @@ export {
 } from './access/access-grants.ts';
 export { accessRulesOf, ineffectiveSubresources } from './access/access-rules.ts';
 export { roleAssignments, underGroupsPrefix } from './access/assigned-cluster-roles.ts';
+export { bondOf, isBindable, mayHaveBonds } from './bound-objects.ts';
 export { AGE, HEALTH } from './columns.ts';
 export { configDefaults, parseConfigRaw, placeInRaw } from './config/config-raw.ts';
 export { type DataStoreEndpoint, readDataStoreEndpoint } from './config/data-store-endpoint.ts';

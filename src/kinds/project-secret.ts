@@ -10,7 +10,6 @@ import {
   forbidden,
   invalid,
   type KubeObject,
-  type ObjectKey,
   required,
 } from '../apimachinery/index.ts';
 import { accessWarnings, ownershipProblems } from './access/access-rules.ts';
@@ -18,11 +17,9 @@ import { AGE, DISPLAY_NAME, OWNER } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema/schema-files.ts';
-import { SOURCE_NAME } from './secrets/derived-secrets.ts';
+import { SOURCE_NAME, SOURCE_NAMESPACE, sharedSecretOf } from './secrets/derived-secrets.ts';
 import { DATA_KEYS, secretDataOf, secretDataProblems } from './secrets/secret-data.ts';
 import { storeAnnotations, storeLinkProblems } from './secrets/store-link.ts';
-
-const SOURCE_NAMESPACE = 'gitplane.dev/sharedsecret-namespace';
 
 const SOURCE: PrinterColumn = {
   name: 'Shared Secret',
@@ -47,7 +44,7 @@ export function projectSecret(group: string): Kind {
     columns: [DISPLAY_NAME, DATA_KEYS, SOURCE, { ...OWNER, priority: 1 }, AGE],
     hasAccessRules: true,
     secretPaths: secretPathsOf('projectsecret'),
-    follows: (object) => sourceOf(group, object),
+    follows: (object) => sharedSecretOf(group, object),
     followsStore: true,
     validate: (object) => [
       ...secretDataProblems(object),
@@ -57,12 +54,6 @@ export function projectSecret(group: string): Kind {
     ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
-}
-
-function sourceOf(group: string, { metadata }: KubeObject): ObjectKey | undefined {
-  const { [SOURCE_NAME]: name, [SOURCE_NAMESPACE]: namespace } = metadata.labels ?? {};
-  if (name === undefined || namespace === undefined) return undefined;
-  return { group, kind: 'SharedSecret', namespace, name };
 }
 
 /** An object has both labels and no data of its own, or neither label. */

@@ -114,11 +114,11 @@ export class GuardedPlatform {
     );
   }
 
-  delete(token: string, plural: string, name: string): Promise<Outcome> {
-    return this.#ask(token, { verb: 'delete', plural, name, namespace: '' }, (user) =>
+  delete(token: string, plural: string, name: string, namespace = ''): Promise<Outcome> {
+    return this.#ask(token, { verb: 'delete', plural, name, namespace }, (user) =>
       this.platform.registry.delete({
         kind: kindOf(plural),
-        namespace: '',
+        namespace,
         name,
         delete: {},
         options: { user, dryRun: false, fieldValidation: 'Strict' },

@@ -39,7 +39,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     accessRoleGuard,
     subresourceGuard,
     ownerReferenceGuard(kinds, authorizer),
-    derivedSecretGuard(kinds, authorizer),
+    derivedSecretGuard(kinds, { authorizer, store }),
     copiedDataGuard(kinds, store),
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),

@@ -10,6 +10,17 @@ import type { Kind } from '../kind.ts';
 
 /** Label of a project secret: name of the shared secret that it follows. */
 export const SOURCE_NAME = 'gitplane.dev/sharedsecret-name';
+/** Label of a project secret: namespace of that shared secret. */
+export const SOURCE_NAMESPACE = 'gitplane.dev/sharedsecret-namespace';
+
+export const SHARED_SECRET_KIND = 'SharedSecret';
+
+/** The shared secret that the labels of a project secret name. */
+export function sharedSecretOf(group: string, { metadata }: KubeObject): ObjectKey | undefined {
+  const { [SOURCE_NAME]: name, [SOURCE_NAMESPACE]: namespace } = metadata.labels ?? {};
+  if (name === undefined || namespace === undefined) return undefined;
+  return { group, kind: SHARED_SECRET_KIND, namespace, name };
+}
 
 /** Annotation of a source or a derived secret that stops the copying. */
 const DISABLE_SYNC = 'gitplane.dev/disable-sync';

@@ -105,7 +105,11 @@ function made(
   }
   const source = sources.get(object);
   const from = source && serve(context, source).object;
-  const copy = withDerivedData(kind, served, { object: from, time: context.time });
+  const copy = withDerivedData(kind, served, {
+    object: from,
+    boundTo: object.ownerUid,
+    time: context.time,
+  });
   return { object: copy, hidden, provenance: provenanceOf(object, { manifest, served: copy }) };
 }
 

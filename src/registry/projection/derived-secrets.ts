@@ -13,6 +13,7 @@ import {
   rfc3339,
   runAtOnce,
   runYielding,
+  sameKey,
 } from '../../apimachinery/index.ts';
 import {
   isCopyingDisabled,
@@ -22,7 +23,7 @@ import {
   storeLinkOf,
 } from '../../kinds/index.ts';
 import type { Change, Store, StoredObject } from '../../state/index.ts';
-import { conditionsOf } from './served-object.ts';
+import { conditionsOf, OWNER_UID } from './served-object.ts';
 
 /** Condition of a derived object: true if it has the data of its source. */
 export const SYNCED = 'Synced';
@@ -41,6 +42,8 @@ export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
 export interface DerivedSecretSource {
   /** The served source; undefined: it does not exist. */
   readonly object: KubeObject | undefined;
+  /** Uid of the source that the object belongs to; undefined: it has not existed yet. */
+  readonly boundTo: unknown;
   /** Milliseconds since the epoch. */
   readonly time: number;
 }
@@ -58,7 +61,7 @@ export function withDerivedData(
     return hasStoreLink ? object : withCondition(object, undefined);
   }
   const own = ownPart(kind, object);
-  const problem = problemOf(key, own, source.object);
+  const problem = problemOf(key, own, source);
   const data = problem === undefined ? source.object?.spec?.['data'] : undefined;
   const copy = data === undefined ? own : { ...own, spec: { ...own.spec, data } };
   const found: Omit<Condition, 'lastTransitionTime'> = problem ?? {
@@ -76,7 +79,7 @@ export function withDerivedData(
 function problemOf(
   key: ObjectKey,
   own: KubeObject,
-  source: KubeObject | undefined,
+  { object: source, boundTo }: Pick<DerivedSecretSource, 'object' | 'boundTo'>,
 ): Omit<Condition, 'lastTransitionTime'> | undefined {
   const no = (severity: 'Warning' | 'Error', reason: string, message: string) =>
     ({ type: SYNCED, status: 'False', severity, reason, message }) as const;
@@ -85,6 +88,10 @@ function problemOf(
     return no('Warning', 'SyncDisabled', 'its annotation gitplane.dev/disable-sync stops copying');
   }
   if (source === undefined) return no('Error', 'SourceNotFound', `${name} does not exist`);
+  if (source.metadata.uid !== boundTo) {
+    const message = `${name} was deleted, and there is another one of its name now; take the labels away and set them again to follow that one`;
+    return no('Error', 'SourceReplaced', message);
+  }
   if (isCopyingDisabled(source)) {
     const message = `${name} forbids copies with the annotation gitplane.dev/disable-sync`;
     return no('Warning', 'SyncDisabled', message);
@@ -113,7 +120,14 @@ export function shownWithDerivedData(
 ): KubeObject {
   const key = kind.follows?.(object);
   if (key === undefined) return object;
-  return withDerivedData(kind, object, { object: store.get(key)?.object, time });
+  const source = store.get(key)?.object;
+  const { name = '', namespace = '', uid } = object.metadata;
+  const before = store.get({ group: kind.group, kind: kind.kind, namespace, name });
+  const isSame = before !== undefined && before.object.metadata.uid === uid;
+  const followed = isSame ? kind.follows?.(before.object) : undefined;
+  const isBound = followed !== undefined && sameKey(followed, key);
+  const boundTo = isBound ? before?.hidden?.[OWNER_UID] : source?.metadata.uid;
+  return withDerivedData(kind, object, { object: source, boundTo, time });
 }
 
 /** A derived secret that changes with its source. */
@@ -234,13 +248,19 @@ function addTo(
   else known.set(keyString(follower), follower);
 }
 
+/** An object and its hidden fields, after a part of the step. */
+interface Current {
+  readonly object: KubeObject;
+  readonly hidden?: StoredObject['hidden'];
+}
+
 /** Changes in order; each sees the result of those before it. */
 class Step {
   readonly changes: Change[] = [];
   readonly #store: Pick<Store, 'get'>;
   readonly #time: number;
   /** Undefined: removed. */
-  readonly #objects = new Map<string, KubeObject | undefined>();
+  readonly #objects = new Map<string, Current | undefined>();
   readonly #added = new Map<string, Map<string, ObjectKey>>();
 
   constructor(store: Pick<Store, 'get'>, time: number) {
@@ -257,8 +277,11 @@ class Step {
     }
     const source = kind?.follows?.(change.object);
     addTo(this.#added, source, key);
-    const object = kind === undefined ? change.object : this.#filled(kind, change.object);
-    this.#push(object === change.object ? change : { ...change, object }, object);
+    const object = kind === undefined ? change.object : this.#filled(kind, change);
+    this.#push(object === change.object ? change : { ...change, object }, {
+      object,
+      hidden: change.hidden,
+    });
   }
 
   addedFollowers(source: ObjectKey): Iterable<[string, ObjectKey]> {
@@ -267,26 +290,28 @@ class Step {
 
   /** Updates a derived secret from its source. */
   follow(id: string, key: ObjectKey, kind: Kind | undefined): void {
-    const current = this.#object(id, key);
+    const current = this.#current(id, key);
     if (current === undefined || kind === undefined) return;
     const object = this.#filled(kind, current);
-    if (jsonEqual(object, current)) return;
-    const hidden = this.#store.get(key)?.hidden;
-    this.#push({ type: 'put', key, object, ...(hidden === undefined ? {} : { hidden }) }, object);
+    if (jsonEqual(object, current.object)) return;
+    const { hidden } = current;
+    const put = { object, ...(hidden === undefined ? {} : { hidden }) };
+    this.#push({ type: 'put', key, ...put }, { object, hidden });
   }
 
-  #filled(kind: Kind, object: KubeObject): KubeObject {
+  #filled(kind: Kind, { object, hidden }: Current): KubeObject {
     const source = kind.follows?.(object);
-    const found = source && this.#object(keyString(source), source);
-    return withDerivedData(kind, object, { object: found, time: this.#time });
+    const found = source && this.#current(keyString(source), source)?.object;
+    const boundTo = hidden?.[OWNER_UID];
+    return withDerivedData(kind, object, { object: found, boundTo, time: this.#time });
   }
 
-  #object(id: string, key: ObjectKey): KubeObject | undefined {
-    return this.#objects.has(id) ? this.#objects.get(id) : this.#store.get(key)?.object;
+  #current(id: string, key: ObjectKey): Current | undefined {
+    return this.#objects.has(id) ? this.#objects.get(id) : this.#store.get(key);
   }
 
-  #push(change: Change, object: KubeObject | undefined): void {
+  #push(change: Change, current: Current | undefined): void {
     this.changes.push(change);
-    this.#objects.set(keyString(change.key), object);
+    this.#objects.set(keyString(change.key), current);
   }
 }

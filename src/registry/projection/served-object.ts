@@ -171,11 +171,14 @@ export interface ServedSource extends Pick<CatalogObject, 'manifest' | 'problems
   readonly identity: Pick<Identity, 'uid' | 'generation' | 'creationTimestamp'>;
   /** Plaintext secrets in its file. */
   readonly clear?: readonly Problem[] | undefined;
-  /** Of an access key: uid of the owner that it was made for. */
+  /** Of an object with an owner binding: uid of that owner. */
   readonly ownerUid?: string | undefined;
 }
 
-/** Hidden field of an access key: uid of the User or Team that it was made for. */
+/**
+ * Hidden field: uid of the User or Team that an access key was made for, or of the shared secret that a project
+ * secret follows.
+ */
 export const OWNER_UID = 'owner uid';
 
 /** Builds the served object and its hidden fields. */

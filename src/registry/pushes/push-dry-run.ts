@@ -26,7 +26,7 @@ import {
   type TreeView,
 } from '../../catalog/index.ts';
 import type { HistoryCommit, Repository } from '../../git/index.ts';
-import { type KindTable, keyOwnership } from '../../kinds/index.ts';
+import { hasKeyOwner, type KindTable, keyOwnership } from '../../kinds/index.ts';
 import type { Problem } from '../../manifests/index.ts';
 import { IntermediateStates } from '../projection/intermediate-states.ts';
 import type { Sealer } from '../writes/sealer.ts';
@@ -287,6 +287,8 @@ class PushedSteps {
 function isRevived({ key, before, after }: ObjectChange, former: Catalog): boolean {
   const was = before?.ownerBinding;
   if (was === undefined || after === undefined || !isRebound({ before, after })) return false;
+  // For other objects the right to follow the later one is checked.
+  if (!hasKeyOwner(key)) return false;
   if (before?.identity.introducedBy !== after.identity.introducedBy) return false;
   if (former.object(was.owner)?.identity.introducedBy === was.incarnation) return false;
   const [old, now] = [before, after].map(({ manifest }) => keyOwnership(key, manifest)?.terms);

@@ -11,6 +11,7 @@ import {
   formatFieldError,
   keyString,
   type ObjectKey,
+  sameKey,
   shownPath,
   type User,
   withoutValues,
@@ -27,7 +28,7 @@ import { serveObject } from '../projection/served-object.ts';
 import { mayReadSecrets } from '../secret-readers.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import { copiesProblem, dataSize, followersOf, newSource } from '../writes/copied-data.ts';
-import type { Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
+import type { Following, Guard, PlannedChange, WriteParts } from '../writes/write-context.ts';
 
 export interface PushObjectionsOptions
   extends Pick<WriteParts, 'kinds' | 'store' | 'clock' | 'guards'> {
@@ -210,7 +211,8 @@ export class PushObjections {
         ? undefined
         : serveObject(kind, change.after, { previous, time: this.#options.clock.now() });
     const { object, hidden: brings } = served ?? {};
-    return { user, kind, object, old: previous?.object, brings };
+    const following = followingOf(change);
+    return { user, kind, object, old: previous?.object, brings, following };
   }
 
   #denied(kind: Kind, change: ObjectChange, user: User): string[] {
@@ -235,6 +237,20 @@ export class PushObjections {
     const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${of.verb} ${resource}`;
     return allowed ? [] : [denial + why];
   }
+}
+
+/** Two commits of a push can take the labels away and set them again, so the manifests alone do not tell. */
+function followingOf(change: ObjectChange): Following | undefined {
+  const now = change.after?.ownerBinding;
+  if (now === undefined) return undefined;
+  const was = isAnew(change) ? undefined : change.before?.ownerBinding;
+  const { incarnation } = now;
+  const isSame =
+    was !== undefined &&
+    sameKey(was.owner, now.owner) &&
+    // The right to wait was the right to every name.
+    (was.incarnation === undefined || was.incarnation === incarnation);
+  return { begins: !isSame, hasSource: incarnation !== undefined };
 }
 
 /** Every objection as one line, for a push. */

@@ -11,6 +11,7 @@ import type { DesiredState, StagedWrite } from '../desired-state.ts';
 import { refuseWhileHeld } from '../pushes/prune-approvals.ts';
 import { COMMITTER } from './commit-message.ts';
 import { editFile } from './file-edits.ts';
+import { refuseAnotherSource } from './followed-source.ts';
 import { conflictWithRepository } from './repository-conflict.ts';
 import type { Sealer } from './sealer.ts';
 import type { InFlight, Prepared, Write } from './write.ts';
@@ -64,6 +65,7 @@ export async function stage(
   const isSameText =
     prepared.edit.text !== undefined && edited.entry?.blob === catalog.file(edited.path)?.blob;
   if (isSameText) return { write, changes: [], state: [], paths: [] };
+  refuseAnotherSource({ catalog, store: options.store }, write.key, edited.entry);
   const committerTime = Math.floor(clock.now() / 1000);
   const commit = {
     changes: [{ path: edited.path, content: edited.content }],

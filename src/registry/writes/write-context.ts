@@ -59,6 +59,15 @@ export interface PlannedChange {
   readonly brings?: Readonly<Record<string, unknown>> | undefined;
   /** Absent: there is no write in flight. */
   readonly inFlight?: InFlight | undefined;
+  /** Of a push that changes an object which follows another one. Absent: the state tells. */
+  readonly following?: Following | undefined;
+}
+
+export interface Following {
+  /** True if the object begins to follow this life of its source. */
+  readonly begins: boolean;
+  /** False if the source is not there at the end of the push. */
+  readonly hasSource: boolean;
 }
 
 /**

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Condition, KubeObject } from '../../../src/apimachinery/object.ts';
 import { conditionsOf } from '../../../src/registry/projection/served-object.ts';
 import type { JournalEvent } from '../../../src/state/store.ts';
-import { git } from '../../support/git.ts';
+import { foreignCommit, git } from '../../support/git.ts';
 import {
   fileOf,
   filesOf,
@@ -120,14 +120,40 @@ describe('a project secret that names a shared secret', () => {
     expect(dataOf()).toEqual(TWO);
   });
 
-  test('loses it with the source, and has it again with the next one', async () => {
+  test('loses it with the source, and has that of the next one once its labels are set again', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
     await take(shared('source', ONE));
     expect(dataOf()).toBeUndefined();
     expect(synced()).toMatchObject({ status: 'False', reason: 'SourceNotFound' });
 
     await give(shared('source', TWO));
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toMatchObject({ status: 'False', reason: 'SourceReplaced' });
+    await give(follower('copy', 'source', { annotations: { a: 'b' } }));
+    expect(dataOf()).toBeUndefined();
+
+    await give(follower('copy', 'source', { labels: {} }));
+    await give(follower('copy', 'source'));
     expect(dataOf()).toEqual(TWO);
+    expect(synced()).toMatchObject({ status: 'True', reason: 'Copied' });
+    await setData(ONE);
+    expect(dataOf()).toEqual(ONE);
+  });
+
+  test('waits for its source, and has the data of the first one alone', async () => {
+    await give(follower('copy', 'source'));
+    await give(shared('source', ONE));
+    expect(dataOf()).toEqual(ONE);
+    await take(shared('source', ONE));
+    await give(shared('source', TWO));
+    expect(dataOf()).toBeUndefined();
+
+    platform = await platform.restart();
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toMatchObject({ reason: 'SourceReplaced' });
+    platform = await platform.restart({ disk: new Map() });
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toMatchObject({ reason: 'SourceReplaced' });
   });
 
   test('keeps the last good data of a broken source', async () => {
@@ -298,10 +324,11 @@ describe('a start', () => {
 
   test('a start after a version without copies makes them', async () => {
     await give(shared('source', ONE), follower('copy', 'source'));
-    const { key, object } = platform.find('projectsecrets', 'copy', 'p-web') ?? {};
+    const { key, object, hidden } = platform.find('projectsecrets', 'copy', 'p-web') ?? {};
     if (key === undefined || object === undefined) throw new Error('there is no copy');
     const { status: _status, ...bare } = object;
-    platform.store.apply([{ type: 'put', key, object: { ...bare, spec: {} } as KubeObject }]);
+    const put = { object: { ...bare, spec: {} } as KubeObject, hidden };
+    platform.store.apply([{ type: 'put', key, ...put }]);
     expect(dataOf()).toBeUndefined();
     platform = await platform.restart();
     await platform.branch.runExclusive(async (state) => state.repairDerivedSecrets());
@@ -327,11 +354,13 @@ describe('random histories', () => {
     { minLength: 1, maxLength: 3 },
   );
 
-  test('leave every copy as its source is, and a rebuild makes the same', async () => {
+  test('leave every copy as the source is that it began to follow, and a rebuild makes the same', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
         platform = await openTestPlatform();
         const there = new Set<string>();
+        lives.clear();
+        bonds.clear();
         for (const [i, objects] of steps.entries()) {
           const files: Record<string, string | null> = { 'step.txt': String(i) };
           for (const it of objects) {
@@ -340,11 +369,13 @@ describe('random histories', () => {
             else delete files[it.gone];
           }
           for (const [file, text] of Object.entries(files)) {
+            if (text !== null && !there.has(file)) lives.set(file, i);
             if (text === null) there.delete(file);
             else there.add(file);
           }
           await platform.commit(files);
-          check();
+          for (const [file, text] of Object.entries(files)) bind(file, text);
+          check(there);
         }
         const all = shown();
         platform = await platform.restart({ disk: new Map() });
@@ -357,12 +388,40 @@ describe('random histories', () => {
 
   const shown = (): unknown => ['a', 'b'].map((it) => found(it)?.spec);
 
-  function check(): void {
+  /** Step that made each file anew. */
+  const lives = new Map<string, number>();
+  /** Source of each copy, and the life of it; undefined: it waits for one. */
+  const bonds = new Map<
+    string,
+    { of: string; born: number | undefined; life: number | undefined }
+  >();
+
+  function bind(file: string, text: string | null): void {
+    if (!file.startsWith('ProjectSecret-')) return;
+    if (text === null) {
+      bonds.delete(file);
+      return;
+    }
+    const { metadata } = JSON.parse(text) as KubeObject;
+    const of = `SharedSecret-${metadata.labels?.['gitplane.dev/sharedsecret-name']}.yaml`;
+    const born = lives.get(file);
+    const before = bonds.get(file);
+    if (before?.of === of && before.born === born) return;
+    bonds.set(file, { of, born, life: undefined });
+  }
+
+  function check(there: ReadonlySet<string>): void {
+    for (const [file, bond] of bonds) {
+      const life = there.has(bond.of) ? lives.get(bond.of) : undefined;
+      bonds.set(file, { ...bond, life: bond.life ?? life });
+    }
     for (const it of ['a', 'b']) {
       const object = found(it);
       if (object === undefined) continue;
       const of = object.metadata.labels?.['gitplane.dev/sharedsecret-name'] ?? '';
-      const origin = platform.find('sharedsecrets', of, 'shared')?.object;
+      const bond = bonds.get(`ProjectSecret-${it}.yaml`);
+      const isOwn = bond !== undefined && bond.life === lives.get(bond.of);
+      const origin = isOwn ? platform.find('sharedsecrets', of, 'shared')?.object : undefined;
       const isOff = [object, origin].some((one) => one?.metadata.annotations !== undefined);
       expect(object.spec?.['data']).toEqual(isOff ? undefined : origin?.spec?.['data']);
       expect(synced(it)?.status).toBe(isOff || origin === undefined ? 'False' : 'True');
@@ -424,6 +483,128 @@ describe('a user who may not get the shared secret', () => {
     expect(
       (await guarded.create(eve, 'projectsecrets', follower('more', 'source'), 'p-web')).code,
     ).toBe(403);
+  });
+});
+
+describe('a user who made a shared secret, had it followed, and deleted it', () => {
+  async function squatter() {
+    const guarded = await openGuardedPlatform();
+    platform = guarded.platform;
+    await guarded.give(
+      make('User', 'eve'),
+      make('User', 'bob'),
+      ...grant('makers', 'create sharedsecrets,projectsecrets', 'User:eve'),
+      ...grant('others', 'create sharedsecrets', 'User:bob'),
+    );
+    const eve = await guarded.giveKey('eve', { user: 'eve' });
+    const bob = await guarded.giveKey('bob', { user: 'bob' });
+    const made = async (token: string, owner: string, data: object) => {
+      const body = { ...shared('source', data), spec: { owner: { user: owner }, data } };
+      expect(await guarded.create(token, 'sharedsecrets', body, 'shared')).toMatchObject({
+        code: 200,
+      });
+    };
+    const gone = () => guarded.delete(eve, 'sharedsecrets', 'source', 'shared');
+    const copy = follower('copy', 'source', {}, { owner: { user: 'eve' } });
+    const follow = () => guarded.create(eve, 'projectsecrets', copy, 'p-web');
+    return { guarded, eve, bob, made, gone, copy, follow };
+  }
+
+  test('gets nothing of a later secret of that name, by API or push', async () => {
+    const { guarded, eve, bob, made, gone, follow } = await squatter();
+    await made(eve, 'eve', ONE);
+    expect((await follow()).code).toBe(200);
+    expect(dataOf()).toEqual(ONE);
+    expect((await gone()).code).toBe(200);
+    await made(bob, 'bob', TWO);
+
+    expect(guarded.may(eve, 'get', 'projectsecrets', 'copy', 'p-web')).toBe(true);
+    expect(dataOf()).toBeUndefined();
+    // As the API wrote it, without the labels and with them again.
+    const at = 'namespaces/p-web/projectsecrets/copy.yaml';
+    const text = git(platform.repository.gitDir, ['show', `main:${at}`]);
+    const bare = text.replaceAll(/^ +gitplane\.dev\/.*\n/gm, '').replace('  labels:\n', '');
+    expect((await guarded.push(eve, { [at]: bare })).code).toBe(200);
+    expect((await guarded.push(eve, { [at]: text })).code).toBe(403);
+    await platform.commit({ [at]: text });
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('cannot set the labels again in one push', async () => {
+    const { guarded, eve, bob, made, gone, follow } = await squatter();
+    await made(eve, 'eve', ONE);
+    await follow();
+    await gone();
+    await made(bob, 'bob', TWO);
+    const at = 'namespaces/p-web/projectsecrets/copy.yaml';
+    const text = git(platform.repository.gitDir, ['show', `main:${at}`]);
+    const bare = text.replaceAll(/^ +gitplane\.dev\/.*\n/gm, '').replace('  labels:\n', '');
+    const { gitDir } = platform.repository;
+    const first = foreignCommit(gitDir, { files: { [at]: bare } });
+    const second = foreignCommit(gitDir, { files: { [at]: text }, parents: [first] });
+
+    const refused = await platform.push(second, guarded.who(eve));
+    expect(refused.lines.join('\n')).toContain('cannot get SharedSecret "shared/source"');
+    await guarded.give(...grant('readers', 'get sharedsecrets source', 'User:eve'));
+    const onTop = foreignCommit(gitDir, { files: { [at]: bare } });
+    const again = foreignCommit(gitDir, { files: { [at]: text }, parents: [onTop] });
+    expect((await platform.push(again, guarded.who(eve))).lines).not.toContain('Forbidden');
+    await platform.branch.sync();
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('cannot have the next one of the name followed, by a push that deletes its own', async () => {
+    const { guarded, eve, bob, made, copy } = await squatter();
+    await made(eve, 'eve', ONE);
+    const at = 'namespaces/shared/sharedsecrets/source.yaml';
+    const files = { 'copy.yaml': JSON.stringify(copy), [at]: null };
+
+    const refused = await guarded.push(eve, files);
+    expect(refused.text).toContain(
+      'or every one of the sharedsecrets there while it does not exist',
+    );
+    expect((await guarded.push(eve, { 'copy.yaml': files['copy.yaml'] })).code).toBe(200);
+    expect((await guarded.push(eve, { [at]: null })).code).toBe(200);
+    await made(bob, 'bob', TWO);
+    expect(dataOf()).toBeUndefined();
+  });
+
+  test('cannot have it followed by a write beside the deletion', async () => {
+    const { bob, eve, made, gone, follow } = await squatter();
+    await made(eve, 'eve', ONE);
+    const [deleted, followed] = await Promise.all([gone(), follow()]);
+    expect(deleted.code).toBe(200);
+    expect(followed.code).toBe(409);
+    await made(bob, 'bob', TWO);
+    expect(dataOf()).toBeUndefined();
+  });
+
+  test('cannot have one followed that is still being deleted', async () => {
+    const { guarded, eve, bob, made, gone, follow } = await squatter();
+    await made(eve, 'eve', ONE);
+    const held = await guarded.patch(
+      eve,
+      'sharedsecrets',
+      'source',
+      ({ metadata }) => {
+        metadata.finalizers = ['example.com/wait'];
+      },
+      'shared',
+    );
+    expect(held.code).toBe(200);
+    await gone();
+    expect((await follow()).code).toBe(403);
+    await guarded.patch(
+      eve,
+      'sharedsecrets',
+      'source',
+      ({ metadata }) => {
+        metadata.finalizers = [];
+      },
+      'shared',
+    );
+    await made(bob, 'bob', TWO);
+    expect(dataOf()).toBeUndefined();
   });
 });
 
