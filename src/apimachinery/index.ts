@@ -39,6 +39,7 @@ export {
 export {
   asKubeObject,
   type Condition,
+  canonicalJson,
   cloneJson,
   dropEmptyMeta,
   isKubeObject,

@@ -151,6 +151,16 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   );
 }
 
+/** JSON text with sorted keys: equal values have the same text. */
+export function canonicalJson(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`);
+  return `{${fields.join(',')}}`;
+}
+
 /** The value at a path of map keys and list indexes, or undefined where the path ends early. */
 export function valueAt(
   root: JsonValue | undefined,

@@ -1,4 +1,4 @@
-import { invalid } from '../../apimachinery/index.ts';
+import { invalid, type KubeObject } from '../../apimachinery/index.ts';
 import { AGE } from '../columns.ts';
 import { defineKind, type Kind } from '../kind.ts';
 import { base64DataProblems, keysProblems } from '../secrets/secret-data.ts';
@@ -31,9 +31,14 @@ export const CONFIG_MAP: Kind = defineKind({
   validate: (object, old) => [
     ...keysProblems(object, ['data']),
     ...base64DataProblems(object, ['binaryData']),
-    ...keysOf(object, 'binaryData')
-      .filter((key) => keysOf(object, 'data').includes(key))
-      .map((key) => invalid(['data', key], key, 'duplicate of key present in binaryData')),
+    ...duplicateKeys(object).map((key) =>
+      invalid(['data', key], key, 'duplicate of key present in binaryData'),
+    ),
     ...immutableProblems(object, old, DATA),
   ],
 });
+
+function duplicateKeys(object: KubeObject): string[] {
+  const keys = new Set(keysOf(object, 'data'));
+  return keysOf(object, 'binaryData').filter((key) => keys.has(key));
+}

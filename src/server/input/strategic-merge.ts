@@ -1,13 +1,16 @@
 /**
  * Strategic merge patches for the kinds that kubectl has Go types of: it sends nothing else for
  * them in apply, edit and diff. Lists are replaced, but for those that merge by a field.
+ *
+ * The cost follows the sizes of object and patch: items are found by the text of their key, and no
+ * part of the object is merged twice.
  */
 import {
   badRequest,
+  canonicalJson,
   isRecord,
   type JsonObject,
   type JsonValue,
-  jsonEqual,
 } from '../../apimachinery/index.ts';
 
 /** Lists that merge, with the key field of their items; '' for lists of strings. */
@@ -16,9 +19,6 @@ const MERGED_LISTS: Readonly<Record<string, string>> = {
   'metadata.ownerReferences': 'uid',
   'spec.ports': 'port',
 };
-
-/** Limit of the pairs of items that a merge of two lists may compare: some 100 ms. */
-const MAX_PAIRS = 1_000_000;
 
 const PATCH = '$patch';
 const RETAIN_KEYS = '$retainKeys';
@@ -40,9 +40,13 @@ function mergeMap(target: JsonObject, patch: JsonObject, path: string): JsonObje
   for (const [key, value] of fields) {
     if (key === '__proto__') throw badRequest('the key "__proto__" is not allowed');
     if (value === null) delete merged[key];
-    else merged[key] = mergeValue(own(merged, key), value, path === '' ? key : `${path}.${key}`);
+    else merged[key] = mergeValue(own(merged, key), value, pathOf(path, key));
   }
-  return withListDirectives(merged, patch);
+  return withListDirectives(merged, patch, path);
+}
+
+function pathOf(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
 }
 
 function directiveOf(patch: JsonObject): JsonValue | undefined {
@@ -60,7 +64,8 @@ function own(map: JsonObject, key: string): JsonValue | undefined {
 function retained(target: JsonObject, keys: JsonValue | undefined): JsonObject {
   if (keys === undefined) return target;
   if (!Array.isArray(keys)) throw badRequest(`${RETAIN_KEYS} must be a list`);
-  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
+  const names = new Set(keys);
+  return Object.fromEntries(Object.entries(target).filter(([key]) => names.has(key)));
 }
 
 function mergeValue(target: JsonValue | undefined, value: JsonValue, path: string): JsonValue {
@@ -73,58 +78,78 @@ function mergeValue(target: JsonValue | undefined, value: JsonValue, path: strin
 }
 
 function mergeList(items: readonly JsonValue[], patch: JsonValue[], mergeKey: string): JsonValue[] {
-  const idOf = (item: JsonValue): JsonValue | undefined =>
-    mergeKey === '' ? item : isRecord(item) ? own(item, mergeKey) : undefined;
-  const replaces = patch.some((item) => isRecord(item) && item[PATCH] === 'replace');
-  const merged = replaces ? [] : [...items];
-  assertComparable(merged.length + patch.length, patch.length);
-  for (const item of patch) {
+  const entries = patch.map((item) => {
     const directive = isRecord(item) ? directiveOf(item) : undefined;
+    return { item, directive, id: idOf(item, mergeKey) };
+  });
+  const replaces = entries.some(({ directive }) => directive === 'replace');
+  const deletions = entries.filter(({ directive }) => directive === 'delete');
+  const gone = new Set(deletions.map(({ id }) => id));
+  const merged = replaces ? [] : items.filter((item) => !gone.has(idOf(item, mergeKey)));
+  const places = new Map<string | undefined, number>();
+  for (const [at, item] of merged.entries()) {
+    const id = idOf(item, mergeKey);
+    if (!places.has(id)) places.set(id, at);
+  }
+  const mergedMaps = new Set<string>();
+  for (const { item, directive, id } of entries) {
     if (directive === 'replace') continue;
-    const id = idOf(item);
     if (id === undefined) throw badRequest(`an item to merge has no ${mergeKey}`);
-    const at = merged.findIndex((other) => jsonEqual(idOf(other), id));
-    if (directive === 'delete') merged.splice(at < 0 ? merged.length : at, 1);
-    else if (at < 0) merged.push(mergeValue(undefined, item, ''));
-    else merged[at] = mergeValue(merged[at], item, '');
+    if (directive === 'delete') continue;
+    if (isRecord(item)) {
+      // Directives of each would look at the whole item again.
+      if (mergedMaps.has(id)) throw badRequest(`two items to merge have the same ${mergeKey}`);
+      mergedMaps.add(id);
+    }
+    const at = places.get(id) ?? merged.length;
+    places.set(id, at);
+    merged[at] = mergeValue(merged[at], item, '');
   }
   return merged;
+}
+
+/** The same text for the same key. Undefined: the item has none. */
+function idOf(item: JsonValue, mergeKey: string): string | undefined {
+  const id = mergeKey === '' ? item : isRecord(item) ? own(item, mergeKey) : undefined;
+  return id === undefined ? undefined : canonicalJson(id);
 }
 
 /** `$deleteFromPrimitiveList/<field>` takes items away, `$setElementOrder/<field>` sorts the rest. */
-function withListDirectives(merged: JsonObject, patch: JsonObject): JsonObject {
+function withListDirectives(merged: JsonObject, patch: JsonObject, path: string): JsonObject {
   for (const [key, value] of Object.entries(patch)) {
     const prefix = [ORDER, DELETE].find((start) => key.startsWith(start));
     if (prefix === undefined) continue;
-    const list = own(merged, key.slice(prefix.length));
+    const name = key.slice(prefix.length);
+    const list = own(merged, name);
     if (!Array.isArray(value)) throw badRequest(`${key} must be a list`);
     if (!Array.isArray(list)) continue;
-    assertComparable(list.length, value.length);
-    merged[key.slice(prefix.length)] =
+    merged[name] =
       prefix === DELETE
-        ? list.filter((item) => !value.some((gone) => jsonEqual(gone, item)))
-        : sorted(list, value);
+        ? without(list, value)
+        : sorted(list, value, MERGED_LISTS[pathOf(path, name)] ?? '');
   }
   return merged;
 }
 
-/** Items that the order does not name keep their own order, behind those that it names. */
-function sorted(list: readonly JsonValue[], order: readonly JsonValue[]): JsonValue[] {
-  const rank = (item: JsonValue): number => {
-    const at = order.findIndex((wanted) =>
-      isRecord(wanted) && isRecord(item)
-        ? Object.entries(wanted).every(([key, value]) => jsonEqual(item[key], value))
-        : jsonEqual(wanted, item),
-    );
-    return at < 0 ? order.length : at;
-  };
-  const ranked = list.map((item) => ({ item, rank: rank(item) }));
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
+function without(list: readonly JsonValue[], items: readonly JsonValue[]): JsonValue[] {
+  const gone = new Set(items.map(canonicalJson));
+  return list.filter((item) => !gone.has(canonicalJson(item)));
 }
 
-function assertComparable(items: number, others: number): void {
-  if (items * others <= MAX_PAIRS) return;
-  throw badRequest(
-    `a strategic merge patch compares at most ${MAX_PAIRS} pairs of items of a list; replace the list with a JSON merge patch`,
-  );
+/** Items that the order does not name keep their own order, behind those that it names. */
+function sorted(
+  list: readonly JsonValue[],
+  order: readonly JsonValue[],
+  mergeKey: string,
+): JsonValue[] {
+  const ranks = new Map<string | undefined, number>();
+  for (const wanted of order) {
+    const id = idOf(wanted, mergeKey);
+    if (id !== undefined && !ranks.has(id)) ranks.set(id, ranks.size);
+  }
+  const ranked = list.map((item) => ({
+    item,
+    rank: ranks.get(idOf(item, mergeKey)) ?? order.length,
+  }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
