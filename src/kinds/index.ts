@@ -100,6 +100,7 @@ export {
   ownPart,
   PROJECT_NAMESPACE,
   PROJECT_SECRET_KIND,
+  PROJECT_SECRET_UID,
   wantedProjectSecret,
 } from './secrets/derived-secrets.ts';
 export { LAST_APPLIED } from './secrets/last-applied.ts';

@@ -27,8 +27,8 @@ export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   /** Kind whose objects are the namespaces of the others. Absent: there are none. */
   readonly namespaces?: Kind | undefined;
   readonly guards?: readonly Guard[];
-  /** Returns the form in which an object is stored. */
-  complete?(kind: Kind, object: KubeObject): KubeObject;
+  /** Returns the form in which an object is stored. `old`: absent for a new object. */
+  complete?(kind: Kind, object: KubeObject, old?: KubeObject): KubeObject;
 }
 
 /** Cannot be deleted, as in Kubernetes. */
@@ -73,7 +73,7 @@ export class ClusterRegistry implements ObjectRegistry {
     const prepared = update.prepare();
     const current = this.get(request);
     const warnings = update.warnings();
-    const object = this.#complete(request.kind, update.preview() ?? current.object);
+    const object = this.#complete(request.kind, update.preview() ?? current.object, current.object);
     if (request.options.dryRun) return { object, warnings };
     if (prepared.do === 'nothing') return { object: current.object, stored: current, warnings };
     const { key } = update;
@@ -113,8 +113,8 @@ export class ClusterRegistry implements ObjectRegistry {
     return { object: stored?.object ?? object, stored, gone: stored === undefined, warnings: [] };
   }
 
-  #complete(kind: Kind, object: KubeObject): KubeObject {
-    return this.#parts.complete?.(kind, object) ?? object;
+  #complete(kind: Kind, object: KubeObject, old?: KubeObject): KubeObject {
+    return this.#parts.complete?.(kind, object, old) ?? object;
   }
 
   /**

@@ -1,7 +1,8 @@
 /**
  * Secrets of served clusters that are derived from a project secret. A write gets the data at once. A
  * change of the project secret is copied soon after, or at the next start if a crash prevented it. When
- * the source is gone, the derived secret keeps its data, because it is in no commit.
+ * the source is gone, the derived secret keeps its data, because it is in no commit. It copies one life of
+ * its source: the right to read that is no right to read a later one of the name.
  */
 import {
   type Authorizer,
@@ -22,6 +23,7 @@ import {
   type KindTable,
   PROJECT_NAMESPACE,
   PROJECT_SECRET_KIND,
+  PROJECT_SECRET_UID,
   settingsOf,
   wantedProjectSecret,
 } from '../../kinds/index.ts';
@@ -127,8 +129,11 @@ export class ClusterSecrets {
       const { group, namespace, name } = source;
       const of = kinds.kinds.find((one) => one.group === group && one.kind === source.kind);
       const resource = of?.plural ?? '';
-      const attributes = { verb: 'get', group, resource, namespace, name } as const;
-      if (authorizer.authorize(user, attributes).allowed) return undefined;
+      // The next life of what is not there may be anybody's.
+      const living = this.#options.platform.get(source);
+      const isThere = living !== undefined && !living.terminating;
+      const asked = { group, resource, namespace, name: isThere ? name : '' };
+      if (authorizer.authorize(user, { verb: 'get', ...asked }).allowed) return undefined;
       const own = object.metadata.name ?? '';
       const why = `user ${JSON.stringify(user.name)} cannot get ${describeKey(source)}, whose data it would have`;
       return forbiddenError(`secrets ${JSON.stringify(own)} is forbidden: ${why}`, kind, own);
@@ -136,12 +141,25 @@ export class ClusterSecrets {
   }
 
   /** The object as it is stored, after the guard has accepted it. */
-  complete(scope: SecretScope, kind: Kind, object: KubeObject): KubeObject {
+  complete(
+    scope: SecretScope,
+    kind: Kind,
+    { object, old }: { readonly object: KubeObject; readonly old: KubeObject | undefined },
+  ): KubeObject {
     if (kind !== this.#options.secret) return object;
     const source = this.#wanted(scope, object);
     const annotated = { ...object, metadata: { ...object.metadata } };
-    annotateProjectSecret(annotated, source);
+    const before = old && grantedProjectSecret(this.#group, old);
+    const isSame = source !== undefined && before !== undefined && sameKey(before, source);
+    const known = isSame ? old?.metadata.annotations?.[PROJECT_SECRET_UID] : undefined;
+    annotateProjectSecret(annotated, source, known ?? this.#uidOf(source));
     return this.#withData(annotated, source) ?? annotated;
+  }
+
+  /** Undefined: it is not there. */
+  #uidOf(source: ObjectKey | undefined): string | undefined {
+    const living = source && this.#options.platform.get(source);
+    return living?.terminating === true ? undefined : living?.object.metadata.uid;
   }
 
   #wanted(scope: SecretScope, object: KubeObject): ObjectKey | undefined {
@@ -149,11 +167,21 @@ export class ClusterSecrets {
     return wantedProjectSecret(this.#group, object, namespace);
   }
 
-  /** Undefined: the data is unchanged. */
+  /** Undefined: the object is unchanged. A Secret without the uid of its source gets that of the first one. */
   #withData(object: KubeObject, source: ObjectKey | undefined): KubeObject | undefined {
     if (source === undefined || isCopyingDisabled(object)) return undefined;
-    const data = dataToCopy(this.#options.platform.get(source)?.object);
-    return data === undefined || jsonEqual(data, object['data']) ? undefined : { ...object, data };
+    const stored = this.#options.platform.get(source);
+    const { annotations } = object.metadata;
+    const { [PROJECT_SECRET_UID]: bound = this.#uidOf(source) } = annotations ?? {};
+    if (bound !== stored?.object.metadata.uid) return undefined;
+    const data = dataToCopy(stored?.object);
+    if (data === undefined) return undefined;
+    if (jsonEqual(data, object['data']) && annotations?.[PROJECT_SECRET_UID] === bound) {
+      return undefined;
+    }
+    const renewed = { ...object, metadata: { ...object.metadata }, data };
+    annotateProjectSecret(renewed, source, bound);
+    return renewed;
   }
 
   /** Runs later, so that a failure here does not fail the write to the platform. */

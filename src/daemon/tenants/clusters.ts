@@ -243,7 +243,7 @@ export class ServedClusters implements Clusters {
         clock,
         namespaces: NAMESPACE,
         guards: [secrets.guard(place)],
-        complete: (kind, object) => secrets.complete(place, kind, object),
+        complete: (kind, object, old) => secrets.complete(place, kind, { object, old }),
       }),
       authorizer: clusterAuthorizer(rights, this.#accessRoot(type, name)),
       root: `${prefix}/${type}/${name}`,

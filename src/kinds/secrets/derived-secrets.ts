@@ -44,6 +44,9 @@ const PROJECT_SECRET = 'gitplane.dev/project-secret-name';
 /** Annotation of such a Secret, which the server sets: namespace in which its writer was authorized. */
 export const PROJECT_NAMESPACE = 'gitplane.dev/project-secret-namespace';
 
+/** Annotation of such a Secret, which the server sets: uid of the project secret that it copies. */
+export const PROJECT_SECRET_UID = 'gitplane.dev/project-secret-uid';
+
 /** The project secret that a Secret asks to copy, in the namespace of its project. */
 export function wantedProjectSecret(
   group: string,
@@ -61,13 +64,19 @@ export function grantedProjectSecret(group: string, secret: KubeObject): ObjectK
   return wantedProjectSecret(group, secret, namespace);
 }
 
-/** Sets the annotation for the source of a Secret, or removes it. Mutates the object. */
+/** Sets the annotations for the source of a Secret, or removes them. Mutates the object. */
 export function annotateProjectSecret(
   { metadata }: KubeObject,
   source: ObjectKey | undefined,
+  uid: string | undefined,
 ): void {
-  const { [PROJECT_NAMESPACE]: _before, ...annotations } = metadata.annotations ?? {};
+  const {
+    [PROJECT_NAMESPACE]: _namespace,
+    [PROJECT_SECRET_UID]: _uid,
+    ...annotations
+  } = metadata.annotations ?? {};
   if (source !== undefined) annotations[PROJECT_NAMESPACE] = source.namespace;
+  if (source !== undefined && uid !== undefined) annotations[PROJECT_SECRET_UID] = uid;
   if (Object.keys(annotations).length > 0) metadata.annotations = annotations;
   else delete metadata.annotations;
 }

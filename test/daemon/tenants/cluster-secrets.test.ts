@@ -276,6 +276,58 @@ describe('a user without the right to get the project secret', () => {
     expect(found().metadata.annotations).toBeUndefined();
   });
 
+  test('gets nothing of a later project secret of the name, and keeps what it has', async () => {
+    const life = (uid: string, data: object): void =>
+      put('ProjectSecret', 'p-web', 'registry', {
+        metadata: { name: 'registry', namespace: 'p-web', uid },
+        spec: { data },
+      });
+    life('first', ONE);
+    await create();
+    await seen(ONE);
+    store.apply([
+      {
+        type: 'remove',
+        key: { group: GROUP, kind: 'ProjectSecret', namespace: 'p-web', name: 'registry' },
+      },
+    ]);
+    life('second', TWO);
+    allowed = false;
+    await settled();
+    expect(found()['data']).toEqual(ONE);
+    await update(({ metadata }) => {
+      metadata.annotations = { 'gitplane.dev/project-secret-uid': 'second' };
+    });
+    expect(found()['data']).toEqual(ONE);
+    expect(found().metadata.annotations).toMatchObject({
+      'gitplane.dev/project-secret-uid': 'first',
+    });
+
+    await update(({ metadata }) => {
+      metadata.labels = {};
+    });
+    const follow = () =>
+      update(({ metadata }) => {
+        metadata.labels = LABEL;
+      });
+    await expect(follow()).rejects.toThrow(/cannot get/);
+    allowed = true;
+    expect(await follow()).toEqual(TWO);
+  });
+
+  test('needs the right to every name for one that does not exist, and has the first one', async () => {
+    await create();
+    expect(asked.at(-1)).toMatchObject({ verb: 'get', namespace: 'p-web', name: '' });
+    put('ProjectSecret', 'p-web', 'registry', {
+      metadata: { name: 'registry', namespace: 'p-web', uid: 'first' },
+      spec: { data: ONE },
+    });
+    await seen(ONE);
+    expect(found().metadata.annotations).toMatchObject({
+      'gitplane.dev/project-secret-uid': 'first',
+    });
+  });
+
   test('may change a Secret that another user had copied', async () => {
     project(ONE);
     await create();
