@@ -54,6 +54,8 @@ export class FileDocuments {
   /** Paths by number of the group, and the reverse. */
   readonly #groups = new Map<number, string[]>();
   readonly #groupOf = new Map<string, number>();
+  /** Paths whose documents a step removes: it may fail, and the document stay. */
+  readonly #left = new Set<string>();
   #newest = 0;
 
   constructor(store: DocumentReader) {
@@ -81,6 +83,7 @@ export class FileDocuments {
     for (const path of paths) {
       yield;
       const file = fileAt(path);
+      if (file === undefined) this.#leave(path);
       const isGrouped = file !== undefined && isSmall(file);
       const group = this.#groupOf.get(path) ?? (isGrouped ? this.#take(path) : undefined);
       if (group !== undefined) changed.add(group);
@@ -94,13 +97,37 @@ export class FileDocuments {
     }
     for (const group of changed) {
       yield;
-      const files = (this.#groups.get(group) ?? []).flatMap((path) => {
-        const file = fileAt(path);
-        return file !== undefined && isSmall(file) ? [file] : [];
-      });
-      entries[`${GROUP_PREFIX}${group}`] = files.length === 0 ? undefined : groupOf(files);
+      const files = (this.#groups.get(group) ?? []).flatMap((path) => fileAt(path) ?? []);
+      entries[`${GROUP_PREFIX}${group}`] = groupOf(files.filter(isSmall));
     }
     return entries;
+  }
+
+  /**
+   * Forgets the paths whose documents are gone, so that their number follows the files that are there. Called
+   * when the store has the documents of every step. Yields between parts.
+   */
+  *settle(fileAt: (path: string) => FileEntry | undefined): Generator<void> {
+    const changed = new Set<number>();
+    for (const path of this.#left) {
+      yield;
+      if (fileAt(path) !== undefined) continue;
+      this.#own.delete(path);
+      const group = this.#groupOf.get(path);
+      if (group !== undefined) changed.add(group);
+      this.#groupOf.delete(path);
+    }
+    this.#left.clear();
+    for (const group of changed) {
+      yield;
+      const paths = (this.#groups.get(group) ?? []).filter((path) => this.#groupOf.has(path));
+      if (paths.length === 0) this.#groups.delete(group);
+      else this.#groups.set(group, paths);
+    }
+  }
+
+  #leave(path: string): void {
+    if (this.#own.has(path) || this.#groupOf.has(path)) this.#left.add(path);
   }
 
   /** Adds a path to the newest group. It stays there: a step that adds it may fail. */
@@ -143,7 +170,9 @@ export function* persistedFiles(store: DocumentReader): Iterable<FileEntry> {
   }
 }
 
-function groupOf(files: readonly FileEntry[]): JsonObject {
+/** Undefined: it has no files. */
+function groupOf(files: readonly FileEntry[]): JsonObject | undefined {
+  if (files.length === 0) return undefined;
   const alike = new Map<string, AlikeFiles>();
   const byOriginal = new Map<FileEntry, AlikeFiles>();
   for (const file of files) {

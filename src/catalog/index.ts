@@ -44,6 +44,7 @@ export {
 } from './replay.ts';
 export {
   catalogDocuments,
+  documentedIn,
   isPersisted,
   obsoleteDocuments,
   pathsWithDocuments,

@@ -74,10 +74,7 @@ export function* catalogDocuments(of: {
     yield;
     for (const place of catalog.claims(key)) paths.add(place.path);
   }
-  const entries = yield* of.fileDocuments.of(paths, (path) => {
-    const file = catalog.file(path);
-    return file === undefined || isPlain(catalog, file) ? undefined : file;
-  });
+  const entries = yield* of.fileDocuments.of(paths, documentedIn(catalog));
   const head: HeadDocument = {
     format: FORMAT,
     revision: catalog.revision ?? '',
@@ -94,6 +91,14 @@ export function* catalogDocuments(of: {
 /** Paths of the files that need documents of their own. */
 export function pathsWithDocuments(catalog: Catalog): string[] {
   return [...catalog.files()].filter((file) => !isPlain(catalog, file)).map(({ path }) => path);
+}
+
+/** The files of a catalog that need documents of their own, by path. */
+export function documentedIn(catalog: Catalog): (path: string) => FileEntry | undefined {
+  return (path) => {
+    const file = catalog.file(path);
+    return file === undefined || isPlain(catalog, file) ? undefined : file;
+  };
 }
 
 /** True if every document of the file is an object, so that their provenance covers the file. */

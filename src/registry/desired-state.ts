@@ -12,6 +12,7 @@ import {
 import {
   type Catalog,
   catalogDocuments,
+  documentedIn,
   FileDocuments,
   type Folded,
   isPersisted,
@@ -281,6 +282,7 @@ export class DesiredState {
     const context = { kinds, store, time: clock.now() };
     if (store.pristine) fillStore(context, this.catalog, documents);
     else await this.#apply(context, { changes, documents, leftovers, isFirst });
+    await runYielding(this.#fileDocuments.settle(documentedIn(this.catalog)));
     this.#speculative.settle();
     this.#shown = target;
     const milliseconds = performance.now() - started;

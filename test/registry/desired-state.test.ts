@@ -112,6 +112,24 @@ describe('many files without a manifest', () => {
     expect(second.branch.state.catalog.problems()).toEqual(problems);
   });
 
+  test('are forgotten when they are gone: one that comes back has a new place', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'a.yaml': team('a'), ...broken });
+    const groups = (): string[] => [...platform.store.documents('files:')].map(([name]) => name);
+    const before = groups();
+    const gone = Object.keys(broken).sort().slice(0, 300);
+
+    await platform.commit(Object.fromEntries(gone.map((path) => [path, null])));
+    const left = groups();
+    await platform.commit(Object.fromEntries(gone.map((path) => [path, 'a: 1\n'])));
+
+    expect(before.length - left.length).toBe(1);
+    expect(groups()).not.toEqual(expect.arrayContaining(before));
+    const problems = platform.branch.state.catalog.problems();
+    expect(new Set(problems.map(({ path }) => path)).size).toBe(COUNT);
+    expect((await platform.restart()).branch.state.catalog.problems()).toEqual(problems);
+  });
+
   test('stay persisted when the step that repairs one of them fails', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a'), ...broken });
