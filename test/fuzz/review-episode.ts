@@ -18,7 +18,15 @@ import { RepositoryWatch } from './repository-watch.ts';
 import { idOf, MANAGEMENT, type Obj, type Objects } from './rights-model.ts';
 import { openValue, readSealed } from './sealed-files.ts';
 import { tracesIn } from './traces.ts';
-import { changesBetween, KINDS, type Life, type Person, pathOf } from './world.ts';
+import {
+  type Change,
+  changesBetween,
+  type HeldKey,
+  KINDS,
+  type Life,
+  type Person,
+  pathOf,
+} from './world.ts';
 
 const NAME = 'gitplane/writes';
 export const WRITES = `refs/heads/${NAME}`;
@@ -206,9 +214,22 @@ export class ReviewEpisode extends Episode {
       findings.push(`changed ${describe(changes)} by a request that writes nothing`);
     else findings.push(...this.judge.changes(key, road, { changes, steers: move.steers }));
     findings.push(...this.judge.grants(key, changes, this.#waiting, then));
+    findings.push(...this.#grantsNow(key, changes));
     findings.push(...this.judge.keysWritten(key, changes));
     findings.push(...(await this.leaksIn(move, road)));
     return `for review: ${describe(changes)}`;
+  }
+
+  /** The same rights as if nothing else were merged, for changes of objects on which nothing waits. */
+  #grantsNow(key: HeldKey, changes: readonly Change[]): string[] {
+    const next = new Map(this.world.objects);
+    for (const { plural, namespace, name, before, after } of changes) {
+      const id = idOf(plural, namespace, name);
+      if (contentOf(before) !== contentOf(next.get(id))) return [];
+      if (after === undefined) next.delete(id);
+      else next.set(id, after);
+    }
+    return this.judge.grants(key, changes, next);
   }
 
   /** Readers see nothing before the merge, but for the end of a deletion that is merged. */
@@ -242,6 +263,12 @@ export class ReviewEpisode extends Episode {
     }
     return objects;
   }
+}
+
+/** Desired state. An object with defaults that its file does not have is not the one of the file. */
+function contentOf(object: Obj | undefined): string {
+  const { spec, rules, roleRef, subjects } = object ?? {};
+  return JSON.stringify([object !== undefined, spec, rules, roleRef, subjects]);
 }
 
 function start(remote: string, dataDir?: string): Promise<Daemon> {
