@@ -53,6 +53,7 @@ export {
 } from './rbac/authorizer.ts';
 export { type ClusterApiRoot, clusterAuthorizer } from './rbac/cluster-authorizer.ts';
 export { forbidden } from './rbac/forbidden.ts';
+export { uncoveredRules } from './rbac/rule-coverage.ts';
 export { ScopedAuthorizer } from './rbac/scoped-authorizer.ts';
 export type { PermitContext } from './scope/permits.ts';
 export { scopeOf } from './scope/scope.ts';

@@ -46,7 +46,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     clusterRolesGuard(rules, group),
     scopeGuard(parts),
     keyGuard(parts),
-    kubeconfigGuard(authorizer),
+    kubeconfigGuard(rules),
     reversePathGuard,
     storeLinkGuard(authorizer),
   ];

@@ -1,16 +1,19 @@
 /** Naming a kubeconfig is as much as having it. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
-import type { Attributes, Authorizer } from '../../../src/apimachinery/request.ts';
 import { kubeconfigGuard } from '../../../src/daemon/guards/kubeconfig-guard.ts';
+import { grant, object, openGuardedPlatform } from '../../support/guarded-platform.ts';
 import { ann, kindOf } from '../../support/platform.ts';
 
-const asked: Attributes[] = [];
-const onlyIn = (namespace: string): Authorizer => ({
-  authorize: (_user, attributes) => {
-    asked.push(attributes);
-    return { allowed: 'namespace' in attributes && attributes.namespace === namespace, reason: '' };
-  },
+const reader = {
+  apiGroups: [kindOf('tenants').group],
+  resources: ['sharedsecrets'],
+  verbs: ['get'],
+  resourceNames: [],
+  nonResourceURLs: [],
+};
+const onlyIn = (readable: string) => ({
+  rulesFor: (_user: unknown, namespace: string) => (namespace === readable ? [reader] : []),
 });
 
 function tenant(ends: object): KubeObject {
@@ -34,9 +37,6 @@ test.each([
   const change = { user: ann, kind: kindOf('tenants'), object: tenant(ends), old: undefined };
 
   expect(guard(change)?.code).toBe(code);
-  for (const attributes of asked) {
-    expect(attributes).toMatchObject({ verb: 'get', resource: 'sharedsecrets', name: 'host' });
-  }
 });
 
 test('removing a tenant takes no right on its kubeconfig', () => {
@@ -44,4 +44,27 @@ test('removing a tenant takes no right on its kubeconfig', () => {
   const old = tenant({ target: secret('theirs') });
 
   expect(guard({ user: ann, kind: kindOf('tenants'), object: undefined, old })).toBeUndefined();
+});
+
+test('an owner of a secret has no tenant use the next one of its name', async () => {
+  const guarded = await openGuardedPlatform();
+  await guarded.give(
+    object('User', 'eve'),
+    ...grant('makers', 'create sharedsecrets', 'User:eve'),
+    ...grant('tenants', '* tenants', 'User:eve'),
+  );
+  const eve = await guarded.giveKey('eve', { user: 'eve' });
+  const spec = { owner: { user: 'eve' }, data: { config: 'e30=' } };
+  const own = object('SharedSecret', 'host', { spec }, 'shared');
+  expect(await guarded.create(eve, 'sharedsecrets', own, 'shared')).toMatchObject({ code: 200 });
+  expect(guarded.may(eve, 'get', 'sharedsecrets', 'host', 'shared')).toBe(true);
+  const ends = JSON.stringify(tenant({ target: secret('shared') }).spec);
+
+  const refused = await guarded.push(eve, { 'tenants/blue/vcluster.yaml': ends });
+  expect(refused.code).toBe(403);
+  expect(refused.text).toContain('what its owner and access rules give does not count');
+  await guarded.give(...grant('readers', 'get sharedsecrets host', 'User:eve'));
+  expect(await guarded.push(eve, { 'tenants/blue/vcluster.yaml': ends })).toMatchObject({
+    code: 200,
+  });
 });
