@@ -224,7 +224,7 @@ export class DerivedSecrets {
       this.#store.observe(collection, ({ type, current, previous }) => {
         const { key } = current;
         const before = previous && kind.follows?.(previous.object);
-        if (before !== undefined) index.get(keyString(before))?.delete(keyString(key));
+        removeFrom(index, before, key);
         if (type !== 'DELETED') addTo(index, kind.follows?.(current.object), key);
       });
     }
@@ -234,6 +234,17 @@ export class DerivedSecrets {
 
 function idOfKind({ group, kind }: { readonly group: string; readonly kind: string }): string {
   return `${group}/${kind}`;
+}
+
+function removeFrom(
+  index: Map<string, Map<string, ObjectKey>>,
+  source: ObjectKey | undefined,
+  follower: ObjectKey,
+): void {
+  if (source === undefined) return;
+  const known = index.get(keyString(source));
+  // Labels may name any number of sources, one after the other.
+  if (known?.delete(keyString(follower)) && known.size === 0) index.delete(keyString(source));
 }
 
 function addTo(
