@@ -1,11 +1,11 @@
 /** The answer to a server-side apply that would change what others own. */
-import { StatusError } from './status-error.ts';
+import { firstProblems, StatusError } from './status-error.ts';
 
 /** 409 of a server-side apply that would change fields of other managers. It lists fields and owners. */
 export function applyConflict(
   conflicts: readonly { readonly manager: string; readonly path: string }[],
 ): StatusError {
-  const causes = conflicts.map(({ manager, path }) => ({
+  const causes = firstProblems(conflicts).shown.map(({ manager, path }) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${manager}`,
     field: path,
@@ -20,10 +20,11 @@ function conflictText(
   if (conflicts.length === 1 && first !== undefined) {
     return `Apply failed with 1 conflict: conflict with ${first.manager}: ${first.path}`;
   }
-  const managers = [...new Set(conflicts.map(({ manager }) => manager))].sort();
+  const { shown, more } = firstProblems(conflicts);
+  const managers = [...new Set(shown.map(({ manager }) => manager))].sort();
   const lines = managers.flatMap((manager) => [
     `conflicts with ${manager}:`,
-    ...conflicts.filter((one) => one.manager === manager).map(({ path }) => `- ${path}`),
+    ...shown.filter((one) => one.manager === manager).map(({ path }) => `- ${path}`),
   ]);
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
+  return `Apply failed with ${conflicts.length} conflicts: ${[...lines, ...more].join('\n')}`;
 }

@@ -82,6 +82,7 @@ export {
   badRequest,
   conflict,
   expired,
+  firstProblems,
   forbiddenError,
   generateNameExhausted,
   invalidObject,

@@ -232,19 +232,29 @@ export function conflict(
   );
 }
 
+/** Limit of the problems in one answer: a body of 3 MB can have 200,000 of them. */
+const MOST_PROBLEMS = 100;
+
+/** The first problems, and the number of those that an answer leaves out. */
+export function firstProblems<T>(all: readonly T[]): { shown: readonly T[]; more: string[] } {
+  const left = all.length - MOST_PROBLEMS;
+  return { shown: all.slice(0, MOST_PROBLEMS), more: left > 0 ? [`and ${left} more`] : [] };
+}
+
 export function invalidObject(
   resource: ResourceName,
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  const texts = errors.map(formatFieldError);
+  const { shown, more } = firstProblems(errors);
+  const texts = [...shown.map(formatFieldError), ...more];
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   const id = resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`;
   return new StatusError(422, 'Invalid', `${id} ${JSON.stringify(name)} is invalid: ${list}`, {
     ...(name === '' ? {} : { name }),
     ...(resource.group === '' ? {} : { group: resource.group }),
     kind: resource.kind,
-    causes: errors.map((error) => ({
+    causes: shown.map((error) => ({
       reason: error.type,
       message: error.message,
       field: formatPath(error.path),

@@ -125,6 +125,14 @@ export class FieldSet {
     return result;
   }
 
+  /** In pairs, since a union copies the members of both operands. */
+  static unionOf(sets: readonly FieldSet[]): FieldSet {
+    const middle = Math.ceil(sets.length / 2);
+    if (middle < sets.length)
+      return FieldSet.unionOf(sets.slice(0, middle)).union(FieldSet.unionOf(sets.slice(middle)));
+    return sets[0] ?? new FieldSet();
+  }
+
   intersection(other: FieldSet): FieldSet {
     const result = new FieldSet();
     for (const member of this.members) if (other.members.has(member)) result.members.add(member);

@@ -129,10 +129,8 @@ function prune(
   const lastAll = withDeclared(shape, last);
   const pruned = withoutFields(shape, merged, lastAll);
   const all = withDeclared(shape, fieldsOf(shape, merged));
-  const owned = [...managers.values()].reduce(
-    (set, { fields }) => set.union(withDeclared(shape, fields)),
-    new FieldSet(),
-  );
+  const sets = [...managers.values()].map(({ fields }) => withDeclared(shape, fields));
+  const owned = FieldSet.unionOf(sets);
   const kept = withDeclared(shape, fieldsOf(shape, pruned)).union(owned);
   const withOwned = withoutFields(shape, merged, all.difference(kept));
   // Fields below a removed one that this manager never owned come back.

@@ -81,17 +81,21 @@ export function capUpdaters(managers: Managers): Map<string, Owned> {
     .sort(compareOwned);
   const surplus = updaters.length - MOST_UPDATERS;
   if (surplus <= 0) return capped;
-  const merged = new Map<string, Owned>();
+  const groups = new Map<string, Owned[]>();
   for (const owned of updaters.slice(0, surplus + 1)) {
     const manager = { ...owned.manager, name: ANCIENT };
-    const before = merged.get(managerId(manager));
-    const fields = before === undefined ? owned.fields : before.fields.union(owned.fields);
-    merged.set(managerId(manager), { manager, fields, time: owned.time });
+    const id = managerId(manager);
+    const group = groups.get(id) ?? [];
+    group.push({ ...owned, manager });
+    groups.set(id, group);
     capped.delete(managerId(owned.manager));
   }
-  for (const [id, owned] of merged) {
+  for (const [id, group] of groups) {
+    const last = group.at(-1);
+    if (last === undefined) continue;
     const before = capped.get(id);
-    capped.set(id, before ? { ...owned, fields: before.fields.union(owned.fields) } : owned);
+    const all = before === undefined ? group : [before, ...group];
+    capped.set(id, { ...last, fields: FieldSet.unionOf(all.map(({ fields }) => fields)) });
   }
   return capped;
 }

@@ -4,6 +4,7 @@ import {
   cloneJson,
   dropEmptyMeta,
   type FieldError,
+  firstProblems,
   formatPath,
   invalid,
   invalidObject,
@@ -173,7 +174,8 @@ function describeUnknown(error: FieldError): string {
 
 function strictError(object: KubeObject, problems: readonly string[], decoding: Decoding): Error {
   const { kind } = decoding;
-  const text = `strict decoding error: ${problems.join(', ')}`;
+  const { shown, more } = firstProblems(problems);
+  const text = `strict decoding error: ${[...shown, ...more].join(', ')}`;
   if (!decoding.isPatch) {
     return badRequest(
       `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${text}`,
