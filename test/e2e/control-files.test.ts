@@ -387,3 +387,37 @@ describe('the encryption of the object of another user', () => {
     await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
   });
 });
+
+describe('a move to a place with other recipients', () => {
+  test('takes the right to read and update the object, or to change control files', async () => {
+    await created('moving', { password: VALUE });
+    await gitIn(daemon, clone, 'pull', '-q');
+    const config = readFileSync(join(clone, '.sops.yaml'), 'utf8');
+    const rule = `  - path_regex: ^for-others/\n    encrypted_regex: ^data$\n    age: ${platform},${attacker.recipient}\n`;
+    const ruled = config.replace('creation_rules:\n', `creation_rules:\n${rule}`);
+    expect((await pushAs('steward', { '.sops.yaml': ruled })).code).toBe(0);
+    const path = 'namespaces/payments/sharedsecrets/moving.yaml';
+    const text = readFileSync(join(clone, path), 'utf8');
+    const move = { [path]: null, 'for-others/moving.yaml': text };
+
+    for (const [user, verb] of [
+      ['pusher', 'get'],
+      ['writer', 'get'],
+    ] as const) {
+      const refused = await pushAs(user, move);
+      expect(hookSaid(refused)).toContain(
+        `for-others/moving.yaml: SharedSecret "payments/moving": Forbidden: User "${user}" cannot ${verb} sharedsecrets, and .sops.yaml has other recipients for this place than for the former one`,
+      );
+      await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
+    }
+    await patched('moving', { password: 'bmV3' });
+    expect(await isReadable(await inGit(path))).toBe(false);
+
+    await gitIn(daemon, clone, 'pull', '-q');
+    const newest = readFileSync(join(clone, path), 'utf8');
+    const moved = await pushAs('steward', { ...move, 'for-others/moving.yaml': newest });
+    expect(moved.code, moved.stderr).toBe(0);
+    const back = await pushAs('pusher', { 'for-others/moving.yaml': null, [path]: newest });
+    expect(back.code, back.stderr).toBe(0);
+  });
+});

@@ -20,6 +20,7 @@ import { missingAfterPush } from '../writes/missing-dependencies.ts';
 import type { WriteParts } from '../writes/write-context.ts';
 import { copiedValues, encryptionChanges } from './encryption-changes.ts';
 import { FormerValues, UnreadHistoryError } from './former-values.ts';
+import { movedForOthers } from './moved-files.ts';
 import { prunesOf } from './prune-approvals.ts';
 import { describePrune } from './prune-budget.ts';
 import type { Outcome } from './push-dry-run.ts';
@@ -116,6 +117,10 @@ export class PushAssessment {
   ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
     const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
     const { sealer, reader, state } = this.#options.branch;
+    const { sealing } = state.view;
+    const { repository } = this.#options;
+    const moved =
+      sealer === undefined ? [] : await movedForOthers({ sealer, sealing, repository }, changes);
     const visible = new Set(planned);
     const others = changes.filter((change) => !visible.has(change));
     const judged = [...planned, ...(await encryptionChanges({ source, reader }, others))];
@@ -147,6 +152,7 @@ export class PushAssessment {
         ...new Set(this.#objections.ofCopies(copies, user)),
         ...new Set(this.#objections.ofUncompared(uncompared, this.#former.mostValues, user)),
         ...this.#objections.ofRestored(restored, user),
+        ...this.#objections.ofMoves(moved, user),
         ...objections,
       ],
     };

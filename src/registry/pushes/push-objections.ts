@@ -157,12 +157,37 @@ export class PushObjections {
     });
   }
 
-  /** One line per control file that the user may not change. */
-  ofControlFiles(paths: readonly string[], user: User): string[] {
+  /**
+   * One line per object that a move gives further recipients, or none. The move decides who reads later values,
+   * so it takes the right to read and update the object, or to change control files.
+   */
+  ofMoves(moved: readonly ObjectChange[], user: User): string[] {
+    if (moved.length === 0 || this.#mayChangeControlFiles(user)) return [];
+    return moved.flatMap(({ key, after }) => {
+      const kind = this.#options.kinds.byKey(key);
+      const { namespace, name } = key;
+      const lacking = ['get', 'update'].flatMap((verb) =>
+        kind === undefined ? [] : this.#lacking(kind, { verb, namespace, name }, user),
+      );
+      const place = shownPath(after?.place.path ?? '');
+      return lacking.map(
+        (text) =>
+          `${place}: ${describeKey(key)}: ${text}, and .sops.yaml has other recipients for this place than for the former one`,
+      );
+    });
+  }
+
+  #mayChangeControlFiles(user: User): boolean {
     const { kinds, authorizer } = this.#options;
     const [group = ''] = kinds.groups;
     const asked = { verb: 'update', group, ...CONTROL_FILES, namespace: '', name: '' };
-    if (paths.length === 0 || authorizer.authorize(user, asked).allowed) return [];
+    return authorizer.authorize(user, asked).allowed;
+  }
+
+  /** One line per control file that the user may not change. */
+  ofControlFiles(paths: readonly string[], user: User): string[] {
+    if (paths.length === 0 || this.#mayChangeControlFiles(user)) return [];
+    const [group = ''] = this.#options.kinds.groups;
     const name = JSON.stringify(user.name);
     const right = `repository/controlfiles in API group ${JSON.stringify(group)}`;
     return paths.map(
