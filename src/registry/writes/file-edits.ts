@@ -2,7 +2,6 @@
  * Turns object changes into file changes: finds the document, splices it, and reads the result with
  * the reader that pushes go through, before anything is committed.
  */
-import type { LRUCache } from 'lru-cache';
 import {
   isRecord,
   type JsonObject,
@@ -29,6 +28,7 @@ import {
   removeDocument,
 } from '../../manifests/index.ts';
 import { mayBeSealed, SealingError } from '../../sealing/index.ts';
+import type { TextsByBlob } from './file-texts.ts';
 import { type FormerFile, formerDocument } from './former-document.ts';
 import { editText, readFile, valueIn } from './large-texts.ts';
 import { choosePath, type PlacementContext } from './placement.ts';
@@ -70,8 +70,7 @@ export interface EditedFile {
 
 export interface EditContext extends PlacementContext {
   readonly reader: FileReader;
-  /** Text by blob. */
-  readonly texts: LRUCache<string, string>;
+  readonly texts: TextsByBlob;
 }
 
 /** An edit with the path of the file. */

@@ -48,6 +48,8 @@ export interface Committed {
 
 /** Cached results for repetitions; some contain values that are shown only once. */
 const MAX_RESULTS = 256;
+/** JSON of their objects. */
+const MAX_RESULT_BYTES = 16 * 1024 * 1024;
 /**
  * Lifetime of a refusal, in milliseconds. A connection that was cut off delivers a request minutes
  * later: Linux sends the data of a closed socket again for about 100 s.
@@ -95,7 +97,12 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #committed: IdempotentParts['committed'];
   readonly #recent: RecentWrites;
   readonly #unresolved: UnresolvedIdempotencyKeys;
-  readonly #results = new LRUCache<string, CachedResult>({ max: MAX_RESULTS });
+  readonly #running = new Map<string, CachedResult>();
+  /** Those that are dropped follow from their commits, where they changed something. */
+  readonly #results = new LRUCache<string, CachedResult>({
+    max: MAX_RESULTS,
+    maxSize: MAX_RESULT_BYTES,
+  });
   readonly #refusals = new LRUCache<string, Refusal>({
     ttl: REFUSAL_MS,
     maxSize: MAX_REFUSALS,
@@ -150,8 +157,8 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const { verbs } = wanted;
     const key = keyOf(wanted);
     const id = [user.name, idempotencyKey, verbs[0], keyString(key)].join('\0');
-    const running = this.#results.get(id)?.result as Promise<R> | undefined;
-    if (running !== undefined) return running;
+    const cached = this.#running.get(id) ?? this.#results.get(id);
+    if (cached !== undefined) return cached.result as Promise<R>;
     const refusal = this.#refusals.get(id);
     if (refusal !== undefined && refusal.digest === options.requestDigest) {
       return Promise.reject(refusal.error);
@@ -188,20 +195,26 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
    * stays refused: a copy of the request that arrives late must not do what its client was denied.
    */
   #cache(id: string, cached: CachedResult): void {
-    this.#results.set(id, cached);
-    cached.result.catch((error: unknown) => {
-      this.#results.delete(id);
-      const { user, idempotencyKey, digest } = cached;
-      if (mayHaveHappened(error)) this.#unresolved.add(user, idempotencyKey);
-      else if (isFinal(error) && digest !== undefined) this.#refusals.set(id, { digest, error });
-    });
+    this.#running.set(id, cached);
+    cached.result.then(
+      (made) => {
+        this.#running.delete(id);
+        this.#results.set(id, cached, { size: bytesOf(made) });
+      },
+      (error: unknown) => {
+        this.#running.delete(id);
+        const { user, idempotencyKey, digest } = cached;
+        if (mayHaveHappened(error)) this.#unresolved.add(user, idempotencyKey);
+        else if (isFinal(error) && digest !== undefined) this.#refusals.set(id, { digest, error });
+      },
+    );
   }
 
   /** Covers requests in progress, and those that changed nothing. */
   #isOfAnother({ user, idempotencyKey = '', requestDigest }: WriteOptions): boolean {
     if (requestDigest === undefined) return false;
     if (this.#recent.isOfAnother(user.name, idempotencyKey, requestDigest)) return true;
-    return [...this.#results.values()].some(
+    return [...this.#running.values(), ...this.#results.values()].some(
       (cached) =>
         cached.idempotencyKey === idempotencyKey &&
         cached.user === user.name &&
@@ -242,6 +255,10 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       return undefined;
     }
   }
+}
+
+function bytesOf({ stored, object }: WriteResult): number {
+  return stored?.json().length ?? JSON.stringify(object).length;
 }
 
 function idempotencyKeyReused(key: string): StatusError {

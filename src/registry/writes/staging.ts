@@ -2,7 +2,6 @@
  * One write, staged in memory: decided, spliced into its file, added to a commit batch, applied to
  * the catalog. Nothing of it is on disk or visible, and all of it can be undone.
  */
-import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../../apimachinery/index.ts';
 import type { FileReader } from '../../catalog/index.ts';
 import { type CommitBatch, PathError, type Repository } from '../../git/index.ts';
@@ -11,6 +10,7 @@ import type { DesiredState, StagedWrite } from '../desired-state.ts';
 import { refuseWhileHeld } from '../pushes/prune-approvals.ts';
 import { COMMITTER } from './commit-message.ts';
 import { editFile } from './file-edits.ts';
+import type { TextsByBlob } from './file-texts.ts';
 import { refuseAnotherSource } from './followed-source.ts';
 import { conflictWithRepository } from './repository-conflict.ts';
 import type { Sealer } from './sealer.ts';
@@ -37,7 +37,7 @@ export interface StagingOptions {
 /** Throws StatusError and changes nothing if the write is refused. */
 export async function stage(
   options: StagingOptions & {
-    readonly texts: LRUCache<string, string>;
+    readonly texts: TextsByBlob;
     readonly inFlight: InFlight;
   },
   batch: CommitBatch,

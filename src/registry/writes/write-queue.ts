@@ -6,12 +6,12 @@
  * the present branch.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import { keyString, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
 import type { ObjectChange } from '../../catalog/index.ts';
 import type { Mutex } from '../../concurrency/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
+import { FileTexts } from './file-texts.ts';
 import { type Group, InFlightCommits } from './in-flight-commits.ts';
 import { type Staged, type StagingOptions, stage } from './staging.ts';
 import type { Write, Written } from './write.ts';
@@ -54,9 +54,7 @@ export interface WriteQueueOptions extends StagingOptions {
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  /** Holds at least the files of all groups in flight: those cannot be read back yet. */
-  /** Text of files by blob: saves a read if a file is written again. */
-  readonly #texts = new LRUCache<string, string>({ max: 4 * MAX_IN_FLIGHT * MAX_BATCH });
+  readonly #texts = new FileTexts(MAX_IN_FLIGHT);
   readonly #inFlight: InFlightCommits<StagedInQueue>;
   #waiting: QueuedWrite[] = [];
   #building = false;
@@ -188,11 +186,13 @@ export class WriteQueue {
   async #build(writes: readonly QueuedWrite[]): Promise<void> {
     const { repository, state } = this.#options;
     if (this.#inFlight.size === 0) await state.recover();
+    this.#texts.beginGroup();
     const batch = repository.begin(state.revision);
     const staged = await this.#stageAll(batch, writes);
     if (staged.length === 0) return;
     try {
       this.#inFlight.publish(batch, staged, state.closeGroup(staged));
+      this.#texts.keepGroup();
     } catch (error) {
       undoAll(staged);
       throw error;

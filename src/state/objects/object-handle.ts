@@ -3,6 +3,7 @@
  * bytes where possible: a parsed object takes four times the memory, and most are read rarely, and
  * then as bytes.
  */
+import { LRUCache } from 'lru-cache';
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { Provenance, StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
@@ -19,10 +20,12 @@ export interface VersionContainer {
   provenance(at: number): Provenance | undefined;
 }
 
-/** Limit of the cache of parsed objects; the oldest are evicted. */
-const MAX_PARSED = 1024;
-
-const parsed = new Map<ObjectHandle, KubeObject>();
+/** Parsed objects that are used a lot: so many, with so many bytes of JSON. Parsed they take four times as much. */
+const parsed = new LRUCache<ObjectHandle, KubeObject>({
+  max: 1024,
+  maxSize: 32 * 1024 * 1024,
+  sizeCalculation: (_object, stored) => stored.json().length,
+});
 
 export class ObjectHandle implements StoredObject {
   readonly key: ObjectKey;
@@ -80,9 +83,6 @@ export class ObjectHandle implements StoredObject {
     Object.freeze(object);
     Object.freeze(object.metadata);
     parsed.set(this, object);
-    if (parsed.size <= MAX_PARSED) return;
-    const [oldest] = parsed.keys();
-    if (oldest !== undefined) parsed.delete(oldest);
   }
 
   /** Points the handle to the same version in another container. */
