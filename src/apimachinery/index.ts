@@ -87,6 +87,7 @@ export {
   generateNameExhausted,
   invalidObject,
   MethodNotAllowedError,
+  MOST_PROBLEMS,
   methodNotAllowed,
   noSuchRoute,
   notAcceptable,

@@ -233,7 +233,7 @@ export function conflict(
 }
 
 /** Limit of the problems in one answer: a body of 3 MB can have 200,000 of them. */
-const MOST_PROBLEMS = 100;
+export const MOST_PROBLEMS = 100;
 
 /** The first problems, and the number of those that an answer leaves out. */
 export function firstProblems<T>(all: readonly T[]): { shown: readonly T[]; more: string[] } {

@@ -39,7 +39,7 @@ export {
   SOPS_CONFIG,
 } from './path-filter.ts';
 export { parsePlainYaml } from './plain/plain-yaml.ts';
-export { placesIn, positionAt } from './positions.ts';
+export { linesIn, placesIn, positionAt } from './positions.ts';
 export { readManifests } from './read.ts';
 export { resolvePlain } from './scalar-meaning.ts';
 export { type StreamSlice, splitStream } from './stream.ts';

@@ -21,6 +21,15 @@ export function placesIn(text: string): (offset: number) => Position {
   };
 }
 
+/** Lines alone: their cost does not grow with the length of a line. */
+export function linesIn(text: string): (offset: number) => number {
+  let starts: readonly number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(text);
+    return lineOf(starts, offset);
+  };
+}
+
 function lineStarts(text: string): number[] {
   const starts = [text.startsWith(BYTE_ORDER_MARK) ? 1 : 0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

@@ -3,11 +3,14 @@
  * `JSON.parse` cannot: keys that occur twice, with their paths, and where a syntax error is. No
  * message holds any of the text, since that may be a secret.
  */
-import { badRequest } from '../../apimachinery/index.ts';
+import { badRequest, MOST_PROBLEMS } from '../../apimachinery/index.ts';
 
 export interface DecodedText {
   readonly value: unknown;
-  /** One sentence for each key that occurs again in the same map; the last one counts. */
+  /**
+   * One sentence for each key that occurs again in the same map; the last one counts. Sentences that no answer
+   * shows are the same: a path can be as long as the body.
+   */
   readonly duplicates: string[];
 }
 
@@ -130,7 +133,7 @@ class Scanner {
         this.#skip(SPACE);
         const key = this.#key();
         this.#path[depth] = key;
-        if (keys.has(key)) this.#duplicates.push(`duplicate field ${quotePath(this.#path)}`);
+        if (keys.has(key)) this.#duplicates.push(this.#duplicateField());
         keys.add(key);
         if (!this.#accept(':')) this.#fail("expected ':' behind the key");
         this.#value();
@@ -138,6 +141,11 @@ class Scanner {
       if (!this.#accept('}')) this.#fail("expected ',' or '}' behind the value");
     }
     this.#path.length = depth;
+  }
+
+  #duplicateField(): string {
+    const isShown = this.#duplicates.length < MOST_PROBLEMS;
+    return isShown ? `duplicate field ${quotePath(this.#path)}` : 'duplicate field';
   }
 
   #array(): void {
@@ -227,8 +235,16 @@ class Scanner {
   }
 }
 
+const LONGEST_STEP = 200;
+
 /** `"spec.list[0].a"`, as sigs.k8s.io/json names a place. */
 function quotePath(path: readonly (string | number)[]): string {
-  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
+  const text = path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${shortened(step)}`))
+    .join('');
   return JSON.stringify(text.replace(/^\./, ''));
+}
+
+function shortened(step: string): string {
+  return step.length > LONGEST_STEP ? `${step.slice(0, LONGEST_STEP)}…` : step;
 }

@@ -10,6 +10,7 @@ import {
   evaluate,
   holdsNothing,
   isMergeKey,
+  linesIn,
   parsePlainYaml,
   positionAt,
   type StreamSlice,
@@ -67,6 +68,7 @@ function refuseTooLarge(text: string): void {
 /** Keeps the last of several values for a key and returns a sentence for every one too many. */
 function dropDuplicates(text: string, { slice, contents }: FilledDocument): string[] {
   const duplicates: string[] = [];
+  const lineAt = linesIn(text);
   for (const map of mapsOf(contents)) {
     const lastOf = new Map<string, number>();
     map.items.forEach(({ key }, index) => {
@@ -77,8 +79,7 @@ function dropDuplicates(text: string, { slice, contents }: FilledDocument): stri
         throw failure(text, offset, { offset: 0, message: 'the key "__proto__" is not allowed' });
       }
       if (lastOf.has(name)) {
-        const { line } = positionAt(text, offset);
-        duplicates.push(`line ${line}: key ${JSON.stringify(name)} already set in map`);
+        duplicates.push(`line ${lineAt(offset)}: key ${JSON.stringify(name)} already set in map`);
       }
       lastOf.set(name, index);
     });

@@ -71,6 +71,32 @@ describe('keys that occur twice are reported and the last one counts', () => {
   });
 });
 
+test.each<[string, BodyFormat, string]>([
+  [
+    'below a long key of JSON',
+    'json',
+    `{"${'k'.repeat(100_000)}":{${Array(8000).fill('"a":1').join(',')}}}`,
+  ],
+  [
+    'behind a long text of YAML',
+    'yaml',
+    `{x: "${'x'.repeat(1_000_000)}", b: {${'a: 1,'.repeat(2000)}}}`,
+  ],
+  [
+    'behind many lines of YAML',
+    'yaml',
+    `x: "${'\n '.repeat(500_000)}"\nb:\n${'  a: 1\n'.repeat(2000)}`,
+  ],
+])('keys that occur twice %s cost less than five seconds and 50 MB', (_title, format, text) => {
+  const start = process.cpuUsage();
+  const { duplicates } = decode(format, text);
+  const { user, system } = process.cpuUsage(start);
+
+  expect(duplicates.length).toBeGreaterThan(1000);
+  expect((user + system) / 1e6).toBeLessThan(5);
+  expect(duplicates.reduce((sum, one) => sum + one.length, 0)).toBeLessThan(50_000_000);
+});
+
 describe('YAML means what it means to kubectl', () => {
   test.each<[string, unknown]>([
     ['yes', true],
