@@ -84,28 +84,49 @@ function mergeList(items: readonly JsonValue[], patch: JsonValue[], mergeKey: st
   });
   const replaces = entries.some(({ directive }) => directive === 'replace');
   const deletions = entries.filter(({ directive }) => directive === 'delete');
+  const plain = entries.filter(({ directive }) => directive === undefined || directive === 'merge');
+  const nameless = entries.find(({ directive, id }) => directive !== 'replace' && id === undefined);
+  if (nameless !== undefined) throw badRequest(`an item to merge has no ${mergeKey}`);
+  if (replaces) return plain.map(({ item }) => mergeValue(undefined, item, ''));
   const gone = new Set(deletions.map(({ id }) => id));
-  const merged = replaces ? [] : items.filter((item) => !gone.has(idOf(item, mergeKey)));
+  const merged = items.filter((item) => !gone.has(idOf(item, mergeKey)));
   const places = new Map<string | undefined, number>();
   for (const [at, item] of merged.entries()) {
     const id = idOf(item, mergeKey);
     if (!places.has(id)) places.set(id, at);
   }
-  const mergedMaps = new Set<string>();
-  for (const { item, directive, id } of entries) {
-    if (directive === 'replace') continue;
-    if (id === undefined) throw badRequest(`an item to merge has no ${mergeKey}`);
-    if (directive === 'delete') continue;
-    if (isRecord(item)) {
-      // Directives of each would look at the whole item again.
-      if (mergedMaps.has(id)) throw badRequest(`two items to merge have the same ${mergeKey}`);
-      mergedMaps.add(id);
-    }
+  const byId = new Map<string | undefined, JsonValue[]>();
+  for (const { item, id } of plain) {
+    const same = byId.get(id);
+    if (same === undefined) byId.set(id, [item]);
+    else same.push(item);
+  }
+  for (const [id, same] of byId) {
     const at = places.get(id) ?? merged.length;
-    places.set(id, at);
-    merged[at] = mergeValue(merged[at], item, '');
+    merged[at] = mergeValue(merged[at], united(same, mergeKey), '');
   }
   return merged;
+}
+
+/**
+ * One item for all with the same key, as two ports of a Service that differ in their protocol. The whole item
+ * would be merged again for each, so that only those pass whose last values count.
+ */
+function united(same: readonly JsonValue[], mergeKey: string): JsonValue {
+  const [first = null] = same;
+  if (same.length === 1 || !isRecord(first)) return first;
+  if (!same.every(isFlat)) throw badRequest(`two items to merge have the same ${mergeKey}`);
+  const all: JsonObject = {};
+  for (const item of same) Object.assign(all, item);
+  return all;
+}
+
+/** True if merging it sets or removes values, and does nothing else. */
+function isFlat(item: JsonValue): boolean {
+  return Object.entries(item ?? {}).every(
+    ([key, value]) =>
+      !key.startsWith('$') && key !== '__proto__' && (value === null || typeof value !== 'object'),
+  );
 }
 
 /** The same text for the same key. Undefined: the item has none. */

@@ -126,6 +126,21 @@ describe('a strategic merge patch', () => {
       { ...role, metadata: { ...metadata, ownerReferences: [{ uid: '9' }] } },
     ],
     [
+      'merges the same owner twice, one after the other',
+      {
+        metadata: {
+          ownerReferences: [
+            { uid: '1', name: 'x', kind: null },
+            { uid: '1', name: 'y', kind: 'Z' },
+          ],
+        },
+      },
+      {
+        ...role,
+        metadata: { ...metadata, ownerReferences: [{ ...one, name: 'y', kind: 'Z' }, two] },
+      },
+    ],
+    [
       'replaces a map when told to',
       { metadata: { labels: { $patch: 'replace', z: '1' } } },
       { ...role, metadata: { ...metadata, labels: { z: '1' } } },
@@ -154,8 +169,16 @@ describe('a strategic merge patch', () => {
     ['orders with something else than a list', { metadata: { '$setElementOrder/finalizers': 1 } }],
     ['merges an owner without uid', { metadata: { ownerReferences: [{ name: 'x' }] } }],
     [
-      'merges an owner twice',
-      { metadata: { ownerReferences: [{ uid: '1' }, { uid: '1', name: 'x' }] } },
+      'merges an owner twice with a map',
+      { metadata: { ownerReferences: [{ uid: '1' }, { uid: '1', name: { x: 1 } }] } },
+    ],
+    [
+      'merges an owner twice with a directive',
+      { metadata: { ownerReferences: [{ uid: '1' }, { uid: '1', $retainKeys: ['uid'] }] } },
+    ],
+    [
+      'hides the prototype in an owner that is merged twice',
+      JSON.parse('{"metadata":{"ownerReferences":[{"uid":"1"},{"uid":"1","__proto__":1}]}}'),
     ],
     ['reaches for the prototype', JSON.parse('{"__proto__": {"a": 1}}')],
   ])('a strategic merge patch that %s is 400', (_title, patch) => {
@@ -163,4 +186,20 @@ describe('a strategic merge patch', () => {
       expect.objectContaining({ code: 400 }),
     );
   });
+});
+
+test('ports of a Service that differ in their protocol are taken from a patch', () => {
+  const ports = [
+    { name: 'dns', port: 53, protocol: 'UDP' },
+    { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+  ];
+
+  const replaced = applyStrategicMergePatch(
+    { spec: {} },
+    { spec: { ports: [{ $patch: 'replace' }, ...ports] } },
+  );
+  const merged = applyStrategicMergePatch({ spec: { ports } }, { spec: { ports } });
+
+  expect(replaced).toEqual({ spec: { ports } });
+  expect(merged).toEqual({ spec: { ports: [ports[1], ports[1]] } });
 });
