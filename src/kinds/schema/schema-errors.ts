@@ -22,12 +22,45 @@ export function toFieldErrors(
   object: unknown,
   reports: readonly ErrorObject[],
 ): FieldError[] {
+  const { worded, more } = parted(reports);
   const wrongType = new Set(
-    reports.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath),
+    worded.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath),
   );
-  return reports
+  const lastOf = new Map<string, FieldError>();
+  const errors = worded
     .filter(({ keyword, instancePath }) => keyword === 'type' || !wrongType.has(instancePath))
-    .flatMap((report, i) => toFieldError({ root, object, report, guesses: i < MOST_GUESSES }));
+    .flatMap((report, i) => {
+      const found = [toFieldError({ root, object, report, guesses: i < MOST_GUESSES })].flat();
+      const last = found.at(-1);
+      if (last !== undefined) lastOf.set(groupOf(report), last);
+      return found;
+    });
+  return errors.concat(more.flatMap((report) => lastOf.get(groupOf(report)) ?? []));
+}
+
+/**
+ * Limit of errors by the same rule with words of their own; each later one is the last of them again. A list
+ * of 3 MB has a million, and an answer shows a hundred.
+ */
+const MOST_WORDED = 1000;
+
+function parted(reports: readonly ErrorObject[]): Record<'worded' | 'more', ErrorObject[]> {
+  const counts = new Map<string, number>();
+  const worded: ErrorObject[] = [];
+  const more: ErrorObject[] = [];
+  for (const report of reports) {
+    const group = groupOf(report);
+    const count = (counts.get(group) ?? 0) + 1;
+    counts.set(group, count);
+    (count > MOST_WORDED ? more : worded).push(report);
+  }
+  return { worded, more };
+}
+
+/** Errors in metadata are apart: rules rely on its shape. */
+function groupOf({ keyword, instancePath }: ErrorObject): string {
+  const isRoot = instancePath === '';
+  return `${keyword} ${isRoot || instancePath.startsWith('/metadata')}`;
 }
 
 /** Limit of unknown fields with a "did you mean", which takes time to find. */

@@ -360,3 +360,33 @@ describe('OpenAPI', () => {
     expect(openApiSchema('team')['properties']).not.toEqual({});
   });
 });
+
+test('hundreds of thousands of errors are counted, and the first thousand of a kind have their words', () => {
+  const metadata = { name: 'x', finalizers: Array(400_000).fill(1), unknown: 1 };
+  const start = process.cpuUsage();
+  const errors = compileSchema('configmap').check({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata,
+  });
+  const { user, system } = process.cpuUsage(start);
+
+  expect(errors).toHaveLength(400_001);
+  expect(errors.filter(({ unknownField }) => unknownField === true)).toHaveLength(1);
+  expect(new Set(errors.map(({ path }) => formatPath(path))).size).toBe(1001);
+  expect((user + system) / 1e6).toBeLessThan(4);
+});
+
+test('errors in metadata are found beside thousands of errors in data', () => {
+  const data = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`k${at}`, 1]));
+  const metadata = { name: 'x', labels: { a: 1 } };
+  const errors = compileSchema('configmap').check({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    data,
+    metadata,
+  });
+
+  expect(errors).toHaveLength(3001);
+  expect(errors.map(({ path }) => formatPath(path))).toContain('metadata.labels.a');
+});
