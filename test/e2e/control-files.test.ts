@@ -406,7 +406,7 @@ describe('a move to a place with other recipients', () => {
     ] as const) {
       const refused = await pushAs(user, move);
       expect(hookSaid(refused)).toContain(
-        `for-others/moving.yaml: SharedSecret "payments/moving": Forbidden: User "${user}" cannot ${verb} sharedsecrets, and .sops.yaml has other recipients for this place than for the former one`,
+        `for-others/moving.yaml: SharedSecret "payments/moving": Forbidden: User "${user}" cannot ${verb} sharedsecrets, and .sops.yaml has other recipients for this place, or encrypts less there, than for the former one`,
       );
       await gitIn(daemon, clone, 'reset', '-q', '--hard', 'origin/main');
     }

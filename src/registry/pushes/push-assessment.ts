@@ -118,9 +118,9 @@ export class PushAssessment {
     const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
     const { sealer, reader, state } = this.#options.branch;
     const { sealing } = state.view;
-    const { repository } = this.#options;
-    const moved =
-      sealer === undefined ? [] : await movedForOthers({ sealer, sealing, repository }, changes);
+    const { repository, kinds } = this.#options;
+    const rules = sealer && { sealer, sealing, repository, kinds };
+    const moved = rules === undefined ? [] : await movedForOthers(rules, changes);
     const visible = new Set(planned);
     const others = changes.filter((change) => !visible.has(change));
     const judged = [...planned, ...(await encryptionChanges({ source, reader }, others))];
@@ -152,7 +152,7 @@ export class PushAssessment {
         ...new Set(this.#objections.ofCopies(copies, user)),
         ...new Set(this.#objections.ofUncompared(uncompared, this.#former.mostValues, user)),
         ...this.#objections.ofRestored(restored, user),
-        ...this.#objections.ofMoves(moved, user),
+        ...(await this.#objections.ofMoves(moved, user)),
         ...objections,
       ],
     };

@@ -158,12 +158,12 @@ export class PushObjections {
   }
 
   /**
-   * One line per object that a move gives further recipients, or none. The move decides who reads later values,
-   * so it takes the right to read and update the object, or to change control files.
+   * One line per object that a move brings under a rule with further recipients, or one that encrypts less. The move
+   * decides who reads later values, so it takes the right to read and update the object, or to change control files.
    */
-  ofMoves(moved: readonly ObjectChange[], user: User): string[] {
+  async ofMoves(moved: readonly ObjectChange[], user: User): Promise<string[]> {
     if (moved.length === 0 || this.#mayChangeControlFiles(user)) return [];
-    return moved.flatMap(({ key, after }) => {
+    return await flatMapYielding(moved, ({ key, after }) => {
       const kind = this.#options.kinds.byKey(key);
       const { namespace, name } = key;
       const lacking = ['get', 'update'].flatMap((verb) =>
@@ -172,7 +172,7 @@ export class PushObjections {
       const place = shownPath(after?.place.path ?? '');
       return lacking.map(
         (text) =>
-          `${place}: ${describeKey(key)}: ${text}, and .sops.yaml has other recipients for this place than for the former one`,
+          `${place}: ${describeKey(key)}: ${text}, and .sops.yaml has other recipients for this place, or encrypts less there, than for the former one`,
       );
     });
   }

@@ -4,18 +4,12 @@
  */
 
 import type { JsonObject } from '../../apimachinery/index.ts';
-import {
-  besideSecrets,
-  type Kind,
-  type SecretPaths,
-  schemaPlaces,
-  schemaTree,
-} from '../../kinds/index.ts';
+import { besideSecrets, type Kind, type SecretPaths } from '../../kinds/index.ts';
 import { defaultPath, fanOutPaths } from '../../manifests/index.ts';
-import { type CreationRule, type Rule, SealingError, selectionOf } from '../../sealing/index.ts';
+import { type CreationRule, type Rule, SealingError } from '../../sealing/index.ts';
 import type { Branch } from '../branch.ts';
 import type { SealedPlace } from './creation-rules.ts';
-import { selectedPlaces } from './rule-places.ts';
+import { fieldsOfRule, selectedPlaces } from './rule-places.ts';
 import { keyOf } from './write-context.ts';
 
 export interface PlannedWrite {
@@ -100,16 +94,5 @@ function fieldRules(rules: readonly CreationRule[] | 'unread'): Rule[] | 'unread
 
 /** True if the rule selects a field of the kind: a value at a wrong place may be meant for it. */
 function concerns(rule: Rule, kind: Kind): boolean {
-  const selection = selectionOf(rule);
-  const places = placesOf(kind).filter((path) => selection(path.filter((step) => step !== '*')));
-  return besideSecrets(kind, places) !== undefined;
-}
-
-const known = new WeakMap<Kind, SecretPaths>();
-
-function placesOf(kind: Kind): SecretPaths {
-  const found =
-    known.get(kind) ?? Array.from(schemaPlaces(schemaTree(kind.schema)), ({ path }) => path);
-  known.set(kind, found);
-  return found;
+  return besideSecrets(kind, fieldsOfRule(rule, kind)) !== undefined;
 }

@@ -3,7 +3,14 @@
  * fields; the rule decides about all others.
  */
 import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
-import { besideSecrets, type Kind, LAST_APPLIED, type SecretPaths } from '../../kinds/index.ts';
+import {
+  besideSecrets,
+  type Kind,
+  LAST_APPLIED,
+  type SecretPaths,
+  schemaPlaces,
+  schemaTree,
+} from '../../kinds/index.ts';
 import {
   type CreationRule,
   mapLeaves,
@@ -50,6 +57,21 @@ export function placesOfRule(
   throw new SealingError(
     `the rule ${name}: ${JSON.stringify(text)} of .sops.yaml, which matches ${path}, encrypts ${own} together with the name of the object; ${LEAVE_NAMES}`,
   );
+}
+
+/** Fields of a kind that a rule selects, by the schema alone. */
+export function fieldsOfRule(rule: Rule, kind: Kind): SecretPaths {
+  const selection = selectionOf(rule);
+  return placesOf(kind).filter((path) => selection(path.filter((step) => step !== '*')));
+}
+
+const known = new WeakMap<Kind, SecretPaths>();
+
+function placesOf(kind: Kind): SecretPaths {
+  const found =
+    known.get(kind) ?? Array.from(schemaPlaces(schemaTree(kind.schema)), ({ path }) => path);
+  known.set(kind, found);
+  return found;
 }
 
 /** Paths of the values that a rule selects; `*` stands for a place in a list. */

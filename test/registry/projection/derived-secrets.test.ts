@@ -338,6 +338,19 @@ describe('a start', () => {
     await platform.branch.runExclusive(async (state) => state.repairDerivedSecrets());
     expect(platform.store.resourceVersion).toBe(resourceVersion);
   });
+
+  test('a start after a version that followed names binds the copies', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const { key, object } = platform.find('projectsecrets', 'copy', 'p-web') ?? {};
+    if (key === undefined || object === undefined) throw new Error('there is no copy');
+    const former = { ...platform.store.document('catalog'), format: 6 };
+    platform.store.apply([{ type: 'put', key, object }], { catalog: former });
+    platform = await platform.restart();
+    await platform.branch.runExclusive(async (state) => state.repairDerivedSecrets());
+    expect(dataOf()).toEqual(ONE);
+    await setData(TWO);
+    expect(dataOf()).toEqual(TWO);
+  });
 });
 
 describe('random histories', () => {
