@@ -13,7 +13,8 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 
 const codec = sealingCodec(Buffer.alloc(32, 7), () => true);
-const PATIENCE_MS = 400;
+/** A busy etcd answers within this time; moves that it takes come last in these tests. */
+const PATIENCE_MS = 2_000;
 /** Between two attempts; timers may be a millisecond early. */
 const RETRY_MS = 49;
 
@@ -43,6 +44,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
     /** `fail`: what becomes of a transaction of the log; undefined: etcd does it. */
     async function open(
       fail: (request: TxnRequest) => Promise<never> | undefined,
+      timeoutMs = PATIENCE_MS,
     ): Promise<{ log: RepositoryLog; term: LeaderTerm }> {
       const keys = keysBelow(`/t${count++}/`);
       const lease = await etcd.grant(60);
@@ -59,7 +61,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
         close: () => etcd.close(),
         txn: (request) => fail(request) ?? etcd.txn(request),
       };
-      const of = { etcd: client, keys, codec, term, logger, timeoutMs: PATIENCE_MS };
+      const of = { etcd: client, keys, codec, term, logger, timeoutMs };
       return { log: await RepositoryLog.open(of), term };
     }
 
@@ -79,7 +81,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
           if (!isRefusing || !request.operations.some((each) => 'put' in each)) return undefined;
           tries += 1;
           return Promise.reject(new EtcdError('no', { code }));
-        });
+        }, 60_000);
         isRefusing = true;
         const ended = await Promise.allSettled([
           log.append(move(undefined, 'a')),
@@ -134,7 +136,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
         const ended = await Promise.allSettled(
           ['a', 'b', 'c'].map((to) => log.append(move(undefined, to))),
         );
-        expect(performance.now() - begun).toBeLessThan(PATIENCE_MS * 5);
+        expect(performance.now() - begun).toBeLessThan(PATIENCE_MS * 3);
         expect(ended.map((one) => one.status === 'rejected' && one.reason)).toEqual(
           ended.map(() => expect.any(TermEndedError)),
         );
