@@ -43,16 +43,21 @@ export function toFieldErrors(
  * of 3 MB has a million, and an answer shows a hundred.
  */
 const MOST_WORDED = 1000;
+/** Limit of the characters of their paths: a key may be as long as a body. */
+const MOST_PATH_CHARACTERS = 1024 * 1024;
 
 function parted(reports: readonly ErrorObject[]): Record<'worded' | 'more', ErrorObject[]> {
   const counts = new Map<string, number>();
   const worded: ErrorObject[] = [];
   const more: ErrorObject[] = [];
+  let characters = 0;
   for (const report of reports) {
     const group = groupOf(report);
     const count = (counts.get(group) ?? 0) + 1;
     counts.set(group, count);
-    (count > MOST_WORDED ? more : worded).push(report);
+    const isMore = count > 1 && (count > MOST_WORDED || characters > MOST_PATH_CHARACTERS);
+    (isMore ? more : worded).push(report);
+    if (!isMore) characters += report.instancePath.length;
   }
   return { worded, more };
 }

@@ -390,3 +390,18 @@ test('errors in metadata are found beside thousands of errors in data', () => {
   expect(errors).toHaveLength(3001);
   expect(errors.map(({ path }) => formatPath(path))).toContain('metadata.labels.a');
 });
+
+test('errors below a key of half a megabyte are counted, and the first have their words', () => {
+  const extra = { ['k'.repeat(500_000)]: Array(400).fill(1) };
+  const start = process.cpuUsage();
+  const errors = compileSchema('subjectaccessreview').check({
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    metadata: {},
+    spec: { user: 'ann', resourceAttributes: { verb: 'get', resource: 'teams' }, extra },
+  });
+  const { user, system } = process.cpuUsage(start);
+
+  expect(errors).toHaveLength(400);
+  expect((user + system) / 1e6).toBeLessThan(3);
+});
