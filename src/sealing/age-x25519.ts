@@ -10,7 +10,6 @@ import {
   createPrivateKey,
   createPublicKey,
   diffieHellman,
-  generateKeyPairSync,
   type KeyObject,
   randomBytes,
   timingSafeEqual,
@@ -50,11 +49,19 @@ export function readX25519Identity(text: string): X25519Identity | undefined {
     ? readBech32(text, 'age-secret-key-')
     : undefined;
   if (secret === undefined) return undefined;
+  const { publicKey, privateKey } = keyPairOf(secret);
+  return { recipient: bech32.encode('age', bech32.toWords(publicKey)), publicKey, privateKey };
+}
+
+/**
+ * The pair of a private key (RFC 7748: any 32 bytes). A pair that Node generates must not be exported: a
+ * collection of garbage meanwhile ends the generation, and waits for the lock of the export for ever.
+ */
+function keyPairOf(secret: Buffer): Pick<X25519Identity, 'publicKey' | 'privateKey'> {
   // A JWK needs both halves, and Node derives the public one from the private one.
   const jwk = { ...KEY_TYPE, x: ANY_KEY, d: secret.toString('base64url') };
   const privateKey = createPrivateKey({ key: jwk, format: 'jwk' });
-  const publicKey = rawOf(createPublicKey(privateKey));
-  return { recipient: bech32.encode('age', bech32.toWords(publicKey)), publicKey, privateKey };
+  return { publicKey: rawOf(createPublicKey(privateKey)), privateKey };
 }
 
 /** The public key of a recipient. Undefined: the text is not an X25519 recipient. */
@@ -85,8 +92,8 @@ export function sealForX25519(payload: Buffer, recipient: string): string | unde
   const publicKey = readX25519Recipient(recipient);
   if (publicKey === undefined) return undefined;
   const fileKey = randomBytes(FILE_KEY_BYTES);
-  const own = generateKeyPairSync('x25519');
-  const share = rawOf(own.publicKey);
+  const own = keyPairOf(randomBytes(KEY_BYTES));
+  const share = own.publicKey;
   const wrapKey = wrapKeyOf({ mine: own.privateKey, theirs: publicKey, share, publicKey });
   const body = seal(fileKey, wrapKey, NO_NONCE);
   const header = `${VERSION}\n-> ${X25519} ${unpadded(share)}\n${unpadded(body)}\n---`;
