@@ -30,8 +30,9 @@ const SHARED = [
   'telemetry',
 ];
 
-/** Files below them that start daemons or peers, or replace modules: a process each. */
-const APART = /auth\/access-keys|server\/kubectl|saml\/simplesamlphp|openbao/;
+/** Files below them that start daemons or peers, replace modules, or measure the heap: a process each. */
+const APART =
+  /auth\/access-keys|server\/kubectl|saml\/simplesamlphp|openbao|concurrency\/garbage-collection/;
 
 const files = readdirSync(join(import.meta.dirname, 'test'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
