@@ -211,7 +211,7 @@ export class Judge {
       groups: new Set(['system:authenticated']),
       scopes: [],
     });
-    // Where writes wait for a review, a role may give more once what waits is merged: to its holders as well.
+    // A change of a role that waits for a review gives its holders more after the merge as well.
     const will = before === this.#world.objects ? rights : new Rights(before, rights.identity);
     const asks = this.#asks();
     for (const [name, identity] of holders(next)) {
