@@ -285,6 +285,27 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     expect(spec).toMatchObject({ description: 'both', displayName: 'Renamed' });
   });
 
+  test('text that is typed while the other change is read is kept', async () => {
+    await team('raced', { description: 'one', username: 'raced' });
+    const { page } = await open('/console/objects/teams/-/raced?tab=edit');
+    await page.getByText('The server accepts it').waitFor();
+    await type(page, 'description: one', 'description: mine');
+    await page.locator('.line.added', { hasText: 'mine' }).waitFor();
+    await daemon.call('PATCH', `${API}/teams/raced`, {
+      body: { spec: { displayName: 'Renamed' } },
+      type: 'application/merge-patch+json',
+    });
+    await page.route('**/teams/raced/source*', async (route) => {
+      if (route.request().method() === 'GET')
+        await type(page, 'description:', 'description: typed');
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Another change was faster' }).waitFor();
+    await page.locator('.cm-line', { hasText: 'displayName: Renamed' }).waitFor();
+    expect(await page.locator('.cm-content').innerText()).toContain('description: typed');
+  });
+
   test('an object goes back to a former commit after its change was shown', async () => {
     await team('rolled', { description: 'first' });
     await daemon.call('PATCH', `${API}/teams/rolled`, {

@@ -48,8 +48,9 @@ export function ObjectEdit(props: ObjectTabProps): JSX.Element {
   const basis = useLoad(async (): Promise<Basis> => {
     const schema = await schemaOf(resource.kind);
     const hasSource = resource.subresources.includes('source');
-    const source = hasSource ? await client.source(resource, of) : undefined;
+    // The object is read first: a text without a change that the object has would take it back.
     const current = await client.get(resource, of);
+    const source = hasSource ? await client.source(resource, of) : undefined;
     const text = textOf(current, { source: source?.text, schema });
     const isHidden = hasSource && source?.text === undefined;
     const own = text === source?.text ? source : undefined;
@@ -103,7 +104,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   const isOutdated = isBroken && source === undefined;
   const { isBusy } = state;
   const result = useCheck(target, { text, object, source, values, force, isBusy });
-  const { place, saveNow, replaceText } = useYaml(basis, result, setText);
+  const { place, saveNow, textNow, replaceText } = useYaml(basis, result, setText);
   const submit = async (): Promise<void> => {
     const draft = readDraft(text, { current: object, values });
     if (draft.object === undefined || isBusy) return;
@@ -122,18 +123,21 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       announce('Committed');
       go(objectHref(target.resource, target.ref ?? { name, namespace }));
     } catch (error) {
-      setState({ isBusy: false, error: errorOf(error) });
       // A refusal because of the manifest in git is no conflict with another change.
       const isConflict = error instanceof ApiError && error.code === 409 && !isBroken;
-      if (!isConflict || target.ref === undefined || object === undefined) return;
-      const theirs = await client.get(target.resource, target.ref);
-      const versions = { base: desired(object), mine: draft.object, theirs: desired(theirs) };
-      const found = mergeFields(versions);
-      setMerged(found);
-      setObject(theirs);
-      if (source !== undefined) setSource(await client.source(target.resource, target.ref));
-      const next = withTaken(text, found);
-      if (next !== text) replaceText(next);
+      try {
+        const editing = { object, source, values, textNow };
+        const others = isConflict ? await mergeOthers(target, editing) : undefined;
+        if (others !== undefined) {
+          setMerged(others.merged);
+          setObject(others.object);
+          setSource(others.source);
+          if (others.text !== textNow()) replaceText(others.text);
+        }
+        setState({ isBusy: false, error: errorOf(error) });
+      } catch (unread) {
+        setState({ isBusy: false, error: errorOf(unread) });
+      }
     }
   };
   saveNow.current = () => void submit();
@@ -213,12 +217,29 @@ function useYaml(
     return () => made.destroy();
   }, []);
   useEffect(() => editor.current?.setMarks(result?.marks ?? []), [result]);
-  return { place, saveNow, replaceText: (next: string): void => editor.current?.setText(next) };
+  const textNow = (): string => editor.current?.text ?? text;
+  const replaceText = (next: string): void => editor.current?.setText(next);
+  return { place, saveNow, textNow, replaceText };
 }
 
-/** The text with the changes of others that it lacks. */
-function withTaken(text: string, { taken }: Merged): string {
-  return taken.reduce((merging, { path, value }) => withValue(merging, path, value), text);
+/** The object as others changed it, and the text with their changes. Undefined: it is new. */
+async function mergeOthers(
+  { resource, ref }: Target,
+  of: Pick<Basis, 'object' | 'source'> & {
+    readonly values: ReadonlyMap<string, string>;
+    readonly textNow: () => string;
+  },
+): Promise<(Pick<Basis, 'text' | 'object' | 'source'> & { readonly merged: Merged }) | undefined> {
+  if (ref === undefined || of.object === undefined) return undefined;
+  // The text in git is read first: an object that is newer makes the next save a conflict again.
+  const source = of.source && (await client.source(resource, ref));
+  const object = await client.get(resource, ref);
+  // The person may have typed meanwhile.
+  const before = of.textNow();
+  const mine = readDraft(before, { current: of.object, values: of.values }).object;
+  const merged = mergeFields({ base: desired(of.object), mine, theirs: desired(object) });
+  const text = merged.taken.reduce((own, { path, value }) => withValue(own, path, value), before);
+  return { text, object, source, merged };
 }
 
 /** The form and the YAML, both or one of them. */
