@@ -274,14 +274,16 @@ async function newObject(player: Player): Promise<Files> {
 async function seal({ random, episode, person }: Player, objects: Pushed[]): Promise<string> {
   const dataKey = randomBytes(32);
   person.dataKeys.push(dataKey);
-  for (const { spec } of objects) {
-    for (const value of Object.values(spec?.data ?? {})) noteSent(episode, person.name, value);
-  }
   const strangers = random.chance(0.5) ? [person.recipient] : [];
-  return await sealFile(objects, {
-    dataKey,
-    recipients: [...new Set([...episode.recipients, ...strangers])],
-  });
+  const recipients = [...new Set([...episode.recipients, ...strangers])];
+  // A file of another branch or tag may be merged when its recipients are none of the branch any more.
+  const knowing = episode.people.filter(({ recipient }) => recipients.includes(recipient));
+  for (const { spec } of objects) {
+    for (const value of Object.values(spec?.data ?? {})) {
+      for (const { name } of new Set([person, ...knowing])) noteSent(episode, name, value);
+    }
+  }
+  return await sealFile(objects, { dataKey, recipients });
 }
 
 function noteSent({ world }: Player['episode'], name: string, value: string): void {

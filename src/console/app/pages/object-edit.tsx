@@ -132,7 +132,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
           setMerged(others.merged);
           setObject(others.object);
           setSource(others.source);
-          if (others.text !== textNow()) replaceText(others.text);
+          replaceText(others.text);
         }
         setState({ isBusy: false, error: errorOf(error) });
       } catch (unread) {
@@ -218,7 +218,9 @@ function useYaml(
   }, []);
   useEffect(() => editor.current?.setMarks(result?.marks ?? []), [result]);
   const textNow = (): string => editor.current?.text ?? text;
-  const replaceText = (next: string): void => editor.current?.setText(next);
+  const replaceText = (next: string): void => {
+    if (next !== textNow()) editor.current?.setText(next);
+  };
   return { place, saveNow, textNow, replaceText };
 }
 
