@@ -289,6 +289,7 @@ async function openPending(
     sealer,
     rules,
     sign: signatures.sign,
+    mayCopy: signatures.mayCopy,
     registry: given.served,
     guardsOn: (store) => makeGuards({ ...given, access: accessOf({ ...given, store }) }),
     source: remote,

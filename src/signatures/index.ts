@@ -5,3 +5,4 @@ export { SignatureFileError } from './signature-error.ts';
 export { type CommitSignature, SignatureInspector } from './signature-inspector.ts';
 export { type CommitRange, SignatureJudge } from './signature-judge.ts';
 export { type PolicyFiles, PolicySource } from './signature-policy.ts';
+export { isSignedBy } from './verify-signature.ts';

@@ -2,7 +2,7 @@
 import { type AllowedSigner, matchesPatterns } from './allowed-signers.ts';
 import { GPG_ARMOR, type GpgKeyring } from './gpg-keyring.ts';
 import { SignatureError } from './signature-error.ts';
-import type { SignedCommit } from './signed-commit.ts';
+import { parseSignedCommit, type SignedCommit } from './signed-commit.ts';
 import { parsePublicKey, type SshPublicKey } from './ssh-public-key.ts';
 import {
   GIT_NAMESPACE,
@@ -41,6 +41,21 @@ export async function signerOf(
   }
   if (keys.gpg === undefined) throw new SignatureError('no OpenPGP key is trusted here');
   return gpgSigner(await keys.gpg.verify(payload, signature));
+}
+
+/** True if the key signed the commit. Undefined: true if the commit is not signed. */
+export function isSignedBy(key: SshPublicKey | undefined, content: Buffer): boolean {
+  try {
+    const { signature, payload } = parseSignedCommit(content);
+    if (signature === undefined || key === undefined) return signature === key;
+    const parsed = parseSshSignature(signature);
+    if (parsed.namespace !== GIT_NAMESPACE || !key.blob.equals(parsed.publicKey)) return false;
+    assertSigned(key, parsed, payload);
+    return true;
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    return false;
+  }
 }
 
 /** True if any key, even an expired one, belongs to an identity in a policy. */

@@ -32,6 +32,8 @@ export interface PendingWritesParts extends WriteParts {
   /** Guards on the rights of another state than the served one. */
   readonly guardsOn: (store: Store) => readonly Guard[];
   readonly sign?: SignCommit | undefined;
+  /** As of `WriteBranch`. */
+  readonly mayCopy: (commit: Buffer) => boolean;
   readonly logger: Logger;
   /** Absent: no replica, so pushes need no fencing. */
   readonly term?: Term | undefined;
@@ -39,7 +41,7 @@ export interface PendingWritesParts extends WriteParts {
 
 /** `close` of the result closes everything that was opened here. */
 export async function openPendingWrites(parts: PendingWritesParts): Promise<PendingWrites> {
-  const { source, writeBranch, gitDir, logger, sign, term, maxPaths } = parts;
+  const { source, writeBranch, gitDir, logger, sign, mayCopy, term, maxPaths } = parts;
   const place = {
     ...source,
     gitDir,
@@ -47,7 +49,7 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
     trackingRef: `refs/gitplane/pending/${writeBranch}`,
   };
   const remote = openRemote(place, { term, logger });
-  const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger });
+  const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger, mayCopy });
   const gate: Gate = async (publication, objects) => {
     await writes.beforePush(publication);
     await pending.admit(publication, objects);

@@ -5,6 +5,7 @@ import type { DataDirectory } from '../../bootstrap/index.ts';
 import type { SignCommit } from '../../git/index.ts';
 import {
   type CommitSigner,
+  isSignedBy,
   openCommitSigner,
   PolicySource,
   SignatureInspector,
@@ -16,6 +17,8 @@ import type { DaemonOptions } from '../options.ts';
 export interface Signatures {
   /** Signs a commit; undefined: no key is configured. */
   readonly sign: SignCommit | undefined;
+  /** False for the bytes of a commit whose signature a copy by this process would replace or lose. */
+  readonly mayCopy: (commit: Buffer) => boolean;
   /** Undefined: signatures are not required. */
   readonly judge: SignatureJudge | undefined;
   readonly inspector: SignatureInspector;
@@ -43,7 +46,13 @@ export async function openSignatures(parts: SignatureParts): Promise<Signatures>
   const judge = policy && new SignatureJudge(policy, clock);
   const inspector = new SignatureInspector({ policy, own, clock });
   tell(logger, signer, judge);
-  return { sign: signer?.sign, judge, inspector, close: async () => judge?.close() };
+  return {
+    sign: signer?.sign,
+    mayCopy: (commit) => isSignedBy(own, commit),
+    judge,
+    inspector,
+    close: async () => judge?.close(),
+  };
 }
 
 function tell(

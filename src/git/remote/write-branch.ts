@@ -1,10 +1,12 @@
 /**
  * The branch for writes that wait for review: its commits beyond the followed branch are pending. When
  * the followed branch moves, the pending commits are rebased on it, file by file. If both changed the
- * same file, the branch stays unchanged and a person has to resolve the conflict.
+ * same file, or a commit has no copy with the same signature, the branch stays unchanged and a person
+ * has to merge it.
  */
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BlobTooLargeError, PathError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { GitLimitError } from '../process/process-limits.ts';
 import type { Publication } from '../publication/publisher.ts';
@@ -25,6 +27,8 @@ export interface WriteBranchOptions {
   readonly ref: string;
   readonly logger?: GitLogger;
   readonly outcomeTimeoutMs?: number;
+  /** False for the bytes of a commit whose signature a copy would replace or lose. */
+  readonly mayCopy: (commit: Buffer) => boolean;
 }
 
 export interface PendingState {
@@ -36,7 +40,7 @@ export interface PendingState {
 
 type Mirror = Pick<
   Repository,
-  'begin' | 'checkLimits' | 'commitMetadata' | 'diff' | 'history' | 'mergeBases' | 'readBlobs'
+  'begin' | 'checkLimits' | 'commitMetadata' | 'diff' | 'history' | 'mergeBases' | 'readCommits'
 >;
 
 const OUTCOME_TIMEOUT_MS = 20_000;
@@ -151,16 +155,18 @@ export class WriteBranch {
     }
   }
 
-  /** Returns false if the remote refuses to rewrite the branch. */
+  /** Returns false if the remote refuses to rewrite the branch, or there is a conflict. */
   async #publish(base: string, commits: readonly NewCommit[], mirror: Mirror): Promise<boolean> {
     await this.#moveTo(base);
     if (commits.length === 0) return true;
     const batch = mirror.begin(base);
-    for (const commit of commits) await batch.add(commit);
     try {
+      for (const commit of commits) await batch.add(commit);
       await batch.publish();
       return true;
     } catch (error) {
+      // A file of one side is a folder of the other.
+      if (error instanceof PathError) return false;
       if (error instanceof RemoteError && error.problem === 'refused') return false;
       throw error;
     }
@@ -208,29 +214,38 @@ export class WriteBranch {
     const commits: NewCommit[] = [];
     for await (const commit of mirror.history(fork, theirs)) {
       const changes = commit.parents.length === 1 ? files.step(commit) : undefined;
-      if (changes === undefined) return undefined;
+      if (changes === undefined || !(await this.#mayCopy(commit, mirror))) return undefined;
       if (changes.length > 0) commits.push(await this.#copy(commit, changes, mirror));
     }
     return commits;
   }
 
-  /** Copies a commit with its author, committer, time and message. */
+  async #mayCopy({ id }: HistoryCommit, mirror: Mirror): Promise<boolean> {
+    try {
+      const [content = Buffer.alloc(0)] = await mirror.readCommits([id]);
+      return this.#options.mayCopy(content);
+    } catch (error) {
+      // The platform makes no commit of that size.
+      if (error instanceof BlobTooLargeError) return false;
+      throw error;
+    }
+  }
+
+  /** Copies a commit with its author, committer, time and message. Files are taken as they are, unread. */
   async #copy(
     { id, committerTime: time }: HistoryCommit,
     changes: readonly PathChange[],
     mirror: Mirror,
   ): Promise<NewCommit> {
     const { author, committer, message } = await mirror.commitMetadata(id);
-    const contents = await mirror.readBlobs(changes.flatMap(({ newId }) => newId ?? []));
     return {
       author,
       committer,
       time,
       message: message.trimEnd(),
-      changes: changes.map(({ path, newId }) => ({
-        path,
-        content: newId === undefined ? null : (contents.shift() ?? null),
-      })),
+      changes: changes.map(({ path, newId, mode }) =>
+        newId === undefined ? { path, content: null } : { path, blob: newId, mode },
+      ),
     };
   }
 }

@@ -1,18 +1,28 @@
 /** Writes that wait on a branch of their own until somebody merges it. */
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
-import { openPendingWrites } from '../../../src/daemon/repository/pending-writes.ts';
+import {
+  openPendingWrites,
+  type PendingWritesParts,
+} from '../../../src/daemon/repository/pending-writes.ts';
 import { parseRemoteAddress } from '../../../src/git/remote/address.ts';
 import type { PendingWrites } from '../../../src/registry/pending-writes.ts';
 import { Registry } from '../../../src/registry/registry.ts';
+import { isSignedBy, openCommitSigner } from '../../../src/signatures/index.ts';
+import { signingWith, sshKey } from '../../signatures/keys.ts';
 import { expectSound, git, temporaryFolder, tryGit } from '../../support/git.ts';
 import { kindOf, kinds, openTestPlatform, team, writeOptions } from '../../support/platform.ts';
 import { elsewhere, follow } from '../../support/remote.ts';
 
 const BRANCH = 'gitplane/writes';
 
-async function open(files: Readonly<Record<string, string>>) {
+async function open(
+  files: Readonly<Record<string, string>>,
+  signing: Pick<PendingWritesParts, 'sign' | 'mayCopy'> = { mayCopy: () => true },
+) {
   const there = elsewhere(files);
   const mirror = await follow({ url: there.gitDir });
   const { following, repository, gitDir } = mirror;
@@ -21,6 +31,7 @@ async function open(files: Readonly<Record<string, string>>) {
   const shared = { kinds, store, clock: Date, under: '', guards: [] };
   const pending = await openPendingWrites({
     ...shared,
+    ...signing,
     source: { address: parseRemoteAddress(there.gitDir), access: {} },
     writeBranch: BRANCH,
     gitDir,
@@ -52,8 +63,23 @@ async function open(files: Readonly<Record<string, string>>) {
     if (how === 'squash') git(work, ['commit', '-q', '-m', 'Squashed']);
     git(work, ['push', '-q', 'origin', 'main']);
   };
-  return { there, platform, pending, gitDir, fetch, log, merge };
+  /** Commits on the branch as a reviewer does, and returns the id. */
+  const review = (prepare: (work: string) => void, config: readonly string[] = []): string => {
+    const work = temporaryFolder();
+    git('/', ['clone', '-q', '-b', BRANCH, there.gitDir, work]);
+    prepare(work);
+    const sign = config.length > 0 ? ['-S'] : [];
+    git(work, [...config, 'commit', '-q', ...sign, '-m', 'Review']);
+    git(work, ['push', '-q', 'origin', BRANCH]);
+    return git(work, ['rev-parse', 'HEAD']);
+  };
+  return { there, platform, pending, gitDir, fetch, log, merge, review };
 }
+
+const change = (work: string): void => {
+  writeFileSync(join(work, 'README.md'), 'reviewed');
+  git(work, ['add', '-A']);
+};
 
 const create = (pending: PendingWrites, name: string) =>
   pending.create({
@@ -142,6 +168,72 @@ test('a file that both changed loses nothing, and people are notified', async ()
   const { warnings } = await create(pending, 'b');
   expect(warnings[0]).toContain('the branch conflicts with the followed one');
   expect(log()).toHaveLength(2);
+});
+
+test('a commit of others is never signed by the platform, and keeps its own signature', async () => {
+  const folder = temporaryFolder();
+  const signer = await openCommitSigner(sshKey(folder, 'platform').file);
+  const mayCopy = (commit: Buffer): boolean => isSignedBy(signer.publicKey, commit);
+  for (const config of [[], signingWith(sshKey(folder, `ann-${Math.random()}`))]) {
+    const { there, pending, fetch, log, review } = await open(
+      { 'teams/a.yaml': team('a') },
+      { sign: signer.sign, mayCopy },
+    );
+    await create(pending, 'b');
+    there.commit({ 'teams/c.yaml': team('c') });
+    await fetch();
+    expect(git(there.gitDir, ['merge-base', 'main', BRANCH])).toBe(there.head());
+
+    const theirs = review(change, config);
+    there.commit({ 'teams/d.yaml': team('d') });
+    await fetch();
+    expect(git(there.gitDir, ['rev-parse', BRANCH])).toBe(theirs);
+    const { warnings } = await create(pending, 'e');
+    expect(warnings[0]).toContain('the branch conflicts with the followed one');
+    expect(log()).toEqual(['create Team "e"', 'Review', 'create Team "b"']);
+  }
+});
+
+test('a signature of others is not lost where the platform signs nothing', async () => {
+  const mayCopy = (commit: Buffer): boolean => isSignedBy(undefined, commit);
+  const { there, pending, fetch, review } = await open({ 'teams/a.yaml': team('a') }, { mayCopy });
+  await create(pending, 'b');
+  const theirs = review(change, signingWith(sshKey(temporaryFolder(), 'ann')));
+  there.commit({ 'teams/c.yaml': team('c') });
+  await fetch();
+  expect(git(there.gitDir, ['rev-parse', BRANCH])).toBe(theirs);
+});
+
+test('links, submodules, programs and large files of a reviewer are carried over as they are', async () => {
+  const { there, pending, fetch, review } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  const theirs = review((work) => {
+    symlinkSync('a.yaml', join(work, 'teams/link.yaml'));
+    writeFileSync(join(work, 'run.sh'), 'true', { mode: 0o755 });
+    writeFileSync(join(work, 'large'), Buffer.alloc(40 * 2 ** 20));
+    git(work, ['add', '-A']);
+    git(work, ['update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},module`]);
+  });
+  const before = git(there.gitDir, ['diff-tree', '-r', `${theirs}^`, theirs]);
+  there.commit({ 'teams/c.yaml': team('c') });
+  await fetch();
+  expect(git(there.gitDir, ['merge-base', 'main', BRANCH])).toBe(there.head());
+  expect(git(there.gitDir, ['diff-tree', '-r', `${BRANCH}^`, BRANCH])).toBe(before);
+  await create(pending, 'd');
+});
+
+test('a folder of a reviewer in the place of a new file is a conflict', async () => {
+  const { there, pending, fetch, review } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  review((work) => {
+    mkdirSync(join(work, 'teams/c.yaml'));
+    writeFileSync(join(work, 'teams/c.yaml/d'), '');
+    git(work, ['add', '-A']);
+  });
+  there.commit({ 'teams/c.yaml': team('c') });
+  await fetch();
+  const { warnings } = await create(pending, 'e');
+  expect(warnings[0]).toContain('the branch conflicts with the followed one');
 });
 
 test('a deleted branch loses its pending writes, and the mirror keeps them', async () => {
