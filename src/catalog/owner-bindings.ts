@@ -5,7 +5,8 @@
  * binding follows from history alone.
  * A key is bound to the incarnation that its owner has when the key is introduced, or when its
  * owner or its text is changed. If the owner does not exist then, the key waits and is bound to the
- * owner's first incarnation. Neither the end of the owner nor a later incarnation changes the
+ * owner's first incarnation; one that a commit introduces while it ends the owner is bound to that
+ * owner. Neither the end of the owner nor a later incarnation changes the
  * binding: only a new owner or text does.
  */
 import { KeyMap, keyString, type ObjectKey } from '../apimachinery/index.ts';
@@ -98,7 +99,9 @@ export class OwnerBindings {
     const now = bondOf(object.key, object.manifest);
     if (now === undefined) return undefined;
     const { owner } = now;
-    const current = this.#contents.objects.get(owner)?.identity.introducedBy;
+    // An owner that this very step ends: a squashed branch may have had both, one after the other.
+    const there = this.#contents.objects.get(owner) ?? this.#owners.get(owner);
+    const current = there?.identity.introducedBy;
     const parents = (this.#step.otherParents ?? []).map((parent) => parent.object(object.key));
     const agreed = [before, ...parents].filter(
       (view) =>

@@ -39,7 +39,7 @@ export interface DocumentStore {
 const HEAD_DOCUMENT = 'catalog';
 
 /** Increased when the persisted form changes. */
-const FORMAT = 7;
+const FORMAT = 8;
 
 interface HeadDocument {
   format?: number;

@@ -89,6 +89,8 @@ describe('bindings in one line of history', () => {
       'works',
       line(['ada', 'key'], ['ada, renamed', 'key'], ['ada, moved', 'key']),
     ],
+    ['made in the commit that ends its user', 'dead', line(['ada'], ['key'])],
+    ['made in the commit that ends its user', 'dead', line(['ada'], ['key'], ['ada', 'key'])],
     ['whose user has a broken manifest', 'works', line(['ada', 'key'], ['ada, broken', 'key'])],
     ['whose user is gone', 'dead', line(['ada', 'key'], ['key'])],
     ['whose user is another one', 'dead', line(['ada', 'key'], ['key'], ['ada', 'key'])],
