@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** Runs the command that the command line names, prints its error, and sets the exit status. */
+import { terminalText } from './apimachinery/index.ts';
 import { RUNNERS } from './commands.ts';
 import {
   COMMAND_TABLE,
@@ -25,7 +26,7 @@ async function main(args: readonly string[]): Promise<void> {
     // One line without a stack.
     const message = explainError(error);
     process.exitCode = statusOf(error, args);
-    process.stderr.write(`gitplane: ${message}\n`);
+    process.stderr.write(`gitplane: ${terminalText(message)}\n`);
     if (!wantsJsonErrors(args)) return;
     const reason = error instanceof UsageError ? 'Usage' : 'Failed';
     const document = { error: { reason, message, exitStatus: process.exitCode } };

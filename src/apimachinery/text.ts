@@ -53,6 +53,13 @@ export function shownPath(path: string): string {
   return `"${escaped}"`;
 }
 
+/** Lines for a terminal: without characters that it obeys, or that reorder or hide text. */
+export function terminalText(text: string): string {
+  return text.replace(MISLEADING_ALL, (character) =>
+    character === '\n' || character === '\t' ? character : escapedUnits(character),
+  );
+}
+
 function escapedUnits(character: string): string {
   const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');

@@ -1,5 +1,10 @@
 /** Objects of other management clusters, and of Kubernetes, as objects of the platform. */
-import { isRecord, type JsonObject, SERVER_POPULATED_META } from '../apimachinery/index.ts';
+import {
+  isRecord,
+  type JsonObject,
+  SERVER_POPULATED_META,
+  shownPath,
+} from '../apimachinery/index.ts';
 import { apiVersionOf, type Kind, type KindTable } from '../kinds/index.ts';
 
 /** Groups of the platform whose API gitplane speaks. */
@@ -82,7 +87,8 @@ function keptMetadata(metadata: Readonly<Record<string, unknown>>): JsonObject {
 /** A Secret of a kind that people make. */
 function secretAsShared(kinds: KindTable, secret: JsonObject): JsonObject | LeftOut {
   const { type = 'Opaque', data, metadata } = secret;
-  if (type !== 'Opaque') return { reason: `secrets of type ${String(type)} belong to a cluster` };
+  if (type !== 'Opaque')
+    return { reason: `secrets of type ${shownPath(String(type))} belong to a cluster` };
   const [group = ''] = kinds.groups;
   const kind = kinds.kinds.find((one) => one.group === group && one.plural === 'sharedsecrets');
   if (kind === undefined) return { reason: 'the platform has no shared secrets' };

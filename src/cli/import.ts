@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { isRecord, type JsonObject } from '../apimachinery/index.ts';
+import { isRecord, type JsonObject, shownPath } from '../apimachinery/index.ts';
 import type { Kind, KindTable } from '../kinds/index.ts';
 import { defaultPath, formatManifest, formatProblem, SOPS_CONFIG } from '../manifests/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
@@ -181,7 +181,7 @@ function commit(root: string, imported: readonly Imported[]): void {
 function nameOf({ apiVersion, kind, metadata }: JsonObject): string {
   const { namespace, name } = isRecord(metadata) ? metadata : {};
   const full = [namespace, name].filter((part) => typeof part === 'string').join('/');
-  return `${String(apiVersion)} ${String(kind)} ${full}`;
+  return shownPath(`${String(apiVersion)} ${String(kind)} ${full}`);
 }
 
 function textOf({ imported, leftOut }: Result): string {

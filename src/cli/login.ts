@@ -3,9 +3,11 @@
  * gets a program that hands out the key (`gitplane credential`); the key itself stays in a file of
  * its own.
  */
+
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import { terminalText } from '../apimachinery/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { VERSION } from '../version.ts';
 import { signInWithCode } from './device-flow.ts';
@@ -130,7 +132,11 @@ async function newKey(
     ? await signInWithCode({
         ...who,
         show: ({ url, code, minutes }) =>
-          guide.write(`Open ${url} in any browser within ${minutes} minutes and type: ${code}\n`),
+          guide.write(
+            terminalText(
+              `Open ${url} in any browser within ${minutes} minutes and type: ${code}\n`,
+            ),
+          ),
       })
     : await signInWithBrowser({
         ...who,

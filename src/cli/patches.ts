@@ -9,6 +9,7 @@ import {
   formatFieldError,
   isRecord,
   type JsonObject,
+  terminalText,
   valueAt,
 } from '../apimachinery/index.ts';
 import {
@@ -77,7 +78,7 @@ export async function patches(options: ParsedOptions, context: PatchesContext): 
   const tried: Tried = { objects, direction, isTranslated };
   const trials = await tryAll(engine, programs, tried);
   if (context.engine === undefined) await engine.close();
-  context.out.write(output === 'json' ? jsonOf(trials) : textOf(trials));
+  context.out.write(output === 'json' ? jsonOf(trials) : terminalText(textOf(trials)));
   return trials.some(({ outcome }) => outcome.object === undefined) ? 1 : 0;
 }
 

@@ -1,4 +1,5 @@
 /** Results of commands as text or as one JSON document, as `--output` says. */
+import { terminalText } from '../apimachinery/index.ts';
 import type { ParsedOptions } from '../options/index.ts';
 
 export interface Output {
@@ -9,13 +10,13 @@ export function wantsJson(options: ParsedOptions): boolean {
   return options.text('output') === 'json';
 }
 
-/** Prints one result. `text` ends with a newline. */
+/** Prints one result. `text` ends with a newline, and may quote other people. */
 export function print(
   options: ParsedOptions,
   out: { write(text: string): unknown },
   { text, json }: { readonly text: string; readonly json: unknown },
 ): void {
-  out.write(wantsJson(options) ? `${JSON.stringify(json, null, 2)}\n` : text);
+  out.write(wantsJson(options) ? `${JSON.stringify(json, null, 2)}\n` : terminalText(text));
 }
 
 /** Results of a command that handles many items: lines as they come, or one JSON document at the end. */
@@ -31,7 +32,7 @@ export class Report<Item> {
 
   add(item: Item, line: string): void {
     this.#items.push(item);
-    if (!wantsJson(this.#options)) this.#out.write(`${line}\n`);
+    if (!wantsJson(this.#options)) this.#out.write(`${terminalText(line)}\n`);
   }
 
   get items(): readonly Item[] {

@@ -1,6 +1,6 @@
 /** Problems as text, JSON, SARIF, annotations of GitHub and a code quality report of GitLab. */
 import { createHash } from 'node:crypto';
-import { shownPath } from '../apimachinery/index.ts';
+import { shownPath, terminalText } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
 export interface Finding extends Problem {
@@ -37,7 +37,7 @@ function formatText(findings: readonly Finding[], files: number): string {
   });
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const verdict = errors === 0 ? 'no errors' : plural(errors, 'error');
-  return [...lines, `${plural(files, 'file')} read, ${verdict}`].join('\n');
+  return terminalText([...lines, `${plural(files, 'file')} read, ${verdict}`].join('\n'));
 }
 
 function plural(count: number, noun: string): string {

@@ -2,11 +2,13 @@
  * `gitplane doctor`: checks a data directory, and prints one line per check with the remedy. It changes
  * nothing, so that it can run beside a daemon.
  */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { terminalText } from '../apimachinery/index.ts';
 import { identitiesIn, missingKeys } from '../bootstrap/index.ts';
 import { sealingConfigPaths } from '../catalog/index.ts';
 import { openEtcd } from '../etcd/index.ts';
@@ -88,7 +90,7 @@ export async function doctor(
     }));
     if (finding === undefined) continue;
     results.push({ check, ...finding });
-    if (format === 'text') out.write(`${lineOf(check, finding)}\n`);
+    if (format === 'text') out.write(`${terminalText(lineOf(check, finding))}\n`);
   }
   const healthy = results.every(({ problem }) => problem === undefined);
   if (format === 'json') out.write(`${JSON.stringify({ healthy, checks: results }, null, 2)}\n`);

@@ -1,7 +1,7 @@
 /** Names are folded as file systems that ignore case compare them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { caseFolded, shownPath } from '../../src/apimachinery/text.ts';
+import { caseFolded, shownPath, terminalText } from '../../src/apimachinery/text.ts';
 
 test.each([
   ['Teams/X.YAML', 'teams/x.yaml'],
@@ -21,4 +21,9 @@ test('folds what is folded to itself', () => {
 
 test('shows characters that no font shows by their numbers', () => {
   expect(shownPath('a\u00ad\u{e0001}.yaml')).toBe('"a\\u00ad\\udb40\\udc01.yaml"');
+});
+
+test('lines for a terminal have no character that it obeys', () => {
+  const hostile = 'a\u001b]0;title\u0007\u009b2J\r\u202eb\tc\nd';
+  expect(terminalText(hostile)).toBe('a\\u001b]0;title\\u0007\\u009b2J\\u000d\\u202eb\tc\nd');
 });

@@ -150,6 +150,19 @@ describe('gitplane import', () => {
     expect(await gitplane('validate', 'platform')).toMatchObject({ code: 0 });
   });
 
+  test('texts of another cluster do not reach the terminal as commands or lines', async () => {
+    const hostile = '\u001b]0;owned\u0007\nx: 5 imported';
+    const items = [
+      { apiVersion: 'v1', kind: hostile, metadata: { name: 'a' } },
+      { apiVersion: 'v1', kind: 'Secret', type: hostile, metadata: { name: hostile } },
+    ];
+    writeFileSync(join(folder, 'objects.json'), JSON.stringify({ kind: 'List', items }));
+    const { stdout } = await gitplane('import', 'objects.json', '--to', 'platform');
+    expect(stdout).toMatch(/^0 imported, 2 left out$/m);
+    expect(stdout).not.toMatch(/[^\P{Cc}\n]/u);
+    expect(stdout.trim().split('\n')).toHaveLength(3);
+  });
+
   test('a second import overwrites nothing', async () => {
     await gitplane('import', 'objects.json', '--to', 'platform');
     writeFileSync(join(folder, 'platform/teams/bakers.yaml'), '# ours\n');
