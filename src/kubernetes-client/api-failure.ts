@@ -1,5 +1,8 @@
 /** A failed request to a Kubernetes API. */
 
+/** Reason of an answer beyond the limits of this client. */
+export const TOO_LARGE = 'AnswerTooLarge';
+
 export class ApiFailure extends Error {
   /** HTTP status; 0 without an answer. */
   readonly code: number;

@@ -2,11 +2,9 @@
 
 import type { Readable } from 'node:stream';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
-import { ApiFailure, unreachable } from './api-failure.ts';
+import { ApiFailure, hasReason, TOO_LARGE, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
-import { type Call, Transport } from './transport.ts';
-
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+import { type Call, countValues, MAX_BYTES, MAX_VALUES, Transport } from './transport.ts';
 
 export interface ResourceCollection {
   /** Absent: the core group. */
@@ -31,7 +29,12 @@ export interface FullList {
 }
 
 export type WatchEvent =
-  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
+  | {
+      readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+      readonly object: KubeObject;
+      /** Estimate of the memory that the object takes, in bytes. */
+      readonly memory?: number;
+    }
   | { readonly type: 'ERROR'; readonly failure: ApiFailure };
 
 export interface WatchOptions {
@@ -49,13 +52,21 @@ export interface ListLimits {
   readonly items: number;
   /** Bytes of all pages. */
   readonly bytes: number;
-  /** Objects per page. */
+  /** Values of all pages: texts, numbers, lists and maps. Absent: as many as the bytes allow. */
+  readonly values?: number;
+  /** Objects per page. A page beyond the limits of an answer is requested in smaller ones. */
   readonly page: number;
 }
 
 const PAGE = 500;
-/** A server may name a next page without end. */
-const MAX_LIST: ListLimits = { items: 500_000, bytes: 512 * 1024 * 1024, page: PAGE };
+/** A server may name a next page without end. Reflectors hold all objects in memory. */
+const MAX_LIST: ListLimits = {
+  items: 100_000,
+  bytes: 256 * 1024 * 1024,
+  values: 4_000_000,
+  page: PAGE,
+};
+const SMALLER = 10;
 const ANSWER_MS = 60_000;
 /** Time that a watch may exceed its requested duration. */
 const WATCH_SLACK_MS = 30_000;
@@ -91,13 +102,22 @@ export class KubeClient {
       limits = MAX_LIST,
     }: { readonly signal?: AbortSignal | undefined; readonly limits?: ListLimits },
   ): AsyncIterable<FullList> {
-    const budget = { bytes: limits.bytes };
-    const limit = String(limits.page);
+    const { bytes, values = Number.POSITIVE_INFINITY } = limits;
+    const budget = { bytes, values };
+    let size = limits.page;
     let left = limits.items;
     let next = '';
-    do {
-      const query = { limit, labelSelector: of.labelSelector, continue: next };
-      const page = await this.#call({ method: 'GET', path: pathOf(of, query), signal, budget });
+    for (;;) {
+      const query = { limit: String(size), labelSelector: of.labelSelector, continue: next };
+      const call = { method: 'GET', path: pathOf(of, query), signal, budget } as const;
+      const page = await this.#call(call).catch((error: unknown) => {
+        if (!hasReason(error, TOO_LARGE) || size === 1) throw error;
+        return undefined;
+      });
+      if (page === undefined) {
+        size = Math.max(1, Math.floor(size / SMALLER));
+        continue;
+      }
       const type = typeOfItems(page);
       const items = listIn(page, 'items').map((item) => ({ ...type, ...(item as KubeObject) }));
       // A server may filter out a whole page, but not without end.
@@ -106,7 +126,8 @@ export class KubeClient {
         throw unreachable(new Error(`there are more than ${limits.items} ${of.plural}`));
       yield { resourceVersion: textAt(page, ['metadata', 'resourceVersion']), items };
       next = textAt(page, ['metadata', 'continue']);
-    } while (next !== '');
+      if (next === '') return;
+    }
   }
 
   async get(of: ResourceName): Promise<KubeObject> {
@@ -163,8 +184,8 @@ export class KubeClient {
   }
 }
 
-/** A stream of JSON values, one per line, as in a watch. Ends with the stream; throws ApiFailure for an interrupted or invalid one. */
-async function* linesOf(stream: Readable): AsyncIterable<unknown> {
+/** Lines that are not empty. Ends with the stream; throws ApiFailure for an interrupted one. */
+async function* linesOf(stream: Readable): AsyncIterable<Buffer> {
   let rest: Buffer[] = [];
   let size = 0;
   try {
@@ -175,11 +196,11 @@ async function* linesOf(stream: Readable): AsyncIterable<unknown> {
         rest = [];
         size = 0;
         start = end + 1;
-        if (line.length > 0) yield JSON.parse(line.toString('utf8'));
+        if (line.length > 0) yield line;
       }
       if (start < chunk.length) rest.push(chunk.subarray(start));
       size += chunk.length - start;
-      if (size > MAX_LINE_BYTES) throw new Error('a line of the watch is too long');
+      if (size > MAX_BYTES) throw new Error('a line of the watch is too long');
     }
   } catch (error) {
     throw error instanceof ApiFailure ? error : unreachable(error);
@@ -209,9 +230,16 @@ function pathOf(
   return `${root}${inNamespace}/${of.plural}${name}${search}`;
 }
 
-function eventOf(line: unknown): WatchEvent {
-  const type = isRecord(line) ? line['type'] : undefined;
-  const object = isRecord(line) ? line['object'] : undefined;
+/** Memory of an object beside its text, and of each value in it. */
+const OBJECT_MEMORY = 1024;
+const VALUE_MEMORY = 64;
+
+function eventOf(line: Buffer): WatchEvent {
+  const values = countValues(line);
+  if (values > MAX_VALUES) throw unreachable(new Error('a line of the watch has too many values'));
+  const event = parsed(line);
+  const type = isRecord(event) ? event['type'] : undefined;
+  const object = isRecord(event) ? event['object'] : undefined;
   if (type === 'ERROR') {
     const code = Number(valueAt(object, ['code']) ?? 500);
     const reason = textAt(object, ['reason']);
@@ -219,10 +247,18 @@ function eventOf(line: unknown): WatchEvent {
     return { type, failure };
   }
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK') {
-    return { type, object: object as KubeObject };
+    const memory = OBJECT_MEMORY + line.length + values * VALUE_MEMORY;
+    return { type, object: object as KubeObject, memory };
   }
-  const message = 'the watch sent something that is not an event';
-  throw new ApiFailure({ code: 0, reason: 'Unreachable', message });
+  throw unreachable(new Error('the watch sent something that is not an event'));
+}
+
+function parsed(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'));
+  } catch (cause) {
+    throw unreachable(new Error('a line of the watch is not JSON', { cause }));
+  }
 }
 
 function textAt(value: unknown, path: readonly string[]): string {

@@ -19,6 +19,8 @@ export interface ReflectorOptions {
   readonly backoff?: Backoff | undefined;
   /** Requested duration of one watch. */
   readonly watchSeconds?: number;
+  /** Bytes. */
+  readonly maxWatched?: number;
 }
 
 const BACKOFF: Backoff = { firstMs: 200, lastMs: 30_000 };
@@ -27,6 +29,11 @@ const BACKOFF: Backoff = { firstMs: 200, lastMs: 30_000 };
  * together.
  */
 const WATCH_SECONDS = 300;
+/** Memory of the objects that watches brought since the last list: beyond it, the list is read anew, and has limits. */
+const MAX_WATCHED = 128 * 1024 * 1024;
+/** Rest after a list, as a multiple of its time. */
+const LIST_REST = 4;
+const LONGEST_REST_MS = 60_000;
 /** A shorter watch counts as failed. */
 const SHORTEST_WATCH_MS = 1000;
 
@@ -37,12 +44,17 @@ export function objectId({ metadata }: KubeObject): string {
 export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #objects = new Map<string, KubeObject>();
+  /** Memory of each object that a watch brought since the last list. */
+  readonly #watched = new Map<string, number>();
+  #watchedMemory = 0;
   readonly #stop = new AbortController();
   #done: Promise<void> | undefined;
   #version = '';
   #synced = false;
   #failures = 0;
   #lists = 0;
+  /** Time of the monotonic clock before which no list begins. */
+  #nextList = 0;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
@@ -127,7 +139,7 @@ export class Reflector {
 
   async #list(): Promise<void> {
     const { client, of, synced } = this.#options;
-    const list = await client.list(of, this.#stop.signal);
+    const list = await this.#paced(() => client.list(of, this.#stop.signal));
     this.#lists += 1;
     this.#replace(list);
     this.#options.problem(undefined);
@@ -136,11 +148,26 @@ export class Reflector {
     synced();
   }
 
+  /** A server that ends each watch would have the daemon do nothing else. */
+  async #paced<T>(list: () => Promise<T>): Promise<T> {
+    const wait = this.#nextList - performance.now();
+    if (wait > 0) await pause(wait, this.#stop.signal);
+    const begun = performance.now();
+    try {
+      return await list();
+    } finally {
+      const now = performance.now();
+      this.#nextList = now + Math.min((now - begun) * LIST_REST, LONGEST_REST_MS);
+    }
+  }
+
   #replace({ items, resourceVersion }: FullList): void {
     const there = new Map(items.map((item) => [objectId(item), item]));
     for (const key of [...this.#objects.keys()]) if (!there.has(key)) this.#remove(key);
     for (const [key, object] of there) this.#set(key, object);
     this.#version = resourceVersion;
+    this.#watched.clear();
+    this.#watchedMemory = 0;
   }
 
   async #watch(): Promise<void> {
@@ -157,11 +184,23 @@ export class Reflector {
 
   #take(event: WatchEvent): void {
     if (event.type === 'ERROR') throw event.failure;
-    const { type, object } = event;
+    const { type, object, memory = 0 } = event;
     this.#version = object.metadata.resourceVersion ?? this.#version;
     if (type === 'BOOKMARK') return;
-    if (type === 'DELETED') this.#remove(objectId(object));
-    else this.#set(objectId(object), object);
+    const key = objectId(object);
+    if (type === 'DELETED') this.#remove(key);
+    else this.#set(key, object);
+    this.#measure(key, type === 'DELETED' ? 0 : memory);
+  }
+
+  /** Throws ApiFailure 410 beyond the limit. */
+  #measure(key: string, memory: number): void {
+    this.#watchedMemory += memory - (this.#watched.get(key) ?? 0);
+    if (memory === 0) this.#watched.delete(key);
+    else this.#watched.set(key, memory);
+    if (this.#watchedMemory <= (this.#options.maxWatched ?? MAX_WATCHED)) return;
+    const message = 'the watch brought too much since the last list';
+    throw new ApiFailure({ code: 410, reason: 'Expired', message });
   }
 
   #set(key: string, object: KubeObject): void {
@@ -183,6 +222,7 @@ function isNewer({ metadata }: KubeObject, old: KubeObject): boolean {
 }
 
 function isLater(now = '', before = ''): boolean {
-  if (!/^\d+$/.test(now) || !/^\d+$/.test(before)) return now !== before;
+  // Longer numbers are of no cluster, and slow to compare.
+  if (!/^\d{1,20}$/.test(now) || !/^\d{1,20}$/.test(before)) return now !== before;
   return BigInt(now) > BigInt(before);
 }

@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isRecord } from '../apimachinery/index.ts';
 import { guardedLookup, refuseAddress } from '../outbound/index.ts';
-import { ApiFailure, unreachable } from './api-failure.ts';
+import { ApiFailure, TOO_LARGE, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
 export interface Call {
@@ -14,18 +14,21 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Time limit of the request with its whole answer. */
   readonly deadlineMs: number;
-  /** Bytes that the answers of several calls may have together. */
-  readonly budget?: ByteBudget | undefined;
+  /** Limit of the answers of several calls together. */
+  readonly budget?: AnswerBudget | undefined;
 }
 
-interface ByteBudget {
-  /** Bytes that are left. */
+/** Rest of a limit. */
+interface AnswerBudget {
   bytes: number;
+  values: number;
 }
 
 const MOST_CONNECTIONS = 16;
-/** Larger than any page of a list. */
-const MAX_BYTES = 64 * 1024 * 1024;
+/** An object of Kubernetes is smaller. Parsing stops all other requests. */
+export const MAX_BYTES = 8 * 1024 * 1024;
+/** An empty list takes three bytes of an answer, and some ten times as many when it is parsed. */
+export const MAX_VALUES = 1_000_000;
 /** Of a Status: its message becomes a condition and lines of the log. */
 const MAX_MESSAGE = 1024;
 /** Of a delay that a server asks for: a timer of more than 24 days ends at once. */
@@ -54,7 +57,7 @@ export class Transport {
   async json(call: Call): Promise<unknown> {
     const response = await this.open(call);
     const text = await readAll(response, call.budget).catch((error: unknown) => {
-      throw unreachable(error);
+      throw error instanceof ApiFailure ? error : unreachable(error);
     });
     try {
       return JSON.parse(text);
@@ -132,19 +135,37 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function readAll(response: http.IncomingMessage, budget?: ByteBudget): Promise<string> {
+async function readAll(response: http.IncomingMessage, budget?: AnswerBudget): Promise<string> {
   const chunks: Buffer[] = [];
-  let size = 0;
+  let [bytes, values] = [0, 0];
   for await (const chunk of response) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new Error(`the answer has more than ${MAX_BYTES} bytes`);
+    const more = countValues(chunk);
+    bytes += chunk.length;
+    values += more;
+    if (bytes > MAX_BYTES) throw tooLarge(`the answer has more than ${MAX_BYTES} bytes`);
+    if (values > MAX_VALUES) throw tooLarge(`the answer has more than ${MAX_VALUES} values`);
     if (budget !== undefined) {
       budget.bytes -= chunk.length;
+      budget.values -= more;
       if (budget.bytes < 0) throw new Error('the answers have more bytes than the limit');
+      if (budget.values < 0) throw new Error('the answers have more values than the limit');
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+const [COMMA, LIST, MAP] = [0x2c, 0x5b, 0x7b];
+
+/** Bound of the values in a part of a JSON text: marks in texts count too. */
+export function countValues(part: Uint8Array): number {
+  let values = 0;
+  for (const byte of part) if (byte === COMMA || byte === LIST || byte === MAP) values++;
+  return values;
+}
+
+function tooLarge(message: string): ApiFailure {
+  return new ApiFailure({ code: 0, reason: TOO_LARGE, message });
 }
 
 /** The message of a Status, if the server gives one. */

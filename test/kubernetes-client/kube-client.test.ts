@@ -70,11 +70,11 @@ test('a page without items, which a server has filtered out, is not the end of a
 test('a list whose pages have no end is given up', async () => {
   const more = { resourceVersion: '7', continue: 'more' };
   const empty = await clientOf({ '': page([], more), more: page([], more) });
-  await expect(empty.list({ plural: 'endpoints' })).rejects.toThrow('more than 500000 endpoints');
+  await expect(empty.list({ plural: 'endpoints' })).rejects.toThrow('more than 100000 endpoints');
 
   const names = Array.from({ length: 20_000 }, (_, at) => String(at));
   const full = await clientOf({ '': page(names, more), more: page(names, more) });
-  await expect(full.list({ plural: 'endpoints' })).rejects.toThrow('more than 500000 endpoints');
+  await expect(full.list({ plural: 'endpoints' })).rejects.toThrow('more than 100000 endpoints');
 });
 
 test('a reason, a message and a delay of any size are cut', async () => {
@@ -97,4 +97,53 @@ test('a reason, a message and a delay of any size are cut', async () => {
     message: text,
     retryAfterSeconds: 3600,
   });
+});
+
+/** Objects of `bytes` bytes each, in pages as large as the client requests. */
+async function clusterOf(objects: readonly string[]): Promise<{ url: string; sizes: string[] }> {
+  const sizes: string[] = [];
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://server').searchParams;
+    const [size, from] = [query.get('limit') ?? '', Number(query.get('continue') ?? 0)];
+    sizes.push(size);
+    const end = from + Number(size);
+    const more = end < objects.length ? String(end) : '';
+    const metadata = JSON.stringify({ resourceVersion: '7', continue: more });
+    response.end(`{"metadata":${metadata},"items":[${objects.slice(from, end).join()}]}`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sizes };
+}
+
+function clientAt(url: string): KubeClient {
+  const client = new KubeClient({ server: url });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const MIB = 1024 * 1024;
+
+test('a page that is too large is requested in smaller ones', async () => {
+  const pad = 'x'.repeat(MIB);
+  const objects = Array.from(
+    { length: 20 },
+    (_, at) => `{"metadata":{"name":"${at}"},"x":"${pad}"}`,
+  );
+  const { url, sizes } = await clusterOf(objects);
+
+  const { items } = await clientAt(url).list({ plural: 'endpoints' });
+
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(objects.map((_, at) => String(at)));
+  expect(sizes.slice(0, 4)).toEqual(['500', '50', '5', '5']);
+});
+
+test('a list of values that take more memory than their text is given up', async () => {
+  const lists = `{"metadata":{"name":"a"},"subsets":[${'[],'.repeat(1_000_000)}[]]}`;
+  const one = clientAt((await clusterOf([lists])).url);
+  await expect(one.list({ plural: 'endpoints' })).rejects.toThrow('more than 1000000 values');
+
+  const object = `{"metadata":{"name":"a"},"subsets":[${'[],'.repeat(450_000)}[]]}`;
+  const many = clientAt((await clusterOf(Array.from({ length: 9 }, () => object))).url);
+  await expect(many.list({ plural: 'endpoints' })).rejects.toThrow('more values than the limit');
 });

@@ -17,7 +17,11 @@ async function* forever(): AsyncIterable<WatchEvent> {
   yield* [];
 }
 
-function start(lists: readonly (FullList | ApiFailure)[], watches: readonly Script[]) {
+function start(
+  lists: readonly (FullList | ApiFailure)[],
+  watches: readonly Script[],
+  maxWatched?: number,
+) {
   const seen: string[] = [];
   const from: string[] = [];
   const problems: (string | undefined)[] = [];
@@ -41,6 +45,7 @@ function start(lists: readonly (FullList | ApiFailure)[], watches: readonly Scri
     synced: () => seen.push('synced'),
     problem: (failure) => problems.push(failure?.reason),
     backoff: { firstMs: 1, lastMs: 2 },
+    ...(maxWatched === undefined ? {} : { maxWatched }),
   });
   onTestFinished(() => reflector.stop());
   reflector.start();
@@ -151,6 +156,57 @@ test('an answer that comes after the object went, or came back as another, is no
 
   expect(reflector.get('n/a')).toBeUndefined();
   expect(reflector.get('n/b')?.metadata.uid).toBe('another');
+});
+
+test('a watch that brings more objects than memory may hold ends with a new list', async () => {
+  const { reflector, from } = start(
+    [
+      { resourceVersion: '5', items: [] },
+      { resourceVersion: '30', items: [object('a', 11)] },
+    ],
+    [
+      async function* () {
+        // The same object again takes no more memory, and a deleted one takes none.
+        for (let at = 0; at < 100; at++) {
+          yield { type: 'MODIFIED', object: object('a', 10 + at), memory: 800_000 };
+          yield { type: 'ADDED', object: object('b', 10 + at), memory: 800_000 };
+          yield { type: 'DELETED', object: object('b', 10 + at), memory: 800_000 };
+        }
+        for (let at = 0; at < 100; at++) {
+          yield { type: 'ADDED', object: object(`c${at}`, 200 + at), memory: 800_000 };
+        }
+        yield* forever();
+      },
+    ],
+    2_000_000,
+  );
+  await vi.waitFor(() => expect(from).toEqual(['5', '30']));
+
+  expect([...reflector.keys()]).toEqual(['n/a']);
+});
+
+test('a version of a million digits is compared in no time', async () => {
+  const digits = '9'.repeat(4_000_000);
+  const versions = ['1', '2', '3'].map((end) => `${digits}${end}`);
+  const named = (resourceVersion: string) => {
+    const of = object('a', 0);
+    return { ...of, metadata: { ...of.metadata, resourceVersion } };
+  };
+  const { reflector } = start(
+    [{ resourceVersion: '5', items: [named(digits)] }],
+    [
+      async function* () {
+        for (const version of versions) yield { type: 'MODIFIED', object: named(version) };
+        yield* forever();
+      },
+    ],
+  );
+  const before = process.cpuUsage();
+  await vi.waitFor(() =>
+    expect(reflector.get('n/a')?.metadata.resourceVersion).toBe(versions.at(-1)),
+  );
+
+  expect(process.cpuUsage(before).user).toBeLessThan(300_000);
 });
 
 test('a cluster that is away is told of, and waited for', async () => {
