@@ -572,8 +572,10 @@ describe('a user who made a shared secret, had it followed, and deleted it', () 
     const at = 'namespaces/shared/sharedsecrets/source.yaml';
     const files = { 'copy.yaml': JSON.stringify(copy), [at]: null };
 
-    // By bob, whose right on his own secrets is none on hers.
-    const refused = await guarded.push(bob, files);
+    const rights = 'create,delete sharedsecrets,projectsecrets';
+    await guarded.give(...grant('deleters', rights, 'User:bob'));
+    const own = follower('copy', 'source', {}, { owner: { user: 'bob' } });
+    const refused = await guarded.push(bob, { ...files, 'copy.yaml': JSON.stringify(own) });
     expect(refused.text).toContain('cannot get SharedSecret "shared/source"');
     expect((await guarded.push(eve, files)).code).toBe(200);
     await made(bob, 'bob', TWO);
