@@ -97,7 +97,7 @@ async function planFor(
   const kinds = buildKindTable(options.required('api-group'));
   const judge = await judgeOf(repository, kinds, options);
   const dryRun = await judge.dryRun({ to, source: repository });
-  const made = planOf(kinds, to, dryRun);
+  const made = await planOf(kinds, to, dryRun);
   if (computeEffects === undefined) return made;
   const changes = await withEffects(made.changes, { kinds, effect: dryRun, computeEffects });
   return { ...made, changes };

@@ -1,9 +1,14 @@
 /** Plan: the changes that a commit would make, for people and programs. */
 import {
+  flatMapYielding,
   type JsonObject,
   jsonEqual,
   type KubeObject,
+  runAtOnce,
+  runYielding,
+  sortInSteps,
   withoutValues,
+  Yielding,
 } from '../apimachinery/index.ts';
 import { encryptedPathsOf, encryptedValuesOf, type ObjectChange } from '../catalog/index.ts';
 import { GRANT_PREFIX, type KindTable, secretsOf } from '../kinds/index.ts';
@@ -90,9 +95,10 @@ export interface Plan {
   readonly objections: readonly string[];
 }
 
-export function planOf(kinds: KindTable, to: string, dryRun: DryRunReport): Plan {
+/** Yields to other work, as a commit may change hundreds of thousands of objects. */
+export async function planOf(kinds: KindTable, to: string, dryRun: DryRunReport): Promise<Plan> {
   const { from = null, problems, warnings, excess } = dryRun;
-  const changes = changesOf(kinds, dryRun);
+  const changes = await manyChangesOf(kinds, dryRun);
   const summary = { create: 0, update: 0, delete: 0, recreate: 0, move: 0 };
   for (const { verb } of changes) summary[verb]++;
   const refused = problems.length > 0 || dryRun.objections.length > 0;
@@ -104,7 +110,18 @@ export function planOf(kinds: KindTable, to: string, dryRun: DryRunReport): Plan
 /** The visible changes in words, sorted by kind and name. */
 export function changesOf(kinds: KindTable, effect: WriteEffect): PlanChange[] {
   const secrets = bySource(effect.derived);
-  return effect.changes.flatMap((change) => describe(kinds, change, secrets) ?? []).sort(byPlace);
+  const found = effect.changes.flatMap((change) => describe(kinds, change, secrets) ?? []);
+  return runAtOnce(byPlace(found));
+}
+
+/** The same for any number of changes. Yields to other work in between. */
+export async function manyChangesOf(kinds: KindTable, effect: WriteEffect): Promise<PlanChange[]> {
+  const secrets = bySource(effect.derived);
+  const found = await flatMapYielding(effect.changes, (change) => {
+    const told = describe(kinds, change, secrets);
+    return told === undefined ? [] : [told];
+  });
+  return await runYielding(byPlace(found));
 }
 
 /** Adds the effects of changes on other systems. Invalid changes have none. */
@@ -117,12 +134,17 @@ export async function withEffects(
   }: { kinds: KindTable; effect: WriteEffect; computeEffects: ComputeEffects },
 ): Promise<PlanChange[]> {
   const changes: PlanChange[] = [];
+  const found = new Map(
+    effect.changes
+      .filter(({ key }) => key.namespace === '')
+      .map((change) => [`${change.key.kind}/${change.key.name}`, change]),
+  );
+  const pauses = new Yielding();
   for (const change of plain) {
-    const found = effect.changes.find(
-      ({ key }) => key.kind === change.kind && key.name === change.name && key.namespace === '',
-    );
+    await pauses.take();
     const isAsked = kinds.byKind(change.apiVersion, change.kind)?.storedIn === 'file';
-    const asked = isAsked && change.degraded !== true ? found : undefined;
+    const asked =
+      isAsked && change.degraded !== true ? found.get(`${change.kind}/${change.name}`) : undefined;
     const effects =
       asked &&
       (await computeEffects({
@@ -217,7 +239,11 @@ function consequencesOf(
   };
 }
 
-function byPlace(a: PlanChange, b: PlanChange): number {
-  const [x, y] = [a, b].map(({ kind, namespace = '', name }) => `${kind}\0${namespace}\0${name}`);
-  return (x ?? '') < (y ?? '') ? -1 : 1;
+function* byPlace(changes: readonly PlanChange[]): Generator<void, PlanChange[]> {
+  const placed = changes.map((change) => {
+    const { kind, namespace = '', name } = change;
+    return { change, place: `${kind}\0${namespace}\0${name}` };
+  });
+  const sorted = yield* sortInSteps(placed, (a, b) => (a.place < b.place ? -1 : 1));
+  return sorted.map(({ change }) => change);
 }

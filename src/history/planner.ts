@@ -54,7 +54,7 @@ export class Planner {
     }
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
     const dryRun = await judge.dryRun({ to, source, user });
-    const plan = planOf(kinds, to, dryRun);
+    const plan = await planOf(kinds, to, dryRun);
     return { ...plan, changes: await this.#withEffects(plan.changes, dryRun, user) };
   }
 

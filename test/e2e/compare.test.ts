@@ -225,3 +225,23 @@ describe('a summary of the past', () => {
     expect((await get(`/summary?atRevision=${before}&since=${since}`)).code).toBe(400);
   });
 });
+
+test('a plan that is too large for an answer is refused with the remedy', async () => {
+  const work = await daemon.clone();
+  const note = 'x'.repeat(200_000);
+  for (let i = 0; i < 180; i++) {
+    const metadata = { name: `large-${i}`, annotations: { note } };
+    const text = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team', metadata, spec: {} };
+    writeFileSync(join(work, `large-${i}.yaml`), JSON.stringify(text));
+  }
+  const person = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.com'];
+  await daemon.git(['add', '-A'], work);
+  await daemon.git([...person, 'commit', '-q', '-m', 'Large'], work);
+  const pushed = await daemon.git(['push', '-q', 'origin', 'HEAD:refs/heads/large'], work);
+  expect(pushed.code, pushed.stderr).toBe(0);
+  const answer = await daemon.call('POST', '/plan', { body: { ref: 'large' } });
+  expect(answer.code).toBe(400);
+  expect(answer.json().message).toContain(
+    'the plan of 180 changes has more than 32 MiB: run gitplane plan in a clone',
+  );
+});

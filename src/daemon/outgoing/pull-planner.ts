@@ -60,7 +60,7 @@ export async function planPull(
     const dryRun = await judge.dryRun({ to: commit, source, signed: head });
     const { from } = dryRun;
     if (from !== undefined && !(await source.isAncestor(from, commit))) return { is: 'outdated' };
-    const plan = planOf(kinds, head, dryRun);
+    const plan = await planOf(kinds, head, dryRun);
     const encrypted = await encryptedIn(source, changes, plan);
     return { is: 'planned', plan, prunes: dryRun.prunes.length, encrypted };
   });

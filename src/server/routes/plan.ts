@@ -2,8 +2,8 @@
  * POST `/plan`: the effects of a commit of the repository. It needs the right to clone, since a plan
  * reveals the same; secret values are masked. The verdict is that of a push by the caller.
  */
-import { badRequest, isRecord, noSuchRoute } from '../../apimachinery/index.ts';
-import type { PlanTarget } from '../../history/index.ts';
+import { badRequest, isRecord, noSuchRoute, Yielding } from '../../apimachinery/index.ts';
+import type { Plan, PlanTarget } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import type { Answer } from '../output/answer.ts';
@@ -16,6 +16,7 @@ import { type ApiRequest, header } from '../request.ts';
 /** A plan may replay all of history, with memory for a catalog of its own. */
 const MOST_RUNNING = 8;
 const MOST_RUNNING_OF_ONE = 4;
+const MOST_CHARACTERS = 32 * 2 ** 20;
 
 /** Undefined for other paths. */
 export function planRoute(
@@ -36,7 +37,23 @@ async function answerPlan(deps: ServerDependencies, request: ApiRequest): Promis
   const userAgent = header(request, 'user-agent');
   const form = negotiate({ accept, userAgent, query: request.info.query }, 'object');
   const plan = await deps.planner.plan(targetOf(request), request.user);
+  await refuseLarge(plan);
   return { code: 200, ...encodeDocument(plan, form) };
+}
+
+/** Throws 400. A part of the changes would hide others, such as access that they open. */
+async function refuseLarge({ changes }: Plan): Promise<void> {
+  const pauses = new Yielding();
+  let characters = 0;
+  for (const change of changes) {
+    await pauses.take();
+    characters += JSON.stringify(change).length;
+    if (characters <= MOST_CHARACTERS) continue;
+    const most = MOST_CHARACTERS / 2 ** 20;
+    throw badRequest(
+      `the plan of ${changes.length} changes has more than ${most} MiB: run gitplane plan in a clone`,
+    );
+  }
 }
 
 /** Throws 400. */
