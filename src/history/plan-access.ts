@@ -31,6 +31,8 @@ export interface AccessChange {
 type Right = Omit<AccessChange, 'effect'>;
 
 const MOST_LISTED = 200;
+/** Listed verbs, resources or names of one rule. */
+const MOST_WORDS = 100;
 
 /** In the order: closed, then opened. Long lists are cut. */
 export function accessChanges(
@@ -38,14 +40,12 @@ export function accessChanges(
   before: KubeObject | undefined,
   after: KubeObject | undefined,
 ): AccessChange[] {
-  const [had, has] = [before, after].map((version) => rightsIn(kind, version));
-  const lost = without(had ?? [], has ?? []).map(
-    (right) => ({ effect: 'closes', ...right }) as const,
-  );
-  const won = without(has ?? [], had ?? []).map(
-    (right) => ({ effect: 'opens', ...right }) as const,
-  );
-  return [...lost, ...won].slice(0, MOST_LISTED);
+  // Many subjects share a rule, whose text would be repeated for each.
+  const rules = new RuleNumbers();
+  const [had, has] = [before, after].map((version) => rightsById(rules, kind, version));
+  const lost = without(had, has).map((right) => ({ effect: 'closes', ...right }) as const);
+  const won = without(has, had).map((right) => ({ effect: 'opens', ...right }) as const);
+  return [...lost, ...won].slice(0, MOST_LISTED).map(cut);
 }
 
 /** `opens: User ada: get, update on the object`. */
@@ -60,20 +60,55 @@ export function describeAccess({ effect, subject, rule, role, rightsOf }: Access
   return `${effect}: ${who}: ${role ?? rights}`;
 }
 
-function without(rights: readonly Right[], others: readonly Right[]): Right[] {
-  const known = new Set(others.map((right) => JSON.stringify(right)));
-  return rights.filter((right) => !known.has(JSON.stringify(right)));
+type Rights = readonly (readonly [id: string, right: Right])[];
+
+function rightsById(rules: RuleNumbers, kind: Kind, object: KubeObject | undefined): Rights {
+  return rightsIn(kind, object).map((right) => {
+    const { rule, ...others } = right;
+    return [`${rules.of(rule)} ${JSON.stringify(others)}`, right];
+  });
+}
+
+/** The same number for equal rules. */
+class RuleNumbers {
+  readonly #byRule = new Map<Right['rule'], number>();
+  readonly #byText = new Map<string, number>();
+
+  of(rule: Right['rule']): number {
+    const known = this.#byRule.get(rule);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(rule) ?? '';
+    const number = this.#byText.get(text) ?? this.#byText.size;
+    this.#byText.set(text, number);
+    this.#byRule.set(rule, number);
+    return number;
+  }
+}
+
+function without(rights: Rights = [], others: Rights = []): Right[] {
+  const known = new Set(others.map(([id]) => id));
+  return rights.flatMap(([id, right]) => (known.has(id) ? [] : [right]));
+}
+
+function cut(change: AccessChange): AccessChange {
+  const { rule } = change;
+  if (rule === undefined) return change;
+  const lists = Object.entries(rule).map(([field, words]) => [field, firstOf(words)]);
+  return { ...change, rule: { ...rule, ...Object.fromEntries(lists) } };
+}
+
+function firstOf(words: readonly string[]): readonly string[] {
+  const more = words.length - MOST_WORDS;
+  return more > 0 ? [...words.slice(0, MOST_WORDS), `… and ${more} more`] : words;
 }
 
 function rightsIn(kind: Kind, object: KubeObject | undefined): Right[] {
   if (object === undefined) return [];
   return [
-    ...accessGrants(kind, object).flatMap(({ rule: { verbs, resources }, subjects }) =>
-      subjects.map(({ kind: of, name }) => ({
-        subject: { kind: of, name },
-        rule: { verbs, resources },
-      })),
-    ),
+    ...accessGrants(kind, object).flatMap(({ rule: { verbs, resources }, subjects }) => {
+      const rule = { verbs, resources };
+      return subjects.map(({ kind: of, name }) => ({ subject: { kind: of, name }, rule }));
+    }),
     ...kind.memberships(object).flatMap(({ member, rightsOf: { users, groups } }) => {
       const subject = memberOf(member, object);
       const others = [...users, ...groups].filter((name) => !isOneself(subject, name));
