@@ -51,7 +51,7 @@ function diffLines(before: unknown, after: unknown): string[] {
 
 function runLines(run: PatchRun): string[] {
   const shown = run.matches.slice(0, MOST_SHOWN).map((match) => `    ${matchLine(match)}`);
-  const more = run.matches.length - shown.length;
+  const more = run.matches.length + (run.unlisted ?? 0) - shown.length;
   return [
     `  patches[${run.patch}] ${JSON.stringify(run.path)} (${run.mode}): ${statusText(run)}`,
     ...shown,
@@ -59,10 +59,12 @@ function runLines(run: PatchRun): string[] {
   ];
 }
 
-function statusText({ status, skipped, matches, missed, failure }: PatchRun): string {
+function statusText(run: PatchRun): string {
+  const { status, skipped, matches, missed, failure, unlisted = 0 } = run;
   if (skipped !== undefined) return SKIPPED[skipped];
   if (failure !== undefined) return `failed, ${failure.reason}`;
-  const places = `${matches.length} ${matches.length === 1 ? 'match' : 'matches'}`;
+  const count = matches.length + unlisted;
+  const places = `${count} ${count === 1 ? 'match' : 'matches'}`;
   const misses = missed === 0 ? '' : `, ${missed} without the field`;
   return `${status}, ${places}${misses}`;
 }

@@ -90,6 +90,7 @@ const PARTS = StartOrder.with<ServiceContext>()
   .open('oidc', openOidc)
   .make('dependencies', serverDependencies)
   .open('patchEngine', () => new PatchEngine())
+  .open('trialEngine', () => new PatchEngine({ threads: 2 }))
   .open('socket', ({ data, dependencies }) =>
     clusterSocket(data.root, { ...dependencies, tenants: NO_TENANTS }),
   )
@@ -285,6 +286,7 @@ function serverDependencies(parts: ServerParts): PartialDependencies {
 interface TenantParts extends PlatformPart {
   readonly clusters: Clusters;
   readonly patchEngine: PatchEngine;
+  readonly trialEngine: PatchEngine;
   readonly socket: ClusterSocket;
   readonly prefix: string;
 }
@@ -299,6 +301,7 @@ function openTenantLoops(parts: TenantParts): TenantLoops {
     tenants: clusters.tenants,
     targets: () => clusters.syncTargets(),
     runner: parts.patchEngine,
+    trialRunner: parts.trialEngine,
     referenceNames: options.referenceNames,
     prefix,
     access: (root) => socket.access(root),

@@ -9,6 +9,7 @@
  * (docs/endpoint-patches.md); the caller's thread never waits.
  */
 import { availableParallelism } from 'node:os';
+import type { Evaluator } from './evaluator.ts';
 import type { PatchProgram } from './program.ts';
 import type { PatchFailure, PatchOutcome } from './report.ts';
 import { type ApplyRequest, runPatches } from './run.ts';
@@ -68,7 +69,21 @@ function needSandbox(): never {
   throw NEEDS_SANDBOX;
 }
 
-const NO_EXPRESSIONS = { fuel: 0, ready: needSandbox, evaluate: needSandbox };
+/** Some milliseconds. Patches with more to do go to a thread, which has a time limit. */
+const MOST_STEPS = 10_000;
+
+/** Runs patches in the thread of the caller. */
+class NoExpressions implements Evaluator {
+  readonly fuel = 0;
+  readonly ready = needSandbox;
+  readonly evaluate = needSandbox;
+  #steps = 0;
+
+  spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MOST_STEPS) needSandbox();
+  }
+}
 
 /** Most objects are matched by no expression: then no thread is needed. Undefined: one is. */
 function runWithoutExpressions(
@@ -76,7 +91,7 @@ function runWithoutExpressions(
   request: ApplyRequest,
 ): PatchOutcome | undefined {
   try {
-    return runPatches(program, request, NO_EXPRESSIONS);
+    return runPatches(program, request, new NoExpressions());
   } catch (error) {
     if (error === NEEDS_SANDBOX) return undefined;
     throw error;

@@ -14,6 +14,8 @@ export interface Evaluation {
 export interface Evaluator {
   /** Asked before anything is prepared for an expression; may throw. */
   ready?(): void;
+  /** Called with the steps to values that a patch takes, before it is applied; may throw. */
+  spend?(steps: number): void;
   /** A result for each value; null and undefined delete. Throws EvaluationError. */
   evaluate(evaluation: Evaluation): readonly (JsonValue | undefined)[];
   /** Spent since the object began. */

@@ -35,6 +35,8 @@ export interface PatchRun {
   /** Set when it was skipped: why. */
   readonly skipped?: SkipReason;
   readonly matches: readonly PatchMatch[];
+  /** Number of further matches, for which the report has no room. Absent: none. */
+  readonly unlisted?: number;
   /** Branches that ended before the path did. */
   readonly missed: number;
   readonly durationMs: number;

@@ -9,7 +9,7 @@ import { formatPlace } from './paths/format.ts';
 import { matchPath } from './paths/match.ts';
 import { compilePatches, type PatchProgram } from './program.ts';
 import type { PatchFailure } from './report.ts';
-import type { ApplyRequest } from './run.ts';
+import { type ApplyRequest, REPORT_ROOM } from './run.ts';
 
 export interface RoundTripDifference {
   /** Position in the list of patches, from 0. */
@@ -24,22 +24,35 @@ export interface RoundTripDifference {
   readonly failure?: PatchFailure;
 }
 
-/** Tries each pair of expressions by itself, there and back, on one object of the tenant. */
+/**
+ * Tries each pair of expressions by itself, there and back, on one object of the tenant. One pair at a
+ * time: a hostile one takes its full time limit. After `end` (of the monotonic clock) no pair begins.
+ * Differences beyond `reportRoom` are left out.
+ */
 export async function roundTrip(
   engine: Pick<PatchEngine, 'apply'>,
   program: PatchProgram,
   request: Omit<ApplyRequest, 'direction'>,
+  end = Number.POSITIVE_INFINITY,
 ): Promise<RoundTripDifference[]> {
   const pairs = program.source.patches
     .map((patch, index) => ({ patch, index }))
     .filter(({ patch }) => patch.expression !== undefined && patch.reverseExpression !== undefined);
-  const differences = await Promise.all(
-    pairs.map(async ({ patch, index }) => {
-      const pair = compilePatches({ tenant: program.tenant, patches: [patch] });
-      return await differencesOf(engine, { pair, index }, { ...request, values: false });
-    }),
-  );
-  return differences.flat();
+  if (pairs.length === 0) return [];
+  const object = sortedCopy(request.object);
+  const differences: RoundTripDifference[] = [];
+  let room = request.reportRoom ?? REPORT_ROOM;
+  for (const { patch, index } of pairs) {
+    if (performance.now() > end) break;
+    const pair = compilePatches({ tenant: program.tenant, patches: [patch] });
+    const of = { ...request, object, values: false };
+    for (const one of await differencesOf(engine, { pair, index }, of)) {
+      room -= JSON.stringify(one).length;
+      if (room < 0) return differences;
+      differences.push(one);
+    }
+  }
+  return differences;
 }
 
 async function differencesOf(
@@ -47,7 +60,7 @@ async function differencesOf(
   { pair, index }: { pair: PatchProgram; index: number },
   request: Omit<ApplyRequest, 'direction'>,
 ): Promise<RoundTripDifference[]> {
-  const object = sortedCopy(request.object);
+  const { object } = request;
   const there = await engine.apply(pair, { ...request, object, direction: 'forward' });
   // The run itself reports a failure of the forward direction.
   if (there.object === undefined) return [];

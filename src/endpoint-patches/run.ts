@@ -35,7 +35,12 @@ export interface ApplyRequest {
   readonly known?: readonly KnownObject[];
   /** True if the report includes the values before and after. Default true. */
   readonly values?: boolean;
+  /** Characters of JSON that the matches in the report may take together. Default 1 MiB. */
+  readonly reportRoom?: number;
 }
+
+/** A preview shows no more. */
+export const REPORT_ROOM = 1024 * 1024;
 
 export function runPatches(
   program: PatchProgram,
@@ -51,6 +56,8 @@ class Run {
   readonly #request: ApplyRequest;
   readonly #evaluator: Evaluator;
   readonly #identity: readonly JsonValue[];
+  /** Characters that are left for matches in the report. */
+  #room: number;
   /** The object as the patches so far have left it; once it is copied, with sorted keys. */
   #object: JsonObject;
   /** The request's object is its owner's; it is copied when the first patch matches. */
@@ -60,6 +67,7 @@ class Run {
     this.#program = program;
     this.#request = request;
     this.#evaluator = evaluator;
+    this.#room = request.reportRoom ?? REPORT_ROOM;
     this.#object = request.object;
     this.#identity = identityOf(request.object);
   }
@@ -103,6 +111,7 @@ class Run {
     try {
       const matches = matchPath(this.#object, patch.path);
       missed = matches.missed;
+      this.#evaluator.spend?.(matches.visited + matches.places.length * this.#costOf(patch));
       if (matches.places.length === 0) return skipped(patch, 'no-match', { missed, start });
       return this.#apply(patch, matches);
     } catch (error) {
@@ -125,17 +134,15 @@ class Run {
     this.#copied = true;
     const before = places.map((place) => valueAt(this.#object, place) ?? null);
     const results = this.#results(patch, places, before);
-    const matches = before.map((value, i) =>
-      this.#matchOf(formatPlace(places[i] ?? []), value, results[i]),
-    );
+    const { matches, unlisted, changed } = this.#report(places, before, results);
     this.#write(places.map((place, i) => ({ place, value: results[i]?.value })));
-    const changed = matches.some(({ change }) => change !== 'unchanged');
     return {
       patch: patch.index,
       path: patch.text,
       mode: patch.mode,
       status: changed ? 'applied' : 'unchanged',
       matches,
+      ...(unlisted > 0 ? { unlisted } : {}),
       missed,
       durationMs: 0,
     };
@@ -180,10 +187,42 @@ class Run {
     return typeof namespace === 'string' ? namespace : 'default';
   }
 
-  #matchOf(path: string, before: JsonValue, result: Result | undefined): PatchMatch {
+  /** Work at one match, as a multiple of a step to a value. */
+  #costOf({ mode }: CompiledPatch): number {
+    const { direction, known = [] } = this.#request;
+    if (mode === 'reference') return MATCH_COST * (direction === 'reverse' ? known.length + 1 : 1);
+    return mode === 'labels' ? MATCH_COST : 1;
+  }
+
+  /** The matches that the report has room for. */
+  #report(
+    places: readonly Place[],
+    before: readonly JsonValue[],
+    results: readonly Result[],
+  ): { matches: PatchMatch[]; unlisted: number; changed: boolean } {
+    const matches: PatchMatch[] = [];
+    let changed = false;
+    for (const [i, value] of before.entries()) {
+      const change = changeOf(value, results[i]?.value);
+      changed ||= change !== 'unchanged';
+      if (this.#room <= 0) continue;
+      const match = this.#matchOf(formatPlace(places[i] ?? []), { value, change }, results[i]);
+      if (this.#fits(match)) matches.push(match);
+    }
+    return { matches, unlisted: before.length - matches.length, changed };
+  }
+
+  #fits(match: PatchMatch): boolean {
+    this.#room -= JSON.stringify(match).length;
+    return this.#room >= 0;
+  }
+
+  #matchOf(
+    path: string,
+    { value: before, change }: { value: JsonValue; change: PatchMatch['change'] },
+    result: Result | undefined,
+  ): PatchMatch {
     const after = result?.value;
-    const same = after !== undefined && jsonEqual(before, after);
-    const change = after === undefined ? 'deleted' : same ? 'unchanged' : 'changed';
     const note = result?.skipped === undefined ? {} : { note: result.skipped };
     if (this.#request.values === false) return { path, change, ...note };
     // Copies, since later patches may change what this one leaves in place.
@@ -202,6 +241,14 @@ class Run {
       reason: 'result',
     });
   }
+}
+
+/** A match of these modes copies and hashes. */
+const MATCH_COST = 10;
+
+function changeOf(before: JsonValue, after: JsonValue | undefined): PatchMatch['change'] {
+  if (after === undefined) return 'deleted';
+  return jsonEqual(before, after) ? 'unchanged' : 'changed';
 }
 
 interface Result {

@@ -195,7 +195,7 @@ async function pairsIn(
     if (performance.now() > end || texts.length >= MAX_WARNINGS) break;
     const object = kind.translate(given, program.tenant) ?? {};
     const ends = { virtualObject: given ?? null, hostObject: actual ?? null };
-    for (const difference of await roundTrip(runner, program, { object, ...ends })) {
+    for (const difference of await roundTrip(runner, program, { object, ...ends }, end)) {
       texts.push(masking.text(warningOf(difference, sourceName(given)), given));
     }
   }

@@ -2,7 +2,13 @@
 // Not the package itself: it has TypeScript beside its main file, which tsx would take in `npm run dev`.
 import type { Operation } from 'fast-json-patch';
 import duplex from 'fast-json-patch/commonjs/duplex.js';
-import { asKubeObject, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
+import {
+  asKubeObject,
+  badRequest,
+  type JsonObject,
+  type KubeObject,
+  type StatusError,
+} from '../apimachinery/index.ts';
 import {
   compilePatches,
   type Direction,
@@ -24,6 +30,10 @@ export interface PreviewRequest {
   readonly direction: Direction;
 }
 
+interface Preview extends Pick<PreviewRequest, 'objects' | 'direction'> {
+  readonly timeLimitMs?: number;
+}
+
 export interface Previewed {
   /** Translated, before the patches. */
   readonly before: KubeObject;
@@ -36,34 +46,52 @@ export interface Previewed {
   readonly roundTrip?: readonly RoundTripDifference[];
 }
 
+/** Time limit of a preview. */
+const LONGEST_MS = 10_000;
+/** Characters of JSON for the matches and the differences of all objects. */
+const REPORT_ROOM = 8 * 1024 * 1024;
 /** A longer patch is harder to read than both objects. */
 const MOST_STEPS = 200;
 
 export async function previewPatches(
   runner: PatchRunner,
   { tenant, patches }: SyncedTenant,
-  { objects, direction }: Pick<PreviewRequest, 'objects' | 'direction'>,
+  { objects, direction, timeLimitMs = LONGEST_MS }: Preview,
 ): Promise<Previewed[]> {
   const programs = {
     Endpoints: compilePatches({ tenant, patches: patches.Endpoints ?? [] }),
     Service: compilePatches({ tenant, patches: patches.Service ?? [] }),
   };
-  return await Promise.all(
-    objects.map(async (given) => {
-      const name = given.kind === 'Service' ? 'Service' : 'Endpoints';
-      const program = programs[name];
-      if (direction === 'reverse') {
-        const back = await runner.apply(program, { object: given, direction, hostObject: given });
-        return previewed(given, asObject(back.object), back.report);
-      }
-      const before = SYNCED_KINDS[name].translate(given, tenant);
-      const ends = { object: before, virtualObject: given, hostObject: null };
-      const { object, report } = await runner.apply(program, { ...ends, direction });
-      const after = object === undefined ? undefined : withMarks(object, given, tenant);
-      const differences = await roundTrip(runner, program, ends);
-      return { ...previewed(before, after, report), roundTrip: differences };
-    }),
-  );
+  const end = performance.now() + timeLimitMs;
+  const reportRoom = Math.floor(REPORT_ROOM / objects.length);
+  const items: Previewed[] = [];
+  // One at a time: hostile expressions take their full time limit for each object.
+  for (const given of objects) {
+    items.push(await previewOf(given));
+    if (performance.now() > end) throw tooLong(timeLimitMs);
+  }
+  return items;
+
+  async function previewOf(given: KubeObject): Promise<Previewed> {
+    const name = given.kind === 'Service' ? 'Service' : 'Endpoints';
+    const program = programs[name];
+    if (direction === 'reverse') {
+      const both = { object: given, direction, hostObject: given };
+      const back = await runner.apply(program, { ...both, reportRoom });
+      return previewed(given, asObject(back.object), back.report);
+    }
+    const before = SYNCED_KINDS[name].translate(given, tenant);
+    const ends = { object: before, virtualObject: given, hostObject: null, reportRoom };
+    const { object, report } = await runner.apply(program, { ...ends, direction });
+    const after = object === undefined ? undefined : withMarks(object, given, tenant);
+    const differences = await roundTrip(runner, program, ends, end);
+    return { ...previewed(before, after, report), roundTrip: differences };
+  }
+}
+
+function tooLong(ms: number): StatusError {
+  const seconds = ms / 1000;
+  return badRequest(`the patches take more than ${seconds} s: preview fewer objects or patches`);
 }
 
 function previewed(

@@ -14,6 +14,7 @@ import {
   type PatchProgram,
   type Place,
   shortHash,
+  TooManyMatchesError,
 } from '../endpoint-patches/index.ts';
 import { toKubeObject } from './kube-json.ts';
 import { LEADER, MANAGED_ANNOTATIONS } from './managed-annotations.ts';
@@ -133,10 +134,24 @@ function namesIn(part: Part, program: PatchProgram, objects: readonly KubeObject
   const names = objects.flatMap((object) => {
     const all = Object.keys(valuesOf(object)[part]);
     const slim = metadataOnly(object);
-    const places = back.flatMap(({ path }) => matchPath(slim, path).places);
+    const places = placesOf(back, slim);
     return places.flatMap((place) => namesAt(place, part, all));
   });
   return [...new Set(names)].filter((name) => !NOT_SYNCED_BACK.has(name)).sort();
+}
+
+/** Values that all paths lead past together: they are followed in the thread of requests. */
+const MOST_VISITED = 100_000;
+
+/** Throws TooManyMatchesError. */
+function placesOf(patches: PatchProgram['patches'], object: KubeObject): Place[] {
+  let visited = 0;
+  return patches.flatMap(({ path }) => {
+    const matches = matchPath(object, path);
+    visited += matches.visited;
+    if (visited <= MOST_VISITED) return matches.places;
+    throw new TooManyMatchesError(`the paths lead past more than ${MOST_VISITED} values`);
+  });
 }
 
 /** A path to the whole object or its metadata covers all names. */

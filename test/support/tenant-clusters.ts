@@ -163,6 +163,7 @@ export class TenantClusters {
       store: this.store,
       branch: { submit: (write) => this.#submit(write) },
       runner: this.#runner,
+      trialRunner: this.#runner,
       referenceNames: this.#referenceNames,
       prefix: '/kubernetes',
       access: async (root) => ({ server: `${this.doorUrl}${root}` }),

@@ -43,6 +43,8 @@ export interface TenantLoopsOptions {
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit'>;
   readonly runner: PatchRunner;
+  /** For previews and plans, so that no expression in one delays the sync. */
+  readonly trialRunner: PatchRunner;
   /** Form of the names of references: see the option of the same name. */
   readonly referenceNames: 'short' | 'concat';
   /** `/kubernetes`. */
@@ -139,16 +141,16 @@ export class TenantLoops {
   }
 
   preview(name: string, { config, ...wish }: PreviewRequest): Promise<Previewed[]> | undefined {
-    const { tenants, runner, referenceNames } = this.#options;
+    const { tenants, trialRunner, referenceNames } = this.#options;
     const tenant = tenants.get(name);
     if (tenant === undefined) return undefined;
     const settings = settingsOf(config === undefined ? tenant : { ...tenant, spec: config });
-    return previewPatches(runner, syncedTenant(name, settings, referenceNames), wish);
+    return previewPatches(trialRunner, syncedTenant(name, settings, referenceNames), wish);
   }
 
   /** Effects of a changed tenant file; undefined: the objects of the tenant are not known. */
   effects(change: TenantChange): Promise<Effects> | undefined {
-    const { runner, referenceNames } = this.#options;
+    const { trialRunner: runner, referenceNames } = this.#options;
     const found = this.#loops.get(change.name)?.syncs.map(({ sync }) => sync.observed);
     if (found === undefined || found.includes(undefined)) return undefined;
     const observed = found.flatMap((each) => each ?? []);

@@ -7,16 +7,20 @@ export interface Matches {
   readonly places: readonly Place[];
   /** Branches that ended before the path did. */
   readonly missed: number;
+  /** Values that were examined. */
+  readonly visited: number;
 }
 
 /** Places of one path that are looked at; an object with more is a mistake. */
 export const MOST_MATCHES = 10_000;
+/** Values that one path leads past, its misses included. */
+const MOST_VISITED = 100_000;
 
 export class TooManyMatchesError extends Error {}
 
 /** Throws TooManyMatchesError. */
 export function matchPath(root: unknown, path: Path): Matches {
-  const search: Search = { path, places: [], missed: 0 };
+  const search: Search = { path, places: [], missed: 0, visited: 0 };
   descend(search, root, []);
   return search;
 }
@@ -25,9 +29,13 @@ interface Search {
   readonly path: Path;
   readonly places: Place[];
   missed: number;
+  visited: number;
 }
 
 function descend(search: Search, value: unknown, place: Place): void {
+  if (++search.visited > MOST_VISITED) {
+    throw new TooManyMatchesError(`the path leads past more than ${MOST_VISITED} values`);
+  }
   const segment = search.path[place.length];
   if (segment === undefined) {
     if (search.places.length >= MOST_MATCHES) {

@@ -198,9 +198,13 @@ function workOf(
   };
 }
 
-/** Bounds the dry runs with `show`. */
+/** Bounds the dry runs with `show`, and the previews of patches. */
 function limited(handler: Handler, previews: UserSlots): Handler {
   return (deps, request) => {
+    if (handler === handlePatchesPreview) {
+      const run = async () => await handler(deps, request);
+      return previews.run(request.user.name, 'previews of patches run', run);
+    }
     const isWrite = !READ_VERBS.includes(request.info.verb);
     if (!isWrite || previewsOf(request).length === 0) return handler(deps, request);
     const { name } = request.user;

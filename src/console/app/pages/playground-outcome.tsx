@@ -35,6 +35,7 @@ interface PatchRun {
   readonly status: 'applied' | 'unchanged' | 'skipped' | 'failed';
   readonly skipped?: string;
   readonly missed: number;
+  readonly unlisted?: number;
   readonly durationMs: number;
   readonly fuel?: number;
   readonly matches: readonly {
@@ -123,6 +124,7 @@ export function Outcome(props: {
 
 function Step({ run }: { run: PatchRun }): JSX.Element {
   const { path, mode, status, skipped, matches, missed, durationMs, fuel = 0, failure } = run;
+  const { unlisted = 0 } = run;
   return (
     <>
       <div class="row-line">
@@ -155,6 +157,9 @@ function Step({ run }: { run: PatchRun }): JSX.Element {
           </li>
         ))}
       </ul>
+      {unlisted > 0 ? (
+        <p class="muted">and {count(unlisted, 'match', 'matches')} more</p>
+      ) : undefined}
       {missed > 0 ? (
         <p class="muted">{count(missed, 'branch', 'branches')} ended before the path did</p>
       ) : undefined}
