@@ -106,5 +106,7 @@ export function counted(payload: Readable, count: (bytes: number) => void): Read
     },
   });
   payload.once('error', (error) => parts.destroy(error));
+  // The body of a GET has no reader: without a listener its error would end the process.
+  parts.on('error', () => undefined);
   return payload.pipe(parts);
 }

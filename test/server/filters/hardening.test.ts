@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   BODY_WITHIN_MS,
+  counted,
   limitBody,
   limitConnections,
 } from '../../../src/server/filters/hardening.ts';
@@ -76,4 +77,18 @@ describe('a body', () => {
     expect(request.destroyed).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+test('a body without a reader whose connection ends does not end the process', async () => {
+  const payload = new PassThrough();
+  const body = counted(payload, () => undefined);
+  const failed: unknown[] = [];
+  const note = (error: unknown): number => failed.push(error);
+  process.prependOnceListener('uncaughtException', note);
+  onTestFinished(() => void process.off('uncaughtException', note));
+  payload.destroy(new Error('aborted'));
+  await vi.waitFor(() => expect(body.closed).toBe(true));
+  await new Promise((done) => setImmediate(done));
+
+  expect(failed).toEqual([]);
 });
