@@ -6,6 +6,7 @@
  */
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { BlobTooLargeError, PathError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { GitLimitError } from '../process/process-limits.ts';
@@ -44,6 +45,7 @@ type Mirror = Pick<
 >;
 
 const OUTCOME_TIMEOUT_MS = 20_000;
+const COMMITS_PER_YIELD = 64;
 
 export class WriteBranch {
   readonly #options: WriteBranchOptions;
@@ -161,7 +163,11 @@ export class WriteBranch {
     if (commits.length === 0) return true;
     const batch = mirror.begin(base);
     try {
-      for (const commit of commits) await batch.add(commit);
+      for (const [at, commit] of commits.entries()) {
+        // A batch waits for what is in memory, which lets no request go on.
+        if (at % COMMITS_PER_YIELD === COMMITS_PER_YIELD - 1) await setImmediate();
+        await batch.add(commit);
+      }
       await batch.publish();
       return true;
     } catch (error) {

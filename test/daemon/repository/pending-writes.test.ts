@@ -236,6 +236,18 @@ test('a folder of a reviewer in the place of a new file is a conflict', async ()
   expect(warnings[0]).toContain('the branch conflicts with the followed one');
 });
 
+test('requests go on while thousands of pending commits are carried over', async () => {
+  const { there, pending, fetch, log } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  pushMany(there.gitDir, 10_000);
+  there.commit({ 'teams/c.yaml': team('c') });
+  const turns = watchTurns();
+  await fetch();
+  await create(pending, 'd');
+  expect(turns.longest()).toBeLessThan(400);
+  expect(log()).toHaveLength(10_002);
+});
+
 test('a deleted branch loses its pending writes, and the mirror keeps them', async () => {
   const { there, pending, fetch, log, gitDir } = await open({ 'teams/a.yaml': team('a') });
   const { commit } = await create(pending, 'b');
@@ -350,3 +362,32 @@ test('no write is pending while the repository is damaged', async () => {
   await create(pending, 'b');
   expect(log()).toHaveLength(1);
 });
+
+/** Commits on the branch, each with a file, in one pack. */
+function pushMany(gitDir: string, count: number): void {
+  const commits = Array.from({ length: count }, (_, i) =>
+    [
+      `commit refs/heads/${BRANCH}`,
+      'committer Eve <eve@example.com> 1700000000 +0000',
+      'data 4\nmany',
+      ...(i === 0 ? [`from refs/heads/${BRANCH}^0`] : []),
+      `M 100644 inline many/${i % 64}\ndata ${String(i).length}\n${i}`,
+    ].join('\n'),
+  );
+  git(gitDir, ['fast-import', '--quiet'], { input: `${commits.join('\n')}\n` });
+}
+
+/** Processor time of the longest turn of the event loop, in milliseconds. */
+function watchTurns(): { longest(): number } {
+  let longest = 0;
+  let before = process.cpuUsage();
+  const turn = (): void => {
+    const { user, system } = process.cpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1000);
+    before = process.cpuUsage();
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  onTestFinished(() => clearImmediate(next));
+  return { longest: () => longest };
+}
