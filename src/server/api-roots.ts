@@ -7,6 +7,9 @@ import { plainToken } from './filters/access.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import { CLUSTER_OBJECTS, type KindSource, platformKinds, refusalOf } from './routes/resources.ts';
 
+/** Below the prefix of the clusters; followed by the name of one. */
+const CLUSTER_PATHS = ['/virtualcluster/', '/cluster/'];
+
 /** Documents without data, and health checks for load balancers. */
 const PUBLIC_PATHS = [
   /^\/(healthz|livez|readyz)(\/|$)/,
@@ -33,11 +36,14 @@ export function buildApiRoots(deps: ServerDependencies): ApiRoots {
     kinds: platformKinds(deps),
     isPublic: (info) => isPublic(info, deps),
   });
+  const absent = { ...platform, ...withTokens(deps) };
+  const isBelowClusters = (url: string): boolean =>
+    CLUSTER_PATHS.some((path) => url.startsWith(deps.clusters.prefix + path));
   const clusters = new WeakMap<ClusterRoot, ApiRoot>();
   const rootOf = (url: string): ApiRoot => {
     const cluster = deps.clusters.find(url);
-    if (cluster === undefined) return platform;
-    const found = clusters.get(cluster) ?? buildClusterRoot({ ...deps, ...cluster });
+    if (cluster === undefined) return isBelowClusters(url) ? absent : platform;
+    const found = clusters.get(cluster) ?? buildClusterRoot(deps, cluster);
     clusters.set(cluster, found);
     return found;
   };
@@ -50,15 +56,27 @@ function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
   return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
 }
 
-/** Nothing of a cluster is public: the names of the clusters are not. */
-function buildClusterRoot(cluster: ServerDependencies): ApiRoot {
-  const { tokenHolders } = cluster;
-  const authenticate: Authenticate = (token) =>
-    tokenHolders?.authenticate(token) ?? cluster.authenticate(token);
-  const deps = { ...cluster, authenticate };
+/**
+ * Nothing of a cluster is public: the names of the clusters are not. A request of a user who may do nothing
+ * in a cluster gets the answer of one that does not exist.
+ */
+function buildClusterRoot(platform: ServerDependencies, cluster: ClusterRoot): ApiRoot {
+  const { deps, prepare } = withTokens({ ...platform, ...cluster });
   const documents = buildClusterDocuments(deps);
   return {
     ...buildRoot(deps, { documents, kinds: CLUSTER_OBJECTS, isPublic: () => false }),
+    prepare,
+    isHiddenFrom: (user) => cluster.isHiddenFrom(user),
+  };
+}
+
+/** Authentication below the paths of clusters, which takes endpoint tokens too. */
+function withTokens(given: ServerDependencies): Required<Pick<ApiRoot, 'deps' | 'prepare'>> {
+  const { tokenHolders } = given;
+  const authenticate: Authenticate = (token) =>
+    tokenHolders?.authenticate(token) ?? given.authenticate(token);
+  return {
+    deps: { ...given, authenticate },
     prepare: (headers) => {
       const token = tokenHolders && plainToken(headers);
       return token === undefined ? undefined : tokenHolders?.prepare(token);

@@ -222,10 +222,11 @@ export interface CostService {
 }
 
 /** The dependencies that each cluster of a tenant has for itself. */
-export type ClusterRoot = Pick<
-  ServerDependencies,
-  'kinds' | 'store' | 'registry' | 'authorizer' | 'root'
->;
+export interface ClusterRoot
+  extends Pick<ServerDependencies, 'kinds' | 'store' | 'registry' | 'authorizer' | 'root'> {
+  /** True if the user may do nothing in the cluster. */
+  isHiddenFrom(user: User): boolean;
+}
 
 export interface ClusterRoots {
   /** Path above `virtualcluster/<name>` and `cluster/<name>`. */

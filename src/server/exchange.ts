@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { noSuchRoute, type User } from '../apimachinery/index.ts';
 import type { AuditTrail } from '../audit/index.ts';
+import { forbidden } from '../auth/index.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import {
   attributesOf,
@@ -14,7 +15,7 @@ import {
 import { type AuditedPart, beginAudit, endAudit } from './filters/audit.ts';
 import { refuseWrongTimeout } from './filters/overload-limits.ts';
 import { refuseContentEncoding } from './input/body.ts';
-import type { RequestInfo } from './input/request-info.ts';
+import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
 
@@ -27,6 +28,8 @@ export interface ApiRoot {
   read(method: string, url: string): RequestInfo | undefined;
   /** True if the path needs no key. */
   isPublic(info: RequestInfo): boolean;
+  /** True if the user must not learn that the root exists. Absent: everybody may know. */
+  isHiddenFrom?(user: User): boolean;
   /** Work before a request can be authenticated; undefined: none. Never rejects. */
   prepare?(headers: IncomingHttpHeaders): Promise<void> | undefined;
   /** Answers what is not a route of a kind: documents. Throws 404 and 405. */
@@ -73,7 +76,7 @@ export function beginExchange(
   const found: Found = { info: undefined, user: undefined };
   let admitted: Admitted | undefined;
   try {
-    admitted = { version: deps.store.resourceVersion, ...admit(root, request, found) };
+    admitted = { version: deps.store.resourceVersion, ...admit(deps, root, request, found) };
     if (refusal === undefined) deps.fairness.admit(admitted, request.raw, response);
   } catch (error) {
     refusal ??= error instanceof Error ? error : new Error(String(error));
@@ -92,15 +95,20 @@ interface Found {
   user: User | undefined;
 }
 
-function admit(root: ApiRoot, request: FastifyRequest, found: Found): Omit<Admitted, 'version'> {
+function admit(
+  platform: ServerDependencies,
+  root: ApiRoot,
+  request: FastifyRequest,
+  found: Found,
+): Omit<Admitted, 'version'> {
   const { deps } = root;
   const { method, url } = request;
   const info = root.read(method, url);
   if (info === undefined) throw noSuchRoute();
   found.info = info;
   const started = performance.now();
-  refuseWrongTimeout(info);
   if (root.isPublic(info)) {
+    refuseWrongTimeout(info);
     // As in Kubernetes: a key is optional here, but one that does not work is refused.
     if (isApiDocument(info) && plainToken(request.headers) !== undefined) {
       authenticateRequest(deps, request, 'bearer');
@@ -110,9 +118,21 @@ function admit(root: ApiRoot, request: FastifyRequest, found: Found): Omit<Admit
   const user = authenticateRequest(deps, request, 'bearer');
   found.user = user;
   refuseImpersonation(request.headers, user);
-  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+  const attributes = attributesOf(info, deps.kinds);
+  const decision = deps.authorizer.authorize(user, attributes);
+  const isShown = decision.allowed && info.isResource;
+  if (!isShown && root.isHiddenFrom?.(user) === true) throw notFound(platform, user, request);
+  if (!decision.allowed) throw forbidden(user, attributes, decision.reason);
+  refuseWrongTimeout(info);
   refuseContentEncoding(request.headers);
   return { root, started, info, user };
+}
+
+/** The refusal of a path of the platform that no route answers. Throws 403. */
+function notFound(deps: ServerDependencies, user: User, { method, url }: FastifyRequest): Error {
+  const info = parseRequest({ method, url, root: deps.root });
+  if (info !== undefined) authorizeRequest(deps, user, attributesOf(info, deps.kinds));
+  return noSuchRoute();
 }
 
 /** True for documents of a Kubernetes API. Health and sign-in are not among them. */

@@ -180,6 +180,51 @@ describe('a cluster', () => {
     }
   });
 
+  test('hides its existence from users without a right in it, and from their tokens', async () => {
+    const create = (path: string, body: object, token?: string) =>
+      daemon.call('POST', path, token === undefined ? { body } : { body, token });
+    await create(`${API}/users`, { metadata: { name: 'outsider' }, spec: {} });
+    const rules = [
+      {
+        apiGroups: ['management.gitplane.dev'],
+        resources: ['directclusterendpointtokens'],
+        verbs: ['create'],
+      },
+      {
+        apiGroups: ['management.gitplane.dev'],
+        resources: ['tenants/cluster'],
+        resourceNames: ['green'],
+        verbs: ['*'],
+      },
+    ];
+    const metadata = { name: 'outsiders' };
+    const apiGroup = 'rbac.authorization.k8s.io';
+    await create(`${RBAC}/clusterroles`, { metadata, rules });
+    await create(`${RBAC}/clusterrolebindings`, {
+      metadata,
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'outsiders' },
+      subjects: [{ apiGroup, kind: 'User', name: 'outsider' }],
+    });
+    const made = await create(`${API}/ownedaccesskeys`, { spec: { user: 'outsider' } });
+    const key = made.json().spec.key;
+    const issued = await create(`${API}/directclusterendpointtokens`, { spec: {} }, key);
+    const paths = ['', '/api', '/api/v1', '/openapi/v2', '/version', '/api/v1/secrets', '/none'];
+    const timeout = '/api/v1/secrets?timeout=none';
+    for (const token of [null, key, issued.json().status.token]) {
+      for (const path of [...paths, timeout]) {
+        for (const method of ['GET', 'POST']) {
+          const answers = ['blue', 'nope'].map(async (name) => {
+            const url = root(`virtualcluster/${name}`) + path;
+            const { code, text } = await daemon.call(method, url, { token });
+            return `${code} ${text.replaceAll(name, 'NAME')}`;
+          });
+          const [there, absent] = await Promise.all(answers);
+          expect(there, `${method} ${path}`).toBe(absent);
+        }
+      }
+    }
+  });
+
   test('has no past', async () => {
     const path = `${root('virtualcluster/blue')}/api/v1/secrets?atTime=2026-01-01T00:00:00Z`;
     const { code, text } = await daemon.call('GET', path);

@@ -8,6 +8,7 @@
 import type { Attributes, Authorizer, Decision, User } from '../../apimachinery/index.ts';
 import type { Target } from '../scope/permits.ts';
 import { scopeOf } from '../scope/scope.ts';
+import { anyOrAll, anyResourceCovers } from './policy-rules.ts';
 import type { ScopedAuthorizer } from './scoped-authorizer.ts';
 
 /** Subresource in the rules of roles: `resources: [tenants/cluster]`. */
@@ -22,7 +23,27 @@ export interface ClusterApiRoot {
   target(): Target;
 }
 
-export type ClusterRights = Pick<ScopedAuthorizer, 'authorize' | 'authorizeInClusters'>;
+export type ClusterRights = Pick<
+  ScopedAuthorizer,
+  'authorize' | 'authorizeInClusters' | 'rulesFor' | 'rulesInClusters'
+>;
+
+/** True if a user may do nothing in a cluster, so that the user must not learn that it exists. */
+export function isOutOfReach(rights: ClusterRights, user: User, root: ClusterApiRoot): boolean {
+  const { scope: _narrowed, ...holder } = user;
+  const scope = scopeOf(user);
+  if (scope !== undefined && !scope.reaches(root.target())) return true;
+  const resource = `${root.resource}/${CLUSTER_SUBRESOURCE}`;
+  const reaches = rights
+    .rulesFor(holder, '')
+    .some(
+      ({ apiGroups, resources, resourceNames }) =>
+        anyOrAll(apiGroups, root.group) &&
+        anyResourceCovers(resources, resource) &&
+        (resourceNames.length === 0 || resourceNames.includes(root.name)),
+    );
+  return !reaches && rights.rulesInClusters(holder).length === 0;
+}
 
 export function clusterAuthorizer(rights: ClusterRights, root: ClusterApiRoot): Authorizer {
   return {

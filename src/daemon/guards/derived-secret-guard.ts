@@ -25,8 +25,8 @@ export function derivedSecretGuard(
     const name = isThere ? source.name : '';
     const attributes = { verb: 'get', group, resource: plural ?? '', namespace, name };
     if (authorizer.authorize(user, attributes).allowed) return undefined;
-    const which = isThere ? '' : `, or every one of the ${plural} there while it does not exist`;
-    const why = `user ${JSON.stringify(user.name)} cannot get ${describeKey(source)}, whose data it would show${which}`;
+    // The same words in both cases: the user must not learn whether the source exists.
+    const why = `user ${JSON.stringify(user.name)} cannot get ${describeKey(source)}, whose data it would show; if it does not exist, this takes the right to get every one of the ${plural} there`;
     const { name: own = '' } = object.metadata;
     const message = `${kind.plural} ${JSON.stringify(own)} is forbidden: ${why}`;
     return forbiddenError(message, kind, own);

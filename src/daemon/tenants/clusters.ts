@@ -12,7 +12,12 @@ import {
   type KubeObject,
   rfc3339,
 } from '../../apimachinery/index.ts';
-import { type ClusterApiRoot, clusterAuthorizer, type ScopedAuthorizer } from '../../auth/index.ts';
+import {
+  type ClusterApiRoot,
+  clusterAuthorizer,
+  isOutOfReach,
+  type ScopedAuthorizer,
+} from '../../auth/index.ts';
 import {
   CLUSTER_KINDS,
   type KindTable,
@@ -231,6 +236,7 @@ export class ServedClusters implements Clusters {
     const { store } = place;
     const secrets = this.#secrets;
     const kinds = CLUSTER_TABLE;
+    const access = this.#accessRoot(type, name);
     if (store.list(namespaceCollection).items.length === 0) {
       store.apply(['default', 'kube-system'].map((each) => newNamespace(each, clock.now())));
     }
@@ -245,7 +251,8 @@ export class ServedClusters implements Clusters {
         guards: [secrets.guard(place)],
         complete: (kind, object, old) => secrets.complete(place, kind, { object, old }),
       }),
-      authorizer: clusterAuthorizer(rights, this.#accessRoot(type, name)),
+      authorizer: clusterAuthorizer(rights, access),
+      isHiddenFrom: (user) => isOutOfReach(rights, user, access),
       root: `${prefix}/${type}/${name}`,
     };
   }

@@ -465,9 +465,10 @@ describe('a user who may not get the shared secret', () => {
       'cannot get SharedSecret "shared/source", whose data it would show',
     );
     expect(JSON.stringify(refused)).not.toContain('b25l');
-    expect((await guarded.create(bob, 'projectsecrets', follower('x', 'none'), 'p-web')).code).toBe(
-      403,
-    );
+    const absent = await guarded.create(bob, 'projectsecrets', follower('copy', 'none'), 'p-web');
+    expect(absent.code).toBe(403);
+    // The words tell nothing about what exists.
+    expect(absent.text.replaceAll('none', 'source')).toBe(refused.text);
     const own = follower('own', 'source', {}, {});
     expect((await guarded.push(bob, { 'own.yaml': JSON.stringify(own) })).code).toBe(403);
     expect((await guarded.push(bob, { [path(own)]: JSON.stringify(own) })).code).toBe(403);
