@@ -82,19 +82,24 @@ export async function openWebSocket(
   if (upgrade === undefined) throw new Error('The request asks for no WebSocket');
   const { socket, head } = upgrade;
   response.detachSocket(socket);
-  const opened = await new Promise<WebSocket | undefined>((resolve) => {
+  // The client may have gone while the request waited.
+  if (socket.closed) return undefined;
+  return await new Promise<Duplex | undefined>((resolve) => {
     socket.once('close', () => resolve(undefined));
     // The event comes within the call.
     sockets.once('headers', (lines: string[]) => {
       lines.push(...headers.map(([name, value]) => `${name}: ${value}`));
     });
-    sockets.handleUpgrade(request, socket, head, resolve);
+    // Within the call: frames behind the request may be invalid, and an error without a listener would
+    // end the process.
+    sockets.handleUpgrade(request, socket, head, (opened) => resolve(streamOf(opened)));
     sockets.removeAllListeners('headers');
   });
-  return opened && streamOf(opened);
 }
 
 function streamOf(socket: WebSocket): Duplex {
+  // The stream listens to the first error alone.
+  socket.on('error', () => undefined);
   const stream = createWebSocketStream(socket, { decodeStrings: false });
   stream.on('error', () => stream.destroy());
   stream.resume();

@@ -1,6 +1,8 @@
 /** Watches over WebSockets: the events of a stream, one text frame each, for who may watch. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
@@ -131,6 +133,28 @@ test('a message beyond 4 KiB ends its own watch alone', async () => {
   one.socket.send('x'.repeat(5000));
   expect(await closed).toBe(1009);
   expect(other.socket.readyState).toBe(WebSocket.OPEN);
+});
+
+test('an invalid frame behind the handshake ends its own watch alone', async () => {
+  const ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'), 'utf8');
+  const { hostname: host, port } = new URL(daemon.url);
+  const handshake = [
+    `GET ${TEAMS} HTTP/1.1`,
+    'host: x',
+    `authorization: Bearer ${daemon.token}`,
+    'connection: upgrade',
+    'upgrade: websocket',
+    'sec-websocket-version: 13',
+    'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+  ].join('\r\n');
+  const socket = connect({ host, port: Number(port), ca, ALPNProtocols: ['http/1.1'] });
+  const closed = once(socket, 'close');
+  // In one write, so that the frame is there before the answer.
+  socket.write(Buffer.concat([Buffer.from(`${handshake}\r\n\r\n`), Buffer.alloc(4, 0xff)]));
+  await once(socket, 'data');
+  socket.resume();
+  await closed;
+  expect((await daemon.call('GET', '/livez')).code).toBe(200);
 });
 
 test('an upgrade to another protocol is ignored', async () => {
