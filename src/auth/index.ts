@@ -51,7 +51,12 @@ export {
   RbacAuthorizer,
   type RuleSource,
 } from './rbac/authorizer.ts';
-export { type ClusterApiRoot, clusterAuthorizer, isOutOfReach } from './rbac/cluster-authorizer.ts';
+export {
+  CLUSTER_SUBRESOURCE,
+  type ClusterApiRoot,
+  clusterAuthorizer,
+  isOutOfReach,
+} from './rbac/cluster-authorizer.ts';
 export { forbidden } from './rbac/forbidden.ts';
 export { uncoveredRules } from './rbac/rule-coverage.ts';
 export { ScopedAuthorizer } from './rbac/scoped-authorizer.ts';

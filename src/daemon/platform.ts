@@ -31,7 +31,7 @@ import { startControllers } from './background/controllers.ts';
 import type { SecretStore } from './background/secret-store-sync.ts';
 import { type ConfigService, openConfig } from './config/config-service.ts';
 import { type CoreObjects, openCoreObjects } from './core/core-objects.ts';
-import { writeGuards } from './guards/guards.ts';
+import { type GuardParts, writeGuards } from './guards/guards.ts';
 import { storeLinkAdvice } from './guards/store-link-guard.ts';
 import { uniqueNameAdvice } from './guards/unique-name-advice.ts';
 import { type Observation, observeBranch } from './observability/branch-observation.ts';
@@ -72,6 +72,8 @@ export interface Platform {
   readonly core: CoreObjects;
   readonly secretStore: SecretStore;
   readonly suspensions: Suspensions;
+  /** Set once the clusters of tenants are open. */
+  readonly formerClusters: Required<GuardParts>['formerClusters'];
   readonly keyExpiry: KeyExpiry;
   /** Undefined: a single daemon, or a followed repository. */
   readonly led: LedRepository | undefined;
@@ -99,6 +101,7 @@ const PARTS = StartOrder.with<PlatformContext>()
   .open('access', openAccess)
   .make('tokens', openTokens)
   .make('readable', ({ store, kinds }) => new ReadableStore(store, kinds))
+  .make('formerClusters', (): Required<GuardParts>['formerClusters'] => ({ current: undefined }))
   .make('checks', writeChecks)
   .make('owners', (): OwnerRelease => ({ release: () => Promise.resolve() }))
   .make('served', makeRegistry)
@@ -146,6 +149,7 @@ export async function openPlatform(context: PlatformContext): Promise<Platform> 
     core: parts.core,
     secretStore: controllers.secretStore,
     suspensions: parts.suspensions,
+    formerClusters: parts.formerClusters,
     keyExpiry: controllers.keyExpiry,
     led: context.replicated?.repository,
     close,
@@ -225,7 +229,8 @@ async function openTokens(given: TokenContext): Promise<TokenService> {
 }
 
 function writeChecks(
-  given: Omit<TokenContext, 'issuer'> & { readonly config: ConfigService },
+  given: Omit<TokenContext, 'issuer'> &
+    Pick<GuardParts, 'formerClusters'> & { readonly config: ConfigService },
 ): WriteChecks {
   const { kinds, store, clock, options, access, config } = given;
   const guards = makeGuards(given);
@@ -242,7 +247,9 @@ function writeChecks(
 }
 
 function makeGuards(
-  given: Pick<AccessContext, 'kinds' | 'clock' | 'config' | 'store'> & AccessPart,
+  given: Pick<AccessContext, 'kinds' | 'clock' | 'config' | 'store'> &
+    Pick<GuardParts, 'formerClusters'> &
+    AccessPart,
 ): readonly Guard[] {
   return writeGuards({ ...given, limits: () => given.config.current.auth });
 }

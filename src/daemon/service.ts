@@ -184,7 +184,7 @@ async function openAuditLog({
 
 function openTenantClusters({ options, data, platform, ...given }: PlatformPart): Clusters {
   const { clock, logger, replicated } = given;
-  return new ServedClusters({
+  const clusters = new ServedClusters({
     replicated,
     directory: data.clusters,
     stateKey: loadStateKey(data.stateKey),
@@ -198,6 +198,8 @@ function openTenantClusters({ options, data, platform, ...given }: PlatformPart)
     onError: (err) => logger.error({ err }, 'The state of the clusters cannot be persisted'),
     redo: redoLogIn(data.clusters, logger),
   });
+  platform.formerClusters.current = clusters;
+  return clusters;
 }
 
 function startSignIn({ options, base, platform, clock, logger }: PlatformPart): SignInService {

@@ -1,6 +1,6 @@
 /** The clusters that are served beside the platform: with kubectl, with keys, and over restarts. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, type Daemon, RBAC, type RunResult, startDaemon } from '../support/daemon.ts';
 
@@ -223,6 +223,65 @@ describe('a cluster', () => {
         }
       }
     }
+  });
+
+  test('goes to no later tenant of its name that others make', async () => {
+    const create = (path: string, body: object) => daemon.call('POST', path, { body });
+    const apiGroup = 'rbac.authorization.k8s.io';
+    const metadata = { name: 'maker' };
+    const tenants = { apiGroups: ['management.gitplane.dev'], resources: ['tenants'] };
+    const cluster = { ...tenants, resources: ['tenants/cluster'], verbs: ['list'] };
+    const rules = [
+      { ...tenants, verbs: ['create', 'delete'] },
+      { ...cluster, resourceNames: ['gray'] },
+      { nonResourceURLs: ['/git/platform.git'], verbs: ['get', 'update'] },
+    ];
+    await create(`${API}/users`, { metadata, spec: {} });
+    await create(`${RBAC}/clusterroles`, { metadata, rules });
+    await create(`${RBAC}/clusterrolebindings`, {
+      metadata,
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'maker' },
+      subjects: [{ apiGroup, kind: 'User', name: 'maker' }],
+    });
+    const made = await create(`${API}/ownedaccesskeys`, { spec: { user: 'maker' } });
+    const token = made.json().spec.key;
+    const folder = await daemon.clone();
+    const file = join(folder, 'tenants', 'gray', 'vcluster.yaml');
+    const commit = async (text: string | undefined): Promise<void> => {
+      await rm(file, { force: true });
+      if (text !== undefined) await mkdir(dirname(file), { recursive: true });
+      if (text !== undefined) await writeFile(file, text);
+      await daemon.git(['add', '-A'], folder);
+      await daemon.git(['commit', '-qm', 'Gray'], folder);
+    };
+    const urlWith = (key: string): string =>
+      `${daemon.url.replace('://', `://maker:${key}@`)}/git/platform.git`;
+    const push = (as?: string): Promise<RunResult> =>
+      daemon.git(['push', ...(as === undefined ? [] : [urlWith(as), 'main'])], folder);
+    const api = `${root('virtualcluster/gray')}/api/v1/namespaces/default`;
+    const elsewhere = 'external: {gitplane: {cluster: mine}}\n';
+
+    // A cluster that nobody used opens nothing.
+    await commit('sync: {}\n');
+    expect((await push(token)).code).toBe(0);
+    await commit(undefined);
+    expect((await push(token)).code).toBe(0);
+    await commit('sync: {}\n');
+    expect((await push(token)).code).toBe(0);
+    const service = { metadata: { name: 'db' }, spec: { ports: [{ port: 1 }] } };
+    expect((await create(`${api}/services`, service)).code).toBe(201);
+    await commit(undefined);
+    await commit(elsewhere);
+    const replaced = await push(token);
+    const why = expect.stringContaining('the cluster of a former tenant of that name has objects');
+    expect([replaced.code, replaced.stderr]).toEqual([1, why]);
+    await daemon.git(['reset', '--hard', 'HEAD~1'], folder);
+    expect((await push(token)).code).toBe(0);
+    await commit(elsewhere);
+    const refused = await push(token);
+    expect([refused.code, refused.stderr]).toEqual([1, why]);
+    expect((await push()).code).toBe(0);
+    expect((await daemon.call('GET', `${api}/services/db`)).code).toBe(200);
   });
 
   test('has no past', async () => {

@@ -9,6 +9,7 @@ import { accessRoleGuard, subresourceGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';
 import { copiedDataGuard } from './copied-data-guard.ts';
 import { derivedSecretGuard } from './derived-secret-guard.ts';
+import { type FormerClusters, formerClusterGuard } from './former-cluster-guard.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { keyGuard } from './key-guard.ts';
 import { kubeconfigGuard } from './kubeconfig-guard.ts';
@@ -25,6 +26,8 @@ export interface GuardParts {
   readonly limits: () => KeyLifetimeLimits;
   readonly clock: Clock;
   readonly store: Pick<Store, 'list' | 'get' | 'resourceVersion'>;
+  /** Undefined until the clusters are open, which is before requests are answered. */
+  readonly formerClusters?: { current: FormerClusters | undefined };
 }
 
 export function writeGuards(parts: GuardParts): readonly Guard[] {
@@ -47,6 +50,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     scopeGuard(parts),
     keyGuard(parts),
     kubeconfigGuard(rules),
+    formerClusterGuard(authorizer, () => parts.formerClusters?.current),
     reversePathGuard,
     storeLinkGuard(authorizer),
   ];

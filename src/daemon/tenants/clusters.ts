@@ -20,6 +20,7 @@ import {
 } from '../../auth/index.ts';
 import {
   CLUSTER_KINDS,
+  EVENT,
   type KindTable,
   NAMESPACE,
   SECRET,
@@ -88,6 +89,8 @@ export interface Clusters extends ClusterRoots {
 }
 
 const CLUSTER_TABLE = tableOf(CLUSTER_KINDS);
+/** Namespaces of a new cluster. */
+const FIRST_NAMESPACES = ['default', 'kube-system'];
 
 export class ServedClusters implements Clusters {
   readonly prefix: string;
@@ -164,6 +167,17 @@ export class ServedClusters implements Clusters {
     return root;
   }
 
+  /** Without events, which end within an hour, and the namespaces that each cluster has. */
+  hasObjects(tenant: string): boolean {
+    if (this.#open === undefined) return false;
+    const { store } = this.#secrets.place(this.#open, 'virtualcluster', tenant);
+    return CLUSTER_KINDS.filter((kind) => kind !== EVENT).some(({ group, kind }) =>
+      store
+        .list({ group, kind })
+        .items.some(({ key }) => kind !== NAMESPACE.kind || !FIRST_NAMESPACES.includes(key.name)),
+    );
+  }
+
   async ready(): Promise<void> {
     await this.#store;
   }
@@ -238,7 +252,7 @@ export class ServedClusters implements Clusters {
     const kinds = CLUSTER_TABLE;
     const access = this.#accessRoot(type, name);
     if (store.list(namespaceCollection).items.length === 0) {
-      store.apply(['default', 'kube-system'].map((each) => newNamespace(each, clock.now())));
+      store.apply(FIRST_NAMESPACES.map((each) => newNamespace(each, clock.now())));
     }
     return {
       kinds,
