@@ -306,6 +306,32 @@ describe.skipIf(!HAS_BROWSER)('the console', () => {
     expect(await page.locator('.cm-content').innerText()).toContain('description: typed');
   });
 
+  test('an error that is typed while the other change is read takes back no change', async () => {
+    await team('unfinished', { description: 'one', username: 'unfinished' });
+    const { page } = await open('/console/objects/teams/-/unfinished?tab=edit');
+    await page.getByText('The server accepts it').waitFor();
+    await type(page, 'description: one', 'description: mine');
+    await page.locator('.line.added', { hasText: 'mine' }).waitFor();
+    await daemon.call('PATCH', `${API}/teams/unfinished`, {
+      body: { spec: { displayName: 'Renamed' } },
+      type: 'application/merge-patch+json',
+    });
+    await page.route('**/teams/unfinished/source*', async (route) => {
+      if (route.request().method() === 'GET') await type(page, 'description:', 'description: [');
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.cm-line', { hasText: 'description: [' }).waitFor();
+    await page
+      .getByRole('button', { name: 'Save' })
+      .and(page.locator(':not([disabled])'))
+      .waitFor();
+    await page.unroute('**/teams/unfinished/source*');
+    await type(page, 'description: [', 'description: typed');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.cm-line', { hasText: 'displayName: Renamed' }).waitFor();
+  });
+
   test('an object goes back to a former commit after its change was shown', async () => {
     await team('rolled', { description: 'first' });
     await daemon.call('PATCH', `${API}/teams/rolled`, {

@@ -224,7 +224,7 @@ function useYaml(
   return { place, saveNow, textNow, replaceText };
 }
 
-/** The object as others changed it, and the text with their changes. Undefined: it is new. */
+/** The object as others changed it, and the text with their changes. Undefined: there is nothing to merge into. */
 async function mergeOthers(
   { resource, ref }: Target,
   of: Pick<Basis, 'object' | 'source'> & {
@@ -239,6 +239,8 @@ async function mergeOthers(
   // The person may have typed meanwhile.
   const before = of.textNow();
   const mine = readDraft(before, { current: of.object, values: of.values }).object;
+  // A text that has an error just now takes no change: the next save is a conflict again.
+  if (mine === undefined) return undefined;
   const merged = mergeFields({ base: desired(of.object), mine, theirs: desired(object) });
   const text = merged.taken.reduce((own, { path, value }) => withValue(own, path, value), before);
   return { text, object, source, merged };
