@@ -53,11 +53,16 @@ export function shownPath(path: string): string {
   return `"${escaped}"`;
 }
 
-/** Lines for a terminal: without characters that it obeys, or that reorder or hide text. */
+/**
+ * Lines for a terminal: without characters that it obeys, or that reorder or hide text. Those that join
+ * emoji stay, and so do line ends: `ssh` ends its errors with two characters.
+ */
 export function terminalText(text: string): string {
-  return text.replace(MISLEADING_ALL, (character) =>
-    character === '\n' || character === '\t' ? character : escapedUnits(character),
-  );
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(OBEYED, (character) =>
+      character === '\n' || character === '\t' ? character : escapedUnits(character),
+    );
 }
 
 function escapedUnits(character: string): string {
@@ -69,3 +74,8 @@ function escapedUnits(character: string): string {
 const MISLEADING =
   /[\p{Cc}\p{Surrogate}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u;
 const MISLEADING_ALL = new RegExp(MISLEADING, 'gu');
+/** Misleading, but for a variation selector or a joiner behind an emoji. */
+const OBEYED = new RegExp(
+  `(?!(?<=\\p{Extended_Pictographic}\\p{Emoji_Modifier}?)\\ufe0f|(?<=\\p{Extended_Pictographic}[\\p{Emoji_Modifier}\\ufe0f]?)\\u200d)${MISLEADING.source}`,
+  'gu',
+);

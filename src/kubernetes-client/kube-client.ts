@@ -103,18 +103,21 @@ export class KubeClient {
     }: { readonly signal?: AbortSignal | undefined; readonly limits?: ListLimits },
   ): AsyncIterable<FullList> {
     const { bytes, values = Number.POSITIVE_INFINITY } = limits;
-    const budget = { bytes, values };
+    let budget = { bytes, values };
     let size = limits.page;
     let left = limits.items;
     let next = '';
     for (;;) {
       const query = { limit: String(size), labelSelector: of.labelSelector, continue: next };
+      const before = { ...budget };
       const call = { method: 'GET', path: pathOf(of, query), signal, budget } as const;
       const page = await this.#call(call).catch((error: unknown) => {
         if (!hasReason(error, TOO_LARGE) || size === 1) throw error;
         return undefined;
       });
       if (page === undefined) {
+        // Nothing of it is in the list. It happens a few times at most.
+        budget = before;
         size = Math.max(1, Math.floor(size / SMALLER));
         continue;
       }

@@ -27,3 +27,10 @@ test('lines for a terminal have no character that it obeys', () => {
   const hostile = 'a\u001b]0;title\u0007\u009b2J\r\u202eb\tc\nd';
   expect(terminalText(hostile)).toBe('a\\u001b]0;title\\u0007\\u009b2J\\u000d\\u202eb\tc\nd');
 });
+
+test('lines for a terminal keep emoji, and lose the line ends of other systems', () => {
+  expect(terminalText('ssh: refused\r\nfatal\r')).toBe('ssh: refused\nfatal\\u000d');
+  const emoji = 'a \u2764\ufe0f \u{1f469}\u{1f3fd}\u200d\u{1f4bb} \u{1f3f3}\ufe0f\u200d\u{1f308}';
+  expect(terminalText(emoji)).toBe(emoji);
+  expect(terminalText('admin\u200d\ufe0f')).toBe('admin\\u200d\\ufe0f');
+});

@@ -138,6 +138,21 @@ test('a page that is too large is requested in smaller ones', async () => {
   expect(sizes.slice(0, 4)).toEqual(['500', '50', '5', '5']);
 });
 
+test('a page that was too large takes nothing of what the list may have', async () => {
+  const pad = 'x'.repeat(3 * MIB);
+  const objects = ['a', 'b', 'c'].map((name) => `{"metadata":{"name":"${name}"},"x":"${pad}"}`);
+  const { url, sizes } = await clusterOf(objects);
+  const limits = { items: 10, bytes: 10 * MIB, page: 10 };
+
+  const names: unknown[] = [];
+  for await (const { items } of clientAt(url).pages({ plural: 'endpoints' }, { limits })) {
+    names.push(...items.map(({ metadata }) => metadata.name));
+  }
+
+  expect(names).toEqual(['a', 'b', 'c']);
+  expect(sizes).toEqual(['10', '1', '1', '1']);
+});
+
 test('a list of values that take more memory than their text is given up', async () => {
   const lists = `{"metadata":{"name":"a"},"subsets":[${'[],'.repeat(1_000_000)}[]]}`;
   const one = clientAt((await clusterOf([lists])).url);
