@@ -33,6 +33,8 @@ type Right = Omit<AccessChange, 'effect'>;
 const MOST_LISTED = 200;
 /** Listed verbs, resources or names of one rule. */
 const MOST_WORDS = 100;
+/** Characters of a listed verb, resource or name. */
+const LONGEST_WORD = 256;
 
 /** In the order: closed, then opened. Long lists are cut. */
 export function accessChanges(
@@ -45,7 +47,7 @@ export function accessChanges(
   const [had, has] = [before, after].map((version) => rightsById(rules, kind, version));
   const lost = without(had, has).map((right) => ({ effect: 'closes', ...right }) as const);
   const won = without(has, had).map((right) => ({ effect: 'opens', ...right }) as const);
-  return [...lost, ...won].slice(0, MOST_LISTED).map(cut);
+  return withCutRules([...lost, ...won].slice(0, MOST_LISTED));
 }
 
 /** `opens: User ada: get, update on the object`. */
@@ -90,16 +92,34 @@ function without(rights: Rights = [], others: Rights = []): Right[] {
   return rights.flatMap(([id, right]) => (known.has(id) ? [] : [right]));
 }
 
-function cut(change: AccessChange): AccessChange {
-  const { rule } = change;
-  if (rule === undefined) return change;
+/** Changes with the same rule share the cut one too. */
+function withCutRules(changes: readonly AccessChange[]): AccessChange[] {
+  const cut = new Map<Right['rule'], Right['rule']>();
+  return changes.map((change) => {
+    const { rule, role } = change;
+    if (rule !== undefined && !cut.has(rule)) cut.set(rule, cutRule(rule));
+    const short = cut.get(rule);
+    return {
+      ...change,
+      ...(short === undefined ? {} : { rule: short }),
+      ...(role === undefined ? {} : { role: cutWord(role) }),
+    };
+  });
+}
+
+function cutRule(rule: NonNullable<Right['rule']>): Right['rule'] {
   const lists = Object.entries(rule).map(([field, words]) => [field, firstOf(words)]);
-  return { ...change, rule: { ...rule, ...Object.fromEntries(lists) } };
+  return { ...rule, ...Object.fromEntries(lists) };
 }
 
 function firstOf(words: readonly string[]): readonly string[] {
   const more = words.length - MOST_WORDS;
-  return more > 0 ? [...words.slice(0, MOST_WORDS), `… and ${more} more`] : words;
+  const first = words.slice(0, MOST_WORDS).map(cutWord);
+  return more > 0 ? [...first, `… and ${more} more`] : first;
+}
+
+function cutWord(word: string): string {
+  return word.length <= LONGEST_WORD ? word : `${word.slice(0, LONGEST_WORD - 1)}…`;
 }
 
 function rightsIn(kind: Kind, object: KubeObject | undefined): Right[] {

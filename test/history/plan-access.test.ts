@@ -114,3 +114,15 @@ test('a rule with thousands of verbs for thousands of users costs what it lists,
   expect(found).toHaveLength(200);
   expect(found[0]?.rule?.verbs.slice(-2)).toEqual(['v99', '… and 3900 more']);
 });
+
+test('a verb of any length is cut, and the cut rule is in memory once for all users', () => {
+  const verbs = Array.from({ length: 101 }, (_, i) => `v${'a'.repeat(9_000)}-${i}`);
+  const users = Array.from({ length: 200 }, (_, i) => `user-${i}`);
+  const head = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team', metadata: { name: 'a' } };
+  const found = accessChanges(kindOf('teams'), head, {
+    ...head,
+    spec: { access: [{ verbs, users }] },
+  });
+  expect(found[0]?.rule?.verbs[0]).toBe(`v${'a'.repeat(254)}…`);
+  expect(new Set(found.map(({ rule }) => rule)).size).toBe(1);
+});

@@ -68,7 +68,7 @@ function ofPlan(planned: Planned, context: PullReportContext): PullReport {
   const { changes, verdict, problems, warnings } = plan;
   // The approval of a push is not that of a merge.
   const objections = verdict === 'held' ? [] : plan.objections;
-  const access = changes.flatMap((change) => accessLines(planned, change));
+  const access = firstAccessLines(planned, changes);
   const { state, title, why } = verdictOf({
     problems,
     objections,
@@ -85,9 +85,9 @@ function ofPlan(planned: Planned, context: PullReportContext): PullReport {
     block(
       changes.map((change) => changeLine(planned, change)),
       MOST_CHANGES,
-      'diff',
+      { language: 'diff' },
     ),
-    ...section('Access', access),
+    ...section('Access', access.lines, access.more),
     ...section('Warnings', warnings.map(formatProblem)),
   ];
   return {
@@ -154,6 +154,21 @@ function changeLine({ encrypted }: Planned, change: PlanChange): string {
   return `${MARKS[verb]} ${object} (${from}${shownPath(path)})${anew}${state}${what}`;
 }
 
+/** As many as are shown: all together may be gigabytes. */
+function firstAccessLines(
+  planned: Planned,
+  changes: readonly PlanChange[],
+): { readonly lines: readonly string[]; readonly more: number } {
+  const lines: string[] = [];
+  let more = 0;
+  for (const change of changes) {
+    if (lines.length < MOST_LINES) lines.push(...accessLines(planned, change));
+    else if (change.access !== undefined)
+      more += isIn(planned.encrypted, change) ? 1 : change.access.length;
+  }
+  return { lines, more };
+}
+
 function accessLines({ encrypted }: Planned, change: PlanChange): readonly string[] {
   if (change.access === undefined) return [];
   const place = shownPath(change.path);
@@ -184,16 +199,21 @@ function bodyOf(
   ].join('\n\n');
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [`**${title}**`, block(lines, MOST_LINES)];
+function section(title: string, lines: readonly string[], unlisted = 0): readonly string[] {
+  return lines.length === 0 ? [] : [`**${title}**`, block(lines, MOST_LINES, { unlisted })];
 }
 
-function block(lines: readonly string[], most: number, language = ''): string {
+/** `unlisted`: number of further lines. */
+function block(
+  lines: readonly string[],
+  most: number,
+  { language = '', unlisted = 0 }: { readonly language?: string; readonly unlisted?: number } = {},
+): string {
   if (lines.length === 0) return '';
   const shown = lines
     .slice(0, most)
     .map((line) => (line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE - 1)}…`));
-  const rest = lines.length - shown.length;
+  const rest = lines.length - shown.length + unlisted;
   return codeBlock(rest > 0 ? [...shown, `… and ${rest} more`] : shown, language);
 }
 

@@ -140,3 +140,19 @@ test('lines of another form are left out', () => {
   const lines = [line, { ...line, line: '1' }, 'x'];
   expect(readAnnotations({ number: 7, commit: 'c', lines })?.annotations).toEqual([line]);
 });
+
+test('access beyond what a comment shows is counted, and put into no words', () => {
+  let read = 0;
+  const opens = () => ({
+    effect: 'opens' as const,
+    get subject() {
+      read += 1;
+      return { kind: 'User', name: 'ada' };
+    },
+    role: 'ClusterRole/ops',
+  });
+  const changes = Array.from({ length: 100 }, () => change({ access: [opens(), opens()] }));
+
+  expect(report({ changes }).body).toContain('… and 160 more');
+  expect(read).toBeLessThan(200);
+});
