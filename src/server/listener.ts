@@ -3,6 +3,7 @@
  * its requests can be replaced while it listens.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { limitConnections, tlsOptions } from './filters/hardening.ts';
 import { createHttp2Server } from './http2.ts';
@@ -24,7 +25,10 @@ export const KEEP_ALIVE_MS = 75_000;
 /** `tls` absent: plain HTTP. `first` answers until `handle` is called. */
 export function createListener(tls: TlsOptions | undefined, first: Handler): Listener {
   let current = first;
-  const dispatch: Handler = (request, response) => current(request, response);
+  const dispatch: Handler = (request, response) => {
+    if (response.socket === null) closeWithConnection(request.socket, response);
+    current(request, response);
+  };
   const server =
     tls === undefined
       ? createServer({ IncomingMessage: Http1Request }, dispatch)
@@ -39,4 +43,27 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
       current = handler;
     },
   };
+}
+
+const waiting = new WeakMap<Socket, Set<ServerResponse>>();
+
+/**
+ * Closes the answer to a request that waits for another one on its connection, when that ends. Node does so
+ * for the answer whose turn it is alone: the others would keep their places in limits, and their watches.
+ */
+function closeWithConnection(socket: Socket, response: ServerResponse): void {
+  let answers = waiting.get(socket);
+  if (answers === undefined) {
+    const all = new Set<ServerResponse>();
+    answers = all;
+    waiting.set(socket, all);
+    socket.once('close', () => {
+      for (const one of all) {
+        one.destroyed = true;
+        one.emit('close');
+      }
+    });
+  }
+  answers.add(response);
+  response.once('socket', () => answers.delete(response));
 }

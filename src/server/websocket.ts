@@ -39,7 +39,13 @@ export function acceptUpgrades(server: Server, ownOrigin: () => string, handler:
     // Node stops reading this socket and reports its errors nowhere else.
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
-    response.assignSocket(socket);
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // An answer to a request before this one is not sent yet: clients wait for it.
+      socket.destroy();
+      return;
+    }
     response.setHeader('connection', 'close');
     response.once('finish', () => socket.destroySoon());
     if (request.method !== 'GET') {
@@ -103,6 +109,8 @@ function streamOf(socket: WebSocket): Duplex {
   const stream = createWebSocketStream(socket, { decodeStrings: false });
   stream.on('error', () => stream.destroy());
   stream.resume();
+  // A client that is gone ends what it sends alone.
+  stream.once('end', () => stream.destroy());
   stream.once('finish', () => {
     setTimeout(() => socket.terminate(), CLOSE_WITHIN_MS).unref();
   });

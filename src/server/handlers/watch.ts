@@ -120,7 +120,8 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   const access = new WatchAccess(deps, request, { selection: options, shown, end: close });
   out.on('close', close);
   request.closing.addEventListener('abort', close);
-  if (request.closing.aborted) close();
+  // The client may have gone meanwhile.
+  if (request.closing.aborted || out.destroyed) close();
   try {
     if (!access.isOpen) return;
     const pauses = new Yielding();

@@ -1,0 +1,83 @@
+/** Requests behind others on a connection that ends: they leave nothing behind, and end nothing else. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { API, type Daemon, startDaemon } from '../support/daemon.ts';
+
+const WEB_SOCKET = [
+  'connection: upgrade',
+  'upgrade: websocket',
+  'sec-websocket-version: 13',
+  'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+];
+
+let daemon: Daemon;
+beforeAll(async () => {
+  daemon = await startDaemon();
+});
+afterAll(async () => {
+  await daemon.stop();
+});
+
+function request(line: string, more: readonly string[] = []): string {
+  const headers = ['host: x', `authorization: Bearer ${daemon.token}`, ...more];
+  return `${[`${line} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`;
+}
+
+/** In one write. */
+function send(text: string): TLSSocket {
+  const ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'), 'utf8');
+  const { hostname: host, port } = new URL(daemon.url);
+  const socket = connect({ host, port: Number(port), ca, ALPNProtocols: ['http/1.1'] });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(text);
+  return socket;
+}
+
+/** Sum of the samples of a metric that match. */
+async function measured(sample: RegExp): Promise<number> {
+  const { text } = await daemon.call('GET', '/metrics');
+  return text
+    .split('\n')
+    .filter((line) => sample.test(line))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+const watches = () => measured(/^gitplane_watches/);
+
+test('an upgrade behind a request without an answer ends its own connection alone', async () => {
+  const socket = send(
+    request('GET /livez') + request('GET /version', ['connection: upgrade', 'upgrade: x']),
+  );
+  const closed = once(socket, 'close');
+  socket.resume();
+  await closed;
+  expect((await daemon.call('GET', '/livez')).code).toBe(200);
+});
+
+test.each([
+  ['writes', () => request(`DELETE ${API}/teams/none`)],
+  ['lists', () => request(`GET ${API}/teams`)],
+])('%s behind others leave their level when the connection ends', async (level, text) => {
+  const socket = send(text().repeat(20));
+  await once(socket, 'data');
+  socket.destroy();
+  await expect.poll(() => measured(new RegExp(`level="${level}",state="held"`))).toBe(0);
+});
+
+test('watches behind another one end with the connection', async () => {
+  const socket = send(request(`GET ${API}/teams?watch=1`).repeat(3));
+  await expect.poll(watches).toBe(3);
+  socket.destroy();
+  await expect.poll(watches).toBe(0);
+});
+
+test('a watch over a WebSocket ends when its client is gone without a close frame', async () => {
+  const socket = send(request(`GET ${API}/teams?watch=1`, WEB_SOCKET));
+  await expect.poll(watches).toBe(1);
+  socket.destroy();
+  await expect.poll(watches).toBe(0);
+});
