@@ -3,7 +3,7 @@
  * gets scarce, which does not happen on a large machine.
  */
 import { performance } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
@@ -77,12 +77,12 @@ export function collectGarbageAtRest({
     msPerByte = Math.max(MS_PER_BYTE, msPerByte * DECAY);
     const used = memoryInUse();
     floor = Math.min(floor, used);
-    if (used - floor < bytes || process.memoryUsage().heapUsed * msPerByte > pauseMs) return;
+    if (used - floor < bytes || heapUsed() * msPerByte > pauseMs) return;
     collect();
     const ended = performance.now();
     floor = memoryInUse();
     notBefore = ended + (ended - began) / COLLECTING_SHARE;
-    msPerByte = (ended - began) / process.memoryUsage().heapUsed;
+    msPerByte = (ended - began) / heapUsed();
   }
 
   /**
@@ -128,7 +128,7 @@ export class SlowHeapGrowth implements Disposable {
     this.#isSlow = true;
     preferMemory(1);
     // V8 computes its limit when it collects: the present one is that of fast growth.
-    if (process.memoryUsage().heapUsed * MS_PER_BYTE < FIRST_PAUSE_MS) collector()();
+    if (heapUsed() * MS_PER_BYTE < FIRST_PAUSE_MS) collector()();
   }
 
   [Symbol.dispose](): void {
@@ -145,7 +145,11 @@ function collector(): () => void {
   return collect;
 }
 
+/** `process.memoryUsage` opens a file, and throws where no more may be opened. */
+function heapUsed(): number {
+  return getHeapStatistics().used_heap_size;
+}
+
 function memoryInUse(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  return heapUsed() + getHeapStatistics().external_memory;
 }

@@ -213,6 +213,7 @@ async function listenBeside(server: Server, host: string): Promise<Server | unde
   const beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     server.emit('connection', socket);
   });
+  beside.maxConnections = server.maxConnections;
   try {
     await listen(beside, { host, port: portOf(server) });
     return beside;

@@ -1,4 +1,5 @@
 /** Limits of every connection and headers of every answer. */
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
@@ -12,6 +13,8 @@ const REQUEST_WITHIN_MS = 15 * 60_000;
 export const BODY_WITHIN_MS = 60_000;
 /** An idle connection takes memory, too. */
 const MOST_CONNECTIONS = 32_768;
+/** Share of the open files that connections may take: the rest is for git, the state and peers. */
+const SHARE_OF_FILES = 0.25;
 const MOST_HEADERS = 100;
 /** Several times what any client of the API sends by mistake. */
 const MOST_DISCARDED_BYTES = 16 * 1024 * 1024;
@@ -46,8 +49,18 @@ export function tlsOptions(context: TlsOptions): TlsOptions {
 export function limitConnections(server: Server): void {
   server.headersTimeout = HEADERS_WITHIN_MS;
   server.requestTimeout = REQUEST_WITHIN_MS;
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = Math.min(MOST_CONNECTIONS, Math.ceil(openFiles() * SHARE_OF_FILES));
   server.maxHeadersCount = MOST_HEADERS;
+}
+
+/** Limit of open files of this process; infinite where the system does not tell. */
+function openFiles(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 export function secureHeaders(response: ServerResponse): void {
