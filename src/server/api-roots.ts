@@ -7,8 +7,8 @@ import { plainToken } from './filters/access.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import { CLUSTER_OBJECTS, type KindSource, platformKinds, refusalOf } from './routes/resources.ts';
 
-/** Below the prefix of the clusters; followed by the name of one. */
-const CLUSTER_PATHS = ['/virtualcluster/', '/cluster/'];
+/** Words of paths below the prefix of the clusters; followed by the name of one. */
+const CLUSTER_TYPES = ['virtualcluster', 'cluster'];
 
 /** Documents without data, and health checks for load balancers. */
 const PUBLIC_PATHS = [
@@ -38,7 +38,7 @@ export function buildApiRoots(deps: ServerDependencies): ApiRoots {
   });
   const absent = { ...platform, ...withTokens(deps) };
   const isBelowClusters = (url: string): boolean =>
-    CLUSTER_PATHS.some((path) => url.startsWith(deps.clusters.prefix + path));
+    CLUSTER_TYPES.some((type) => url.startsWith(`${deps.clusters.prefix}/${type}/`));
   const clusters = new WeakMap<ClusterRoot, ApiRoot>();
   const rootOf = (url: string): ApiRoot => {
     const cluster = deps.clusters.find(url);

@@ -160,6 +160,9 @@ test('the role of agents opens the settings of the platform, and no limited role
 /** Paths of the listener that replicas have among themselves. */
 const OF_PEERS = ['/peer/uses'];
 
+/** Files of the operating system. */
+const OF_SYSTEM = ['/proc/self/limits'];
+
 /** Routes of resources, which the rights of their kinds govern. */
 const OF_RESOURCES = /^\/(?:api|apis\/:group)\/:version$|^\/namespaces\/:/;
 
@@ -174,7 +177,8 @@ test('the table has every path that the server names', () => {
   const isKnown = (path: string): boolean =>
     known.some((one) => one === path || one.startsWith(path.replace(/:secret$/, '')));
   const unknown = [...new Set(named)].filter(
-    (path) => !isKnown(path) && !OF_PEERS.includes(path) && !OF_RESOURCES.test(path),
+    (path) =>
+      !isKnown(path) && ![...OF_PEERS, ...OF_SYSTEM].includes(path) && !OF_RESOURCES.test(path),
   );
   expect(unknown).toEqual([]);
 });
