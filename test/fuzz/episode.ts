@@ -264,8 +264,16 @@ export class Episode {
     findings.push(...this.judge.keysWritten(key, changes));
     findings.push(...this.judge.revived(key, changes));
     findings.push(...this.judge.brought(act.person.name, key, changes));
+    const replaced = this.world.ownersReplaced(next);
     for (const commit of move.inner) {
       const past = await this.world.fetch(commit);
+      for (const { id, from, to } of replaced) {
+        const born = this.world.bornAt(from);
+        if (born === undefined || past.get(id)?.metadata.uid !== to) continue;
+        // A life that began after the other one in its own line of history has its own keys alone.
+        const isLater = await this.repository.isAncestor(born, commit);
+        if (!isLater) this.world.join(from, to);
+      }
       const brought = changesBetween(this.world.objects, past);
       findings.push(...this.judge.brought(act.person.name, key, brought));
       this.world.applyPast(past);

@@ -129,6 +129,15 @@ export class RepositoryWatch {
     return id === this.head;
   }
 
+  async isAncestor(commit: string, of: string): Promise<boolean> {
+    const words = ['merge-base', '--is-ancestor', commit, of];
+    const found = run('git', words, { cwd: this.#gitDir, env: gitEnv });
+    return await found.then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Commits that were not looked at yet, parents after their children. */
   async #unseen(head: string): Promise<{ id: string; parents: string[]; text: string }[]> {
     const found: { id: string; parents: string[]; text: string }[] = [];

@@ -103,6 +103,8 @@ export class World {
   readonly lineage = new Map<string, readonly Scope[]>();
   readonly versions: string[] = [];
   readonly #ties = new Map<string, Tie>();
+  /** Newest commit of the branch when a life was seen first, by uid. */
+  readonly #born = new Map<string, string>();
   /** What git holds of each key, by the name of its object. */
   #hashes: ReadonlyMap<string, string> = new Map();
   readonly commits: string[] = [];
@@ -174,7 +176,31 @@ export class World {
     }
   }
 
+  /** Owners of keys that have another life after a push, by the uid that each had and has. */
+  ownersReplaced(next: ReadonlyMap<string, Obj>): { id: string; from: string; to: string }[] {
+    return [...this.objects].flatMap(([id, { metadata }]) => {
+      const to = next.get(id)?.metadata.uid;
+      const isOwner = id.startsWith('users/') || id.startsWith('teams/');
+      return isOwner && to !== undefined && to !== metadata.uid
+        ? [{ id, from: metadata.uid, to }]
+        : [];
+    });
+  }
+
+  bornAt(uid: string): string | undefined {
+    return this.#born.get(uid);
+  }
+
+  /** Lives of two lines of history become one in a merge, and the keys of both belong to it. */
+  join(from: string, to: string): void {
+    for (const [uid, tie] of this.#ties) {
+      if (tie.ownerUid === from) this.#ties.set(uid, { ...tie, ownerUid: to });
+    }
+  }
+
   #had(life: Life, text: string): void {
+    const head = this.commits.at(-1);
+    if (head !== undefined && !this.#born.has(life.uid)) this.#born.set(life.uid, head);
     this.lives.set(life.uid, life);
     const { canaries, marks } = tracesIn(text);
     for (const trace of [...canaries, ...marks]) {
