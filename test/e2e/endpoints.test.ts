@@ -1,8 +1,8 @@
 /** Every endpoint of spec section 4, as curl would call it. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type Answer, API, type CallOptions, type Daemon, startDaemon } from '../support/daemon.ts';
-import { collectionPath, generationAfter, objectOf, SAMPLES } from './samples.ts';
+import { collectionPath, generationAfter, objectOf, SAMPLES, settled } from './samples.ts';
 
 const YAML = 'application/yaml';
 const JSON_PATCH = 'application/json-patch+json';
@@ -44,14 +44,9 @@ describe.each(SAMPLES)('$kind', (sample) => {
     expect(metadata.generation).toBe(generationAfter(sample, 0));
     expect(metadata.resourceVersion).toMatch(/^[1-9]\d*$/);
 
-    const replaced = await vi.waitFor(async () => {
-      // The controller of the kind may have written its status.
-      const { resourceVersion } = (await daemon.call('GET', path)).json().metadata;
-      const body = yaml('zz-rest', { resourceVersion, labels: { put: 'done' } });
-      const answer = await daemon.call('PUT', path, body);
-      expect(answer.code).not.toBe(409);
-      return answer;
-    });
+    const { resourceVersion } = (await settled(daemon, sample, path)).json().metadata;
+    const body = yaml('zz-rest', { resourceVersion, labels: { put: 'done' } });
+    const replaced = await daemon.call('PUT', path, body);
     expect([replaced.code, replaced.json().metadata.labels]).toEqual([200, { put: 'done' }]);
 
     const operations = [

@@ -1,5 +1,6 @@
 /** One valid object of each kind, and a change of it that every client can make. */
-import { RBAC } from '../support/daemon.ts';
+import { expect, vi } from 'vitest';
+import { type Answer, type Daemon, RBAC } from '../support/daemon.ts';
 
 export const GROUP = 'management.gitplane.dev';
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
@@ -130,4 +131,19 @@ export function collectionPath(sample: Sample, api: string): string {
 export function textOf(sample: Sample, object: unknown): unknown {
   const steps = sample.text.path.split(/[^\w]+/).filter((step) => step !== '');
   return steps.reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], object);
+}
+
+/**
+ * The object at `path` once its controller has written its status, which changes the
+ * resourceVersion. Of the samples only a second Config gets one after its creation.
+ */
+export function settled(daemon: Daemon, sample: Sample, path: string): Promise<Answer> {
+  return vi.waitFor(async () => {
+    const answer = await daemon.call('GET', path);
+    if (sample.kind === 'Config') {
+      const type = expect.objectContaining({ type: 'InForce' });
+      expect(answer.json().status.conditions).toContainEqual(type);
+    }
+    return answer;
+  });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Answer, API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { commitFiles, manifest } from './clones.ts';
-import { collectionPath, generationAfter, objectOf, SAMPLES } from './samples.ts';
+import { collectionPath, generationAfter, objectOf, SAMPLES, settled } from './samples.ts';
 
 const TEAMS = `${API}/teams`;
 const JSON_PATCH = 'application/json-patch+json';
@@ -164,7 +164,7 @@ describe('commits of writes', () => {
       const collection = collectionPath(sample, API);
       const path = `${collection}/zz-writes`;
       await daemon.call('POST', collection, { body: objectOf(sample, 'zz-writes') });
-      const before = (await daemon.call('GET', path)).json();
+      const before = (await settled(daemon, sample, path)).json();
       const patch = (body: object) => daemon.call('PATCH', path, { body, type: MERGE_PATCH });
       const put = await daemon.call('PUT', path, { body: before });
       expect(put.json()).toEqual(before);
