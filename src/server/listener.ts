@@ -33,6 +33,10 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
     tls === undefined
       ? createServer({ IncomingMessage: Http1Request }, dispatch)
       : createHttp2Server(tlsOptions(tls), dispatch);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    tellToContinue(response);
+    server.emit('request', request, response);
+  });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   limitConnections(server);
   return {
@@ -43,6 +47,28 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
       current = handler;
     },
   };
+}
+
+/**
+ * Sends 100 once it is the turn of the answer, unless that is there by then. Node would write it between
+ * the headers and the body of an answer that waits for another one on its connection.
+ */
+function tellToContinue(response: ServerResponse): void {
+  if (response.socket !== null) response.writeContinue();
+  else response.once('socket', () => response.headersSent || response.writeContinue());
+}
+
+/**
+ * Ends a connection whose bytes are no request while an answer to an earlier one is owed: a 400 would be
+ * taken for that answer, or come in its middle. Call before another listener sends that 400.
+ */
+export function spareOwedAnswers(server: Server): void {
+  server.prependListener('clientError', (error: Error, socket: Socket) => {
+    const { _httpMessage: owed } = socket as { _httpMessage?: ServerResponse | null };
+    if (!owed) return;
+    const isOfItsBody = !owed.headersSent && !owed.req.complete;
+    if (!isOfItsBody) socket.destroy(error);
+  });
 }
 
 const waiting = new WeakMap<Socket, Set<ServerResponse>>();

@@ -26,7 +26,13 @@ import { requestIds } from './filters/request-id.ts';
 import { BODY_TYPES, DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { acceptedPatchTypes } from './input/patch.ts';
 import type { LeaderProxy } from './leader-proxy/leader-proxy.ts';
-import { createListener, type Handler, KEEP_ALIVE_MS, type Listener } from './listener.ts';
+import {
+  createListener,
+  type Handler,
+  KEEP_ALIVE_MS,
+  type Listener,
+  spareOwedAnswers,
+} from './listener.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
@@ -73,6 +79,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PATH },
   } as const;
   const app = fastify({ ...common, serverFactory: () => listener.server });
+  spareOwedAnswers(listener.server);
   const { platform, rootOf } = buildApiRoots(deps);
   const closing = closingSignal(app, listener.connections);
   const quick = fastGet({ root: platform, nextId, closing });

@@ -58,6 +58,34 @@ test('an upgrade behind a request without an answer ends its own connection alon
   expect((await daemon.call('GET', '/livez')).code).toBe(200);
 });
 
+/** Until the connection ends. */
+async function received(socket: TLSSocket): Promise<string> {
+  let text = '';
+  socket.on('data', (part) => {
+    text += part;
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+test('bytes that are no request bring no 400 in place of the answer before them', async () => {
+  const socket = send(`${request(`GET ${API}/teams`)}\0`);
+  expect(await received(socket)).not.toContain('400 Bad Request');
+});
+
+test('bytes that are no request bring no 400 in the answer before them', async () => {
+  const socket = send(request(`GET ${API}/teams?watch=1`));
+  await once(socket, 'data');
+  socket.write('\0');
+  expect(await received(socket)).not.toContain('400 Bad Request');
+});
+
+test('a body whose chunks are broken is answered with 400', async () => {
+  const head = request(`POST ${API}/teams`, ['transfer-encoding: chunked']);
+  const [answer] = await once(send(`${head}zz\r\n`), 'data');
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+});
+
 test.each([
   ['writes', () => request(`DELETE ${API}/teams/none`)],
   ['lists', () => request(`GET ${API}/teams`)],
