@@ -105,5 +105,5 @@ export {
   unsupportedMediaType,
   withWarnings,
 } from './status-error.ts';
-export { caseFolded, ownText, shownPath, TextPool, terminalText } from './text.ts';
+export { caseFolded, ownText, shownPath, TextPool, terminalJson, terminalText } from './text.ts';
 export { flatMapYielding, runAtOnce, runYielding, sortInSteps, Yielding } from './yield.ts';

@@ -65,6 +65,11 @@ export function terminalText(text: string): string {
     );
 }
 
+/** JSON that shows on a terminal what it holds: the escapes of `terminalText` are those of JSON. */
+export function terminalJson(value: unknown): string {
+  return terminalText(JSON.stringify(value, null, 2));
+}
+
 function escapedUnits(character: string): string {
   const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');

@@ -9,6 +9,7 @@ import {
   formatFieldError,
   isRecord,
   type JsonObject,
+  terminalJson,
   terminalText,
   valueAt,
 } from '../apimachinery/index.ts';
@@ -197,7 +198,7 @@ function jsonOf(trials: readonly Trial[]): string {
     roundTrip: differences,
   }));
   // One object by itself is what a script asks for most.
-  return `${JSON.stringify(results.length === 1 ? results[0] : results, null, 2)}\n`;
+  return `${terminalJson(results.length === 1 ? results[0] : results)}\n`;
 }
 
 function textOf(trials: readonly Trial[]): string {

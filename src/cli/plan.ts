@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock, terminalText } from '../apimachinery/index.ts';
+import { systemClock, terminalJson, terminalText } from '../apimachinery/index.ts';
 import { fileReader } from '../catalog/index.ts';
 import {
   gitDirOf,
@@ -54,7 +54,7 @@ export async function plan(
       options,
       computeEffects: effects?.computeEffects,
     });
-    const text = format === 'json' ? JSON.stringify(made, null, 2) : terminalText(formatPlan(made));
+    const text = format === 'json' ? terminalJson(made) : terminalText(formatPlan(made));
     out.write(`${text}\n`);
     return made.verdict === 'accepted' ? 0 : 1;
   } finally {

@@ -1,5 +1,5 @@
 /** Results of commands as text or as one JSON document, as `--output` says. */
-import { terminalText } from '../apimachinery/index.ts';
+import { terminalJson, terminalText } from '../apimachinery/index.ts';
 import type { ParsedOptions } from '../options/index.ts';
 
 export interface Output {
@@ -16,7 +16,7 @@ export function print(
   out: { write(text: string): unknown },
   { text, json }: { readonly text: string; readonly json: unknown },
 ): void {
-  out.write(wantsJson(options) ? `${JSON.stringify(json, null, 2)}\n` : terminalText(text));
+  out.write(wantsJson(options) ? `${terminalJson(json)}\n` : terminalText(text));
 }
 
 /** Results of a command that handles many items: lines as they come, or one JSON document at the end. */
@@ -42,7 +42,7 @@ export class Report<Item> {
   /** `json` is the document around the items. */
   end(json: (items: readonly Item[]) => unknown): void {
     if (wantsJson(this.#options)) {
-      this.#out.write(`${JSON.stringify(json(this.#items), null, 2)}\n`);
+      this.#out.write(`${terminalJson(json(this.#items))}\n`);
     }
   }
 }

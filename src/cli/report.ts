@@ -1,6 +1,6 @@
 /** Problems as text, JSON, SARIF, annotations of GitHub and a code quality report of GitLab. */
 import { createHash } from 'node:crypto';
-import { shownPath, terminalText } from '../apimachinery/index.ts';
+import { shownPath, terminalJson, terminalText } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 
 export interface Finding extends Problem {
@@ -15,10 +15,10 @@ type Formatter = (findings: readonly Finding[], files: number) => string;
 
 const FORMATTERS: Record<ReportFormat, Formatter> = {
   text: formatText,
-  json: (findings, files) => JSON.stringify({ files, problems: findings }, null, 2),
-  sarif: (findings) => JSON.stringify(sarif(findings), null, 2),
+  json: (findings, files) => terminalJson({ files, problems: findings }),
+  sarif: (findings) => terminalJson(sarif(findings)),
   github: (findings) => findings.map(githubCommand).join('\n'),
-  gitlab: (findings) => JSON.stringify(codeQuality(findings), null, 2),
+  gitlab: (findings) => terminalJson(codeQuality(findings)),
 };
 
 /** `files`: number of files read. The text ends without a newline. */

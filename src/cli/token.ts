@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { decodeJwt, type JSONWebKeySet } from 'jose';
+import { terminalJson } from '../apimachinery/index.ts';
 import { verifyEndpointToken } from '../auth/index.ts';
 import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { getJson } from './https-client.ts';
@@ -34,11 +35,11 @@ export async function token(options: ParsedOptions, input: TokenInput): Promise<
       now: input.now,
       audience: audience.length === 0 ? undefined : [...audience],
     });
-    input.out.write(`${JSON.stringify(claims, null, 2)}\n`);
+    input.out.write(`${terminalJson(claims)}\n`);
     return 0;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    input.out.write(`${JSON.stringify({ valid: false, error: why }, null, 2)}\n`);
+    input.out.write(`${terminalJson({ valid: false, error: why })}\n`);
     return 1;
   }
 }

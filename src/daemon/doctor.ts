@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { terminalText } from '../apimachinery/index.ts';
+import { terminalJson, terminalText } from '../apimachinery/index.ts';
 import { identitiesIn, missingKeys } from '../bootstrap/index.ts';
 import { sealingConfigPaths } from '../catalog/index.ts';
 import { openEtcd } from '../etcd/index.ts';
@@ -93,7 +93,7 @@ export async function doctor(
     if (format === 'text') out.write(`${terminalText(lineOf(check, finding))}\n`);
   }
   const healthy = results.every(({ problem }) => problem === undefined);
-  if (format === 'json') out.write(`${JSON.stringify({ healthy, checks: results }, null, 2)}\n`);
+  if (format === 'json') out.write(`${terminalJson({ healthy, checks: results })}\n`);
   return healthy ? 0 : 1;
 }
 

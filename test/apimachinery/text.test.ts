@@ -1,7 +1,7 @@
 /** Names are folded as file systems that ignore case compare them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { caseFolded, shownPath, terminalText } from '../../src/apimachinery/text.ts';
+import { caseFolded, shownPath, terminalJson, terminalText } from '../../src/apimachinery/text.ts';
 
 test.each([
   ['Teams/X.YAML', 'teams/x.yaml'],
@@ -33,4 +33,15 @@ test('lines for a terminal keep emoji, and lose the line ends of other systems',
   const emoji = 'a \u2764\ufe0f \u{1f469}\u{1f3fd}\u200d\u{1f4bb} \u{1f3f3}\ufe0f\u200d\u{1f308}';
   expect(terminalText(emoji)).toBe(emoji);
   expect(terminalText('admin\u200d\ufe0f')).toBe('admin\\u200d\\ufe0f');
+});
+
+test('JSON for a terminal has the same value, and no character that it obeys', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      const shown = terminalJson({ '\\\u009b2J': value });
+      expect(JSON.stringify(JSON.parse(shown))).toBe(JSON.stringify({ '\\\u009b2J': value }));
+      expect(shown).toContain('\\u009b2J');
+      expect(terminalText(shown)).toBe(shown);
+    }),
+  );
 });

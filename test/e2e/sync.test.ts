@@ -215,6 +215,13 @@ describe('asking for the wrong thing', () => {
     ['POST', '/sync?timeout=soon', undefined, 400, /is not a duration/],
     ['POST', '/sync/approve', { revision: 'abc', reason: 'x' }, 400, /40 hexadecimal/],
     ['POST', '/sync/approve', { revision: 'a'.repeat(40) }, 400, /must say why/],
+    [
+      'POST',
+      '/sync/approve',
+      { revision: 'a'.repeat(40), reason: 'a\n\u001b[2J' },
+      400,
+      /one line/,
+    ],
     ['DELETE', '/sync', undefined, 404, /page not found/],
   ])('%s %s %j is answered with %d', async (method, path, body, code, message) => {
     const answer = await daemon.call(method, path, body === undefined ? {} : { body });

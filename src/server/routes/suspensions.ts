@@ -20,11 +20,11 @@ import {
 } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import { readReason } from '../input/reason.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import { SUSPENSIONS_PATH } from '../paths.ts';
 import { type ApiRequest, header } from '../request.ts';
 
-const LONGEST_REASON = 1024;
 const DEFAULT_DURATION = '24h';
 const LONGEST_MS = 90 * 24 * 3_600_000;
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
@@ -70,10 +70,8 @@ async function suspend(
   target: SuspensionTarget,
 ): Promise<Answer> {
   const { value } = decodeBody(request.body, bodyFormatOf(header(request, 'content-type')));
-  const { reason, for: duration = DEFAULT_DURATION } = isRecord(value) ? value : {};
-  if (typeof reason !== 'string' || !isReason(reason)) {
-    throw badRequest(`"reason" must say why, in one line of 1 to ${LONGEST_REASON} characters`);
-  }
+  const { reason: text, for: duration = DEFAULT_DURATION } = isRecord(value) ? value : {};
+  const reason = readReason(text);
   const length = typeof duration === 'string' ? parseGoDuration(duration) : undefined;
   if (length === undefined || length <= 0 || length > LONGEST_MS) {
     throw badRequest('"for": expected a duration of up to 2160h, such as 30m or 24h');
@@ -84,15 +82,9 @@ async function suspend(
   }
   const since = deps.clock.now();
   const user = request.user?.name ?? '';
-  const suspension = { ...target, user, reason: reason.trim(), since, until: since + length };
+  const suspension = { ...target, user, reason, since, until: since + length };
   await deps.suspensions.suspend(suspension);
   return jsonAnswer(suspensionDocument(suspension), 201);
-}
-
-/** Events and terminals show it, so that it has no control characters. */
-function isReason(text: string): boolean {
-  const line = text.trim();
-  return line !== '' && text.length <= LONGEST_REASON && !/\p{Cc}/u.test(line);
 }
 
 /** Throws 400 where a suspension would stop nothing. */

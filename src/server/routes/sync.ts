@@ -14,12 +14,12 @@ import {
 import type { CommitVerdict, Hold } from '../../registry/index.ts';
 import type { ServerDependencies, SyncService } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import { readReason } from '../input/reason.ts';
 import { readTimeoutParameter } from '../input/timeout-parameter.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import { type ApiRequest, header } from '../request.ts';
 
 const MOST_LISTED = 1000;
-const LONGEST_REASON = 1024;
 const MOST_WAITING = 256;
 const POLL_MS = 20;
 /** Interval of fetches while a client waits. */
@@ -160,13 +160,11 @@ function waitedDocument(waited: Waited): object {
 async function approve(deps: ServerDependencies, request: ApiRequest): Promise<Answer> {
   const format = bodyFormatOf(header(request, 'content-type'));
   const { value } = decodeBody(request.body, format);
-  const { revision, reason } = isRecord(value) ? value : {};
+  const { revision, reason: text } = isRecord(value) ? value : {};
   if (typeof revision !== 'string' || !REVISION.test(revision)) {
     throw notARevision('revision', String(revision ?? ''));
   }
-  if (typeof reason !== 'string' || reason.trim() === '' || reason.length > LONGEST_REASON) {
-    throw badRequest(`"reason" must say why, in 1 to ${LONGEST_REASON} characters`);
-  }
+  const reason = readReason(text);
   const user = request.user?.name ?? '';
   deps.logger.info({ user, revision, reason, requestId: request.id }, 'Revision approved');
   await deps.sync.approve({ revision, user, reason });
