@@ -43,7 +43,7 @@ export function buildApiRoots(deps: ServerDependencies): ApiRoots {
   const rootOf = (url: string): ApiRoot => {
     const cluster = deps.clusters.find(url);
     if (cluster === undefined) return isBelowClusters(url) ? absent : platform;
-    const found = clusters.get(cluster) ?? buildClusterRoot(deps, cluster);
+    const found = clusters.get(cluster) ?? buildClusterRoot(deps, cluster, absent);
     clusters.set(cluster, found);
     return found;
   };
@@ -60,13 +60,17 @@ function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
  * Nothing of a cluster is public: the names of the clusters are not. A request of a user who may do nothing
  * in a cluster gets the answer of one that does not exist.
  */
-function buildClusterRoot(platform: ServerDependencies, cluster: ClusterRoot): ApiRoot {
+function buildClusterRoot(
+  platform: ServerDependencies,
+  cluster: ClusterRoot,
+  absent: ApiRoot,
+): ApiRoot {
   const { deps, prepare } = withTokens({ ...platform, ...cluster });
   const documents = buildClusterDocuments(deps);
   return {
     ...buildRoot(deps, { documents, kinds: CLUSTER_OBJECTS, isPublic: () => false }),
     prepare,
-    isHiddenFrom: (user) => cluster.isHiddenFrom(user),
+    hidden: { isFrom: (user) => cluster.isHiddenFrom(user), behind: absent },
   };
 }
 

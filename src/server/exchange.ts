@@ -8,14 +8,13 @@ import type { ServerDependencies } from './dependencies.ts';
 import {
   attributesOf,
   authenticateRequest,
-  authorizeRequest,
   plainToken,
   refuseImpersonation,
 } from './filters/access.ts';
 import { type AuditedPart, beginAudit, endAudit } from './filters/audit.ts';
 import { refuseWrongTimeout } from './filters/overload-limits.ts';
 import { refuseContentEncoding } from './input/body.ts';
-import { parseRequest, type RequestInfo } from './input/request-info.ts';
+import type { RequestInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
 
@@ -28,8 +27,8 @@ export interface ApiRoot {
   read(method: string, url: string): RequestInfo | undefined;
   /** True if the path needs no key. */
   isPublic(info: RequestInfo): boolean;
-  /** True if the user must not learn that the root exists. Absent: everybody may know. */
-  isHiddenFrom?(user: User): boolean;
+  /** Root that answers users who must not learn that this one exists. Absent: everybody may know. */
+  readonly hidden?: { isFrom(user: User): boolean; readonly behind: ApiRoot };
   /** Work before a request can be authenticated; undefined: none. Never rejects. */
   prepare?(headers: IncomingHttpHeaders): Promise<void> | undefined;
   /** Answers what is not a route of a kind: documents. Throws 404 and 405. */
@@ -73,17 +72,17 @@ export function beginExchange(
 ): Error | undefined {
   const { root, request, response } = of;
   let { refusal } = of;
-  const found: Found = { info: undefined, user: undefined };
+  const found: Found = { root, info: undefined, user: undefined };
   let admitted: Admitted | undefined;
   try {
-    admitted = { version: deps.store.resourceVersion, ...admit(deps, root, request, found) };
+    admitted = { version: deps.store.resourceVersion, ...admit(root, request, found) };
     if (refusal === undefined) deps.fairness.admit(admitted, request.raw, response);
   } catch (error) {
     refusal ??= error instanceof Error ? error : new Error(String(error));
   }
   const { info, user } = found;
-  const part = info === undefined ? undefined : { deps: root.deps, info };
-  const trail = part && beginAudit(root.deps, { request, info: part.info, user });
+  const part = info === undefined ? undefined : { deps: found.root.deps, info };
+  const trail = part && beginAudit(part.deps, { request, info: part.info, user });
   const audit = part && trail && { trail, part };
   request.setDecorator<Exchange>(EXCHANGE, { admitted, audit });
   return refusal;
@@ -91,21 +90,17 @@ export function beginExchange(
 
 /** Facts that the audit record needs even when a filter throws. */
 interface Found {
+  root: ApiRoot;
   info: RequestInfo | undefined;
   user: User | undefined;
 }
 
-function admit(
-  platform: ServerDependencies,
-  root: ApiRoot,
-  request: FastifyRequest,
-  found: Found,
-): Omit<Admitted, 'version'> {
-  const { deps } = root;
+function admit(root: ApiRoot, request: FastifyRequest, found: Found): Omit<Admitted, 'version'> {
+  const { deps, hidden } = root;
   const { method, url } = request;
   const info = root.read(method, url);
   if (info === undefined) throw noSuchRoute();
-  found.info = info;
+  Object.assign(found, { root, info });
   const started = performance.now();
   if (root.isPublic(info)) {
     refuseWrongTimeout(info);
@@ -121,18 +116,11 @@ function admit(
   const attributes = attributesOf(info, deps.kinds);
   const decision = deps.authorizer.authorize(user, attributes);
   const isShown = decision.allowed && info.isResource;
-  if (!isShown && root.isHiddenFrom?.(user) === true) throw notFound(platform, user, request);
+  if (!isShown && hidden?.isFrom(user) === true) return admit(hidden.behind, request, found);
   if (!decision.allowed) throw forbidden(user, attributes, decision.reason);
   refuseWrongTimeout(info);
   refuseContentEncoding(request.headers);
   return { root, started, info, user };
-}
-
-/** The refusal of a path of the platform that no route answers. Throws 403. */
-function notFound(deps: ServerDependencies, user: User, { method, url }: FastifyRequest): Error {
-  const info = parseRequest({ method, url, root: deps.root });
-  if (info !== undefined) authorizeRequest(deps, user, attributesOf(info, deps.kinds));
-  return noSuchRoute();
 }
 
 /** True for documents of a Kubernetes API. Health and sign-in are not among them. */

@@ -2,7 +2,14 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { API, type Daemon, RBAC, type RunResult, startDaemon } from '../support/daemon.ts';
+import {
+  API,
+  type CallOptions,
+  type Daemon,
+  RBAC,
+  type RunResult,
+  startDaemon,
+} from '../support/daemon.ts';
 
 let daemon: Daemon;
 
@@ -205,21 +212,39 @@ describe('a cluster', () => {
       roleRef: { apiGroup, kind: 'ClusterRole', name: 'outsiders' },
       subjects: [{ apiGroup, kind: 'User', name: 'outsider' }],
     });
-    const made = await create(`${API}/ownedaccesskeys`, { spec: { user: 'outsider' } });
-    const key = made.json().spec.key;
+    await create(`${API}/users`, { metadata: { name: 'scraper' }, spec: {} });
+    const urls = {
+      metadata: { name: 'scrapers' },
+      rules: [{ nonResourceURLs: ['*'], verbs: ['*'] }],
+    };
+    await create(`${RBAC}/clusterroles`, urls);
+    await create(`${RBAC}/clusterrolebindings`, {
+      metadata: { name: 'scrapers' },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'scrapers' },
+      subjects: [{ apiGroup, kind: 'User', name: 'scraper' }],
+    });
+    const keyOf = async (user: string): Promise<string> =>
+      (await create(`${API}/ownedaccesskeys`, { spec: { user } })).json().spec.key;
+    const [key, scraper] = [await keyOf('outsider'), await keyOf('scraper')];
     const issued = await create(`${API}/directclusterendpointtokens`, { spec: {} }, key);
     const paths = ['', '/api', '/api/v1', '/openapi/v2', '/version', '/api/v1/secrets', '/none'];
     const timeout = '/api/v1/secrets?timeout=none';
-    for (const token of [null, key, issued.json().status.token]) {
+    const forms: readonly (readonly [string, CallOptions])[] = [
+      ['GET', {}],
+      ['POST', {}],
+      ['POST', { headers: { 'content-encoding': 'gzip' } }],
+      ['POST', { type: 'x y z', body: '{' }],
+    ];
+    for (const token of [null, key, scraper, issued.json().status.token]) {
       for (const path of [...paths, timeout]) {
-        for (const method of ['GET', 'POST']) {
+        for (const [method, form] of forms) {
           const answers = ['blue', 'nope'].map(async (name) => {
             const url = root(`virtualcluster/${name}`) + path;
-            const { code, text } = await daemon.call(method, url, { token });
+            const { code, text } = await daemon.call(method, url, { token, ...form });
             return `${code} ${text.replaceAll(name, 'NAME')}`;
           });
           const [there, absent] = await Promise.all(answers);
-          expect(there, `${method} ${path}`).toBe(absent);
+          expect(there, `${method} ${path} ${JSON.stringify(form)}`).toBe(absent);
         }
       }
     }
