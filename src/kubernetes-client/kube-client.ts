@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
+import { AnswerBody } from '../outbound/index.ts';
 import { ApiFailure, hasReason, TOO_LARGE, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { type Call, countValues, MAX_BYTES, MAX_VALUES, Transport } from './transport.ts';
@@ -189,21 +190,18 @@ export class KubeClient {
 
 /** Lines that are not empty. Ends with the stream; throws ApiFailure for an interrupted one. */
 async function* linesOf(stream: Readable): AsyncIterable<Buffer> {
-  let rest: Buffer[] = [];
-  let size = 0;
+  let rest = new AnswerBody(MAX_BYTES);
   try {
     for await (const chunk of stream) {
       let start = 0;
       for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-        const line = Buffer.concat([...rest, chunk.subarray(start, end)]);
-        rest = [];
-        size = 0;
+        rest.add(chunk.subarray(start, end));
+        const line = rest.bytes();
+        rest = new AnswerBody(MAX_BYTES);
         start = end + 1;
         if (line.length > 0) yield line;
       }
-      if (start < chunk.length) rest.push(chunk.subarray(start));
-      size += chunk.length - start;
-      if (size > MAX_BYTES) throw new Error('a line of the watch is too long');
+      if (start < chunk.length) rest.add(chunk.subarray(start));
     }
   } catch (error) {
     throw error instanceof ApiFailure ? error : unreachable(error);

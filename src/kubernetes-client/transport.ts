@@ -2,7 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isRecord } from '../apimachinery/index.ts';
-import { guardedLookup, refuseAddress } from '../outbound/index.ts';
+import { AnswerBody, guardedLookup, limitHints, refuseAddress } from '../outbound/index.ts';
 import { ApiFailure, TOO_LARGE, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
@@ -112,6 +112,7 @@ export class Transport {
       }, deadlineMs);
       sent.once('close', () => clearTimeout(timer));
       sent.on('error', reject);
+      limitHints(sent);
       sent.on('upgrade', (_response, socket) => {
         socket.destroy();
         reject(new Error('the server changes to another protocol'));
@@ -135,10 +136,11 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function readAll(response: http.IncomingMessage, budget?: AnswerBudget): Promise<string> {
-  const chunks: Buffer[] = [];
+/** Takes each part as it arrives: an iteration over the response would join small parts without a limit. */
+function readAll(response: http.IncomingMessage, budget?: AnswerBudget): Promise<string> {
+  const answer = new AnswerBody(MAX_BYTES);
   let [bytes, values] = [0, 0];
-  for await (const chunk of response) {
+  const take = (chunk: Buffer): void => {
     const more = countValues(chunk);
     bytes += chunk.length;
     values += more;
@@ -150,9 +152,21 @@ async function readAll(response: http.IncomingMessage, budget?: AnswerBudget): P
       if (budget.bytes < 0) throw new Error('the answers have more bytes than the limit');
       if (budget.values < 0) throw new Error('the answers have more values than the limit');
     }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+    answer.add(chunk);
+  };
+  return new Promise((resolve, reject) => {
+    response.on('data', (chunk: Buffer) => {
+      try {
+        take(chunk);
+      } catch (error) {
+        reject(error);
+        response.destroy();
+      }
+    });
+    response.on('end', () => resolve(answer.text()));
+    response.on('error', reject);
+    response.on('close', () => reject(new Error('the answer breaks off')));
+  });
 }
 
 const [COMMA, LIST, MAP] = [0x2c, 0x5b, 0x7b];

@@ -3,9 +3,10 @@
  * refused addresses. Errors name the origin alone, since the path of a URL may be a secret.
  */
 import { rootCertificates } from 'node:tls';
-import type { Agent } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { deadline } from '../apimachinery/index.ts';
 import { guardedLookup, refuseAddress } from './address-guard.ts';
+import { AnswerBody, hintLimit } from './answer-limits.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,7 +47,7 @@ export class HttpClient {
   readonly #ca: string | undefined;
   readonly #deadlineMs: number;
   readonly #maxBytes: number;
-  #agent: Agent | undefined;
+  #agent: Dispatcher | undefined;
 
   constructor({ ca, deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES }: HttpClientOptions = {}) {
     this.#ca = ca;
@@ -82,9 +83,9 @@ export class HttpClient {
     await this.#agent?.destroy();
   }
 
-  #newAgent(Constructor: typeof Agent): Agent {
+  #newAgent(Constructor: typeof Agent): Dispatcher {
     const ca = this.#ca;
-    return new Constructor({
+    const agent = new Constructor({
       connections: CONNECTIONS,
       connect: {
         timeout: this.#deadlineMs,
@@ -92,22 +93,18 @@ export class HttpClient {
         ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
       },
     });
+    return agent.compose(hintLimit);
   }
 
   async #read(body: AsyncIterable<Buffer> & { destroy(): unknown; on: OnError }): Promise<string> {
-    const chunks: Buffer[] = [];
-    let size = 0;
     if (this.#maxBytes === 0) {
       body.on('error', () => undefined);
       body.destroy();
       return '';
     }
-    for await (const chunk of body) {
-      size += chunk.length;
-      if (size > this.#maxBytes) throw new Error(`the answer exceeds ${this.#maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).toString('utf8');
+    const answer = new AnswerBody(this.#maxBytes);
+    for await (const chunk of body) answer.add(chunk);
+    return answer.text();
   }
 }
 

@@ -9,6 +9,7 @@ export {
   refuseLoopback,
   remoteLookup,
 } from './address-guard.ts';
+export { AnswerBody, hintLimit, limitHints } from './answer-limits.ts';
 export {
   HttpClient,
   type HttpRequest,

@@ -4,7 +4,13 @@
  */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
+import {
+  AddressRefusedError,
+  AnswerBody,
+  guardedLookup,
+  limitHints,
+  refuseAddress,
+} from '../outbound/index.ts';
 
 export interface StoreRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -126,18 +132,20 @@ export function httpTransport(options: TransportOptions): Transport {
         );
       }, timeoutMs);
       request.on('error', fail);
+      limitHints(request);
       request.on('upgrade', (_response, socket) => {
         socket.destroy();
         fail(Object.assign(new Error('upgrade'), { code: 'it changes to another protocol' }));
       });
       request.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
+        const answer = new AnswerBody(MAX_ANSWER_BYTES);
         response.on('data', (chunk: Buffer) => {
-          size += chunk.length;
-          if (size <= MAX_ANSWER_BYTES) chunks.push(chunk);
-          else
-            request.destroy(Object.assign(new Error('size'), { code: 'the answer is too large' }));
+          try {
+            answer.add(chunk);
+          } catch (error) {
+            const code = error instanceof Error ? error.message : String(error);
+            request.destroy(Object.assign(new Error(code), { code }));
+          }
         });
         response.on('error', fail);
         response.on('end', () => {
@@ -149,7 +157,7 @@ export function httpTransport(options: TransportOptions): Transport {
           resolve({
             status: response.statusCode ?? 0,
             headers: Object.fromEntries(fields),
-            text: Buffer.concat(chunks).toString('utf8'),
+            text: answer.text(),
           });
         });
       });

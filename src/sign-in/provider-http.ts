@@ -8,7 +8,9 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import { deadline, isRecord } from '../apimachinery/index.ts';
 import {
   AddressRefusedError,
+  AnswerBody,
   guardedLookup,
+  hintLimit,
   isLoopback,
   refuseAddress,
   refuseLoopback,
@@ -66,6 +68,7 @@ export function providerHttp(
       ...(trust.isInsecure === true ? { rejectUnauthorized: false } : {}),
     },
   });
+  const limited = agent.compose(hintLimit);
   const fetch = async (
     input: string | URL | Request,
     init: RequestInit = {},
@@ -78,7 +81,7 @@ export function providerHttp(
       const response = await undiciFetch(input as string, {
         ...(init as object),
         redirect: 'manual',
-        dispatcher: agent,
+        dispatcher: limited,
         signal,
       });
       // The body is read here, so that limit and deadline also hold for it.
@@ -107,14 +110,9 @@ async function bodyOf(
   stream: AsyncIterable<Uint8Array> | null,
   mostBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of stream ?? []) {
-    length += chunk.byteLength;
-    if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return new Uint8Array(Buffer.concat(chunks));
+  const body = new AnswerBody(mostBytes);
+  for await (const chunk of stream ?? []) body.add(chunk);
+  return body.bytes();
 }
 
 function unreachable(url: string, signal: AbortSignal, cause: unknown): SignInError {

@@ -18,31 +18,32 @@ const MAX_GROWTH = 200 * MIB;
 const MAX_ERROR = 2000;
 
 /** Sends a request with credentials to an origin. Resolves with the size of the answer. */
-const CLIENTS: Readonly<Record<string, (origin: string) => Promise<number>>> = {
-  connector: async (origin) => {
-    const http = providerHttp({}, { deadlineMs: DEADLINE_MS });
-    const init = { headers: { authorization: SECRET } };
-    const answer = http.fetch(`${origin}/x`, init).then((response) => response.text());
-    return (await answer.finally(() => http.close())).length;
-  },
-  'forge, webhook or chat': async (origin) => {
-    const http = new HttpClient({ deadlineMs: DEADLINE_MS });
-    const headers = { authorization: SECRET };
-    const answer = http.send({ method: 'POST', url: `${origin}/x`, headers, body: '{}' });
-    return (await answer.finally(() => http.close())).text.length;
-  },
-  'secret store': async (origin) => {
-    const transport = httpTransport({ address: origin, timeoutMs: DEADLINE_MS });
-    const headers = { 'x-vault-token': SECRET };
-    const answer = transport.send({ method: 'GET', path: '/x', headers });
-    return (await answer.finally(() => transport.close())).text.length;
-  },
-  'cluster of a tenant': async (origin) => {
-    const transport = new Transport({ server: origin, token: SECRET });
-    const answer = transport.json({ method: 'GET', path: '/x', deadlineMs: DEADLINE_MS });
-    return JSON.stringify(await answer.finally(() => transport.close())).length;
-  },
-};
+const CLIENTS: Readonly<Record<string, (origin: string, deadlineMs?: number) => Promise<number>>> =
+  {
+    connector: async (origin, deadlineMs = DEADLINE_MS) => {
+      const http = providerHttp({}, { deadlineMs });
+      const init = { headers: { authorization: SECRET } };
+      const answer = http.fetch(`${origin}/x`, init).then((response) => response.text());
+      return (await answer.finally(() => http.close())).length;
+    },
+    'forge, webhook or chat': async (origin, deadlineMs = DEADLINE_MS) => {
+      const http = new HttpClient({ deadlineMs });
+      const headers = { authorization: SECRET };
+      const answer = http.send({ method: 'POST', url: `${origin}/x`, headers, body: '{}' });
+      return (await answer.finally(() => http.close())).text.length;
+    },
+    'secret store': async (origin, deadlineMs = DEADLINE_MS) => {
+      const transport = httpTransport({ address: origin, timeoutMs: deadlineMs });
+      const headers = { 'x-vault-token': SECRET };
+      const answer = transport.send({ method: 'GET', path: '/x', headers });
+      return (await answer.finally(() => transport.close())).text.length;
+    },
+    'cluster of a tenant': async (origin, deadlineMs = DEADLINE_MS) => {
+      const transport = new Transport({ server: origin, token: SECRET });
+      const answer = transport.json({ method: 'GET', path: '/x', deadlineMs });
+      return JSON.stringify(await answer.finally(() => transport.close())).length;
+    },
+  };
 
 type Write = (text: string | Buffer) => Promise<void>;
 type Attack = (write: Write, other: string) => Promise<void>;
@@ -152,6 +153,17 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     await write(`${OK}alt-svc: h2="${new URL(other).host}"\r\ncontent-length: 2\r\n\r\n{}`),
 };
 
+/** Attacks whose bytes are few for what they cost, so that neither a deadline nor a size is a limit for them. */
+const COSTLY: Readonly<Record<string, Attack>> = {
+  'early hints without end': endless('', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'),
+  'a hint from time to time': drip('', 'HTTP/1.1 102 Processing\r\n\r\n'),
+  'parts of one byte': endless(CHUNKED, '1\r\n \r\n'.repeat(100)),
+  'parts of one byte in an error': endless(
+    'HTTP/1.1 500 No\r\ntransfer-encoding: chunked\r\n\r\n',
+    '1\r\n \r\n'.repeat(100),
+  ),
+};
+
 /** A server of raw bytes. `requests`: everything that it received. */
 async function serve(
   attack: Attack,
@@ -201,5 +213,15 @@ describe.each(Object.entries(CLIENTS))('a %s', (_, ask) => {
       expect(Object.prototype).not.toHaveProperty('polluted');
     },
     10_000,
+  );
+
+  test.each(Object.entries(COSTLY))(
+    'ends %s before its deadline',
+    async (_attack, attack) => {
+      const { origin } = await serve(attack, '');
+
+      await expect(ask(origin, 60_000)).rejects.toThrow();
+    },
+    20_000,
   );
 });
