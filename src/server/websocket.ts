@@ -58,6 +58,10 @@ export function acceptUpgrades(server: Server, ownOrigin: () => string, handler:
       takeToken(request);
       // A page of another origin can open a WebSocket with the cookies of the user and read it.
       if (isSameOrigin(request.headers, ownOrigin()) !== true) delete request.headers.cookie;
+    } else {
+      // Nothing else reads this socket, so that the end of its client would stay unknown.
+      socket.once('end', () => socket.destroySoon());
+      socket.resume();
     }
     handler(request, response);
   });

@@ -1,10 +1,12 @@
 /** Requests behind others on a connection that ends: they leave nothing behind, and end nothing else. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
+import { freePort } from '../support/machine.ts';
 
 const WEB_SOCKET = [
   'connection: upgrade',
@@ -14,8 +16,10 @@ const WEB_SOCKET = [
 ];
 
 let daemon: Daemon;
+let plainPort: number;
 beforeAll(async () => {
-  daemon = await startDaemon();
+  plainPort = await freePort();
+  daemon = await startDaemon({ args: ['--listen-http', `127.0.0.1:${plainPort}`] });
 });
 afterAll(async () => {
   await daemon.stop();
@@ -99,6 +103,16 @@ test.each([
 test('watches behind another one end with the connection', async () => {
   const socket = send(request(`GET ${API}/teams?watch=1`).repeat(3));
   await expect.poll(watches).toBe(3);
+  socket.destroy();
+  await expect.poll(watches).toBe(0);
+});
+
+test('a watch over plain HTTP that asks for another protocol ends when its client is gone', async () => {
+  const upgrade = ['connection: upgrade', 'upgrade: h2c'];
+  const socket = connectPlain(plainPort, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(request(`GET ${API}/teams?watch=1`, upgrade));
+  await expect.poll(watches).toBe(1);
   socket.destroy();
   await expect.poll(watches).toBe(0);
 });
