@@ -1,6 +1,6 @@
 /**
- * Limits of an answer beside its deadline: the size of its body, the number of parts that the body comes in, and
- * the informational responses before it. Each part and each response costs time and memory beyond its bytes.
+ * Limits of an answer beside its deadline: the size of its body, the number of parts that the body comes in, the
+ * values in its JSON, and the informational responses before it. Each of them costs time and memory beyond its bytes.
  */
 import type { Dispatcher } from 'undici';
 
@@ -11,16 +11,28 @@ const SMALL_PARTS = 1024;
 /** Bytes on average of each part beyond those. */
 const PART_BYTES = 64;
 
+const [QUOTE, BACKSLASH, COMMA, LIST, MAP] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
 const TOO_MANY_HINTS = 'the server sends informational responses without end';
 
 /** Body of an answer as it arrives. */
 export class AnswerBody {
   readonly #maxBytes: number;
+  readonly #maxValues: number;
   readonly #parts: Uint8Array[] = [];
   #bytes = 0;
+  #values = 0;
+  #isInText = false;
+  #isEscaped = false;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, maxValues = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
+    this.#maxValues = maxValues;
+  }
+
+  /** Bound of the values in the JSON of the body; 0 without a limit of them. */
+  get values(): number {
+    return this.#values;
   }
 
   /** Throws if the body exceeds a limit. */
@@ -32,6 +44,21 @@ export class AnswerBody {
     this.#parts.push(part);
     if (this.#parts.length > SMALL_PARTS + this.#bytes / PART_BYTES) {
       throw new Error('the answer comes in too many small parts');
+    }
+    if (Number.isFinite(this.#maxValues)) this.#count(part);
+    if (this.#values > this.#maxValues) {
+      throw new Error(`the answer has more than ${this.#maxValues} values`);
+    }
+  }
+
+  /** Counts the marks outside of texts: parsing takes time and memory per value. */
+  #count(part: Uint8Array): void {
+    for (const byte of part) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === QUOTE) this.#isInText = !this.#isInText;
+      else if (!this.#isInText) {
+        if (byte === COMMA || byte === LIST || byte === MAP) this.#values += 1;
+      } else if (byte === BACKSLASH) this.#isEscaped = true;
     }
   }
 

@@ -36,6 +36,8 @@ export interface HttpClientOptions {
 
 const DEADLINE_MS = 20_000;
 const MAX_BYTES = 4 * 1024 * 1024;
+/** A page of a forge has some 20,000. */
+const MAX_VALUES = 200_000;
 const CONNECTIONS = 4;
 
 /** The server cannot be reached, or its answer exceeds a limit. */
@@ -102,7 +104,7 @@ export class HttpClient {
       body.destroy();
       return '';
     }
-    const answer = new AnswerBody(this.#maxBytes);
+    const answer = new AnswerBody(this.#maxBytes, MAX_VALUES);
     for await (const chunk of body) answer.add(chunk);
     return answer.text();
   }

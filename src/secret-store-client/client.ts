@@ -34,6 +34,8 @@ export interface Call {
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  /** Bound of the values in the text, if it was counted. */
+  readonly values?: number;
   readonly isOutrun: boolean;
 }
 
@@ -189,7 +191,12 @@ export class StoreClient {
         ...(body !== undefined && { body }),
       });
       if (response.status !== 307 && response.status !== 308) return response;
-      const target = new URL(response.headers['location'] ?? '', transport.origin);
+      // The error of the parser would quote the text, in which a store may repeat the token.
+      const location = response.headers['location'] ?? '';
+      if (!URL.canParse(location, transport.origin)) {
+        throw this.#error('Redirected', 'redirects to an address that is not a URL');
+      }
+      const target = new URL(location, transport.origin);
       if (target.origin !== transport.origin || !target.pathname.startsWith(root)) {
         // The redirect would get the token. Another path of the same host may be another service.
         const [base = ''] = target.pathname.split('/v1/');
@@ -212,8 +219,8 @@ export class StoreClient {
   }
 
   #judge(response: StoreResponse, call: Call): Answer {
-    const { status, text } = response;
-    if (status >= 200 && status < 300) return { status, text, isOutrun: false };
+    const { status, text, values = 0 } = response;
+    if (status >= 200 && status < 300) return { status, text, values, isOutrun: false };
     if (status === 404) return { status, text, isOutrun: false };
     if (status === 400 && text.includes(CAS)) return { status, text, isOutrun: true };
     if (status === 429) {

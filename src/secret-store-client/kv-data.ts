@@ -30,8 +30,18 @@ export function encodePath(path: string): string {
   return segments.map((part) => encodeURIComponent(part)).join('/');
 }
 
+/** A store takes some 500 keys by default, and a value may be a list. */
+const MAX_VALUES = 20_000;
+
+/** Throws `StoreError` for a secret with more values than may be parsed without a pause. */
+export function refuseLarge({ values = 0 }: Answer, where: string): void {
+  if (values <= MAX_VALUES) return;
+  throw new StoreError(`${where} has more than ${MAX_VALUES} values`, { reason: 'TooLarge' });
+}
+
 /** Throws `StoreError` if the answer has no JSON object at this path. */
 export function readMembers(answer: Answer, path: readonly string[], where: string): Members {
+  refuseLarge(answer, where);
   const members = parsed(() => membersAt(answer.text, path));
   if (members !== undefined) return members;
   throw new StoreError(`${where} was answered without ${path.join('.')}`, {

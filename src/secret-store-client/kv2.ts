@@ -22,6 +22,7 @@ import {
   patchBody,
   readJson,
   readMembers,
+  refuseLarge,
   tooLarge,
 } from './kv-data.ts';
 import { detectMount, type Mount } from './mount.ts';
@@ -90,6 +91,7 @@ class Kv2 implements StoreSide {
     const query = version === undefined ? '' : `?version=${version}`;
     const answer = await this.#client.call({ method: 'GET', path: this.#url('data') + query });
     if (answer.status === 404) return await this.#missing(answer);
+    refuseLarge(answer, this.#where);
     const body = readJson<VersionBody>(answer, this.#where);
     const metadata = versionFields(body);
     // A client wrote null instead of an object: a version without values.

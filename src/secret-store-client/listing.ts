@@ -4,7 +4,7 @@
  * can be filtered, or come from nodes that lag behind.
  */
 import { canonicalTime, StoreError, type StoreVersion } from '../secrets-merge/index.ts';
-import type { StoreClient } from './client.ts';
+import type { Answer, StoreClient } from './client.ts';
 import { encodePath, readJson } from './kv-data.ts';
 import type { Mount } from './mount.ts';
 
@@ -34,7 +34,7 @@ interface PageData {
 }
 
 interface Page {
-  readonly data?: PageData;
+  readonly data?: PageData | null;
 }
 
 /**
@@ -127,19 +127,27 @@ async function* pages(
 /** A missing folder is empty. */
 async function plainPage(client: StoreClient, path: string): Promise<PageData | undefined> {
   const answer = await client.call({ method: 'GET', path });
-  return answer.status === 200 ? readJson<Page>(answer, 'A list of keys').data : undefined;
+  return answer.status === 200 ? readPage(answer) : undefined;
 }
 
 async function detailedPage(client: StoreClient, path: string): Promise<PageData | undefined> {
   try {
     const answer = await client.call({ method: 'GET', path });
     if (answer.status !== 200) return undefined;
-    const { data } = readJson<Page>(answer, 'A list of keys');
+    const data = readPage(answer);
     return data?.key_info === undefined ? undefined : data;
   } catch (error) {
     if (error instanceof StoreError && LISTING_UNSUPPORTED.has(error.reason)) return undefined;
     throw error;
   }
+}
+
+/** Throws `StoreError` for names that are no texts. */
+function readPage(answer: Answer): PageData | undefined {
+  const data = readJson<Page>(answer, 'A list of keys').data ?? undefined;
+  const keys: unknown = data?.keys ?? [];
+  if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) return data;
+  throw new StoreError('A list of keys was answered without names', { reason: 'WrongEngine' });
 }
 
 const LISTING_UNSUPPORTED = new Set(['Forbidden', 'WrongEngine', 'Rejected']);

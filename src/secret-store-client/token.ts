@@ -35,7 +35,7 @@ export async function lookUpToken(client: StoreClient): Promise<TokenFacts | und
     const message = `The secret store has no namespace ${client.namespace ?? ''}`;
     throw new StoreError(message, { reason: 'NamespaceMissing' });
   }
-  const { data = {} } = readJson<{ data?: LookupFields }>(answer, 'The token');
+  const data = readJson<{ data?: LookupFields | null }>(answer, 'The token').data ?? {};
   const { ttl = 0, creation_ttl = 0, period = 0 } = data;
   const fullTtl = Math.max(creation_ttl, period, ttl);
   const isRenewable = data.renewable === true && data.type !== 'batch';

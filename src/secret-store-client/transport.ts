@@ -25,6 +25,8 @@ export interface StoreResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
+  /** Bound of the values in the text, if it was counted. */
+  readonly values?: number;
 }
 
 /** Rejects with `TransportError`. */
@@ -68,6 +70,8 @@ const TIMEOUT_MS = 20_000;
 const CONNECTIONS = 8;
 /** A value in Raft has at most 1 MiB; JSON escapes can multiply its size by six. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** A page of a listing has a thousand keys with some versions each. */
+const MAX_ANSWER_VALUES = 200_000;
 
 /** Error codes before the request was sent: no connection, or an untrusted peer. */
 const BEFORE_SENDING =
@@ -138,7 +142,7 @@ export function httpTransport(options: TransportOptions): Transport {
         fail(Object.assign(new Error('upgrade'), { code: 'it changes to another protocol' }));
       });
       request.on('response', (response) => {
-        const answer = new AnswerBody(MAX_ANSWER_BYTES);
+        const answer = new AnswerBody(MAX_ANSWER_BYTES, MAX_ANSWER_VALUES);
         response.on('data', (chunk: Buffer) => {
           try {
             answer.add(chunk);
@@ -158,6 +162,7 @@ export function httpTransport(options: TransportOptions): Transport {
             status: response.statusCode ?? 0,
             headers: Object.fromEntries(fields),
             text: answer.text(),
+            values: answer.values,
           });
         });
       });

@@ -45,7 +45,7 @@ const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'File
 const DEFAULT_INTERVAL_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
 const REFUSAL_LOG_INTERVAL_MS = 60 * 60_000;
-const CLOSE_TIMEOUT_MS = 5_000;
+const CLOSE_TIMEOUT_MS = 3_000;
 /** Spreads the requests of many daemons. */
 const JITTER = 0.1;
 
@@ -61,7 +61,7 @@ export class ConnectedStore {
   #hasAnswered = false;
   #reportedNotInForce: string | undefined;
   /** Former connections whose tokens are being revoked. */
-  readonly #revocations = new Set<Promise<unknown>>();
+  readonly #revocations = new Map<StoreConnection, Promise<unknown>>();
   #refusalLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** `changed` is called when files or secrets behind the same configuration change. */
@@ -150,8 +150,8 @@ export class ConnectedStore {
   /** Revokes the token of a connection in the background. */
   #revokeToken(connection: StoreConnection | undefined): void {
     if (connection === undefined) return;
-    const left: Promise<unknown> = connection.close().finally(() => this.#revocations.delete(left));
-    this.#revocations.add(left);
+    const left = connection.close().finally(() => this.#revocations.delete(connection));
+    this.#revocations.set(connection, left);
   }
 
   #connect(settings: StoreSettings): StoreConnection {
@@ -255,11 +255,12 @@ export class ConnectedStore {
   /** Time-limited, so that an unresponsive store does not delay the shutdown. Never rejects. */
   async close(): Promise<void> {
     this.#configured.close();
-    const left = Promise.all(this.#revocations);
+    const left = Promise.all(this.#revocations.values());
     const limit = delay(CLOSE_TIMEOUT_MS, undefined, { ref: false });
     await Promise.all([
       this.#connection?.close(CLOSE_TIMEOUT_MS),
       Promise.race([left, this.#revocations.size === 0 ? undefined : limit]),
     ]);
+    for (const former of this.#revocations.keys()) former.end();
   }
 }

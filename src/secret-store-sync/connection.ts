@@ -84,6 +84,7 @@ export class StoreConnection {
   /** Token whose renewal is scheduled. */
   #renewedToken: string | undefined;
   #warnings: readonly string[] = [];
+  readonly #ended = new AbortController();
 
   /** Throws a one-sentence error for an invalid address. */
   constructor(options: ConnectionOptions) {
@@ -150,10 +151,14 @@ export class StoreConnection {
       ...(namespace !== '' && { namespace }),
     });
     const limit = new AbortController();
-    const late = delay(withinMs, undefined, { ref: false, signal: limit.signal }).then(() => {
-      throw new StoreError(`No answer in ${withinMs} ms`, { reason: 'Unreachable' });
-    });
-    const call = client.call({ method: 'POST', path: 'auth/token/revoke-self' });
+    const signal = AbortSignal.any([limit.signal, this.#ended.signal]);
+    const late = delay(withinMs, undefined, { ref: false, signal })
+      .catch(() => undefined)
+      .then(() => {
+        throw new StoreError('The store did not answer in time', { reason: 'Unreachable' });
+      });
+    const isEnded = this.#ended.signal.aborted;
+    const call = isEnded ? late : client.call({ method: 'POST', path: 'auth/token/revoke-self' });
     await Promise.race([call, late]).catch((error: unknown) => {
       if (error instanceof StoreError && error.reason === 'TokenInvalid') return;
       warn(`A token could not be revoked and stays until it ends: ${sentence(error)}`);
@@ -241,7 +246,16 @@ export class StoreConnection {
   /** Ends renewals and, within a time limit, revokes the login token. Never rejects. */
   async close(withinMs?: number): Promise<void> {
     this.#keeper.close();
-    await this.#session?.close(withinMs);
+    const revoked = this.#session?.close(withinMs);
+    const limit = withinMs && delay(withinMs, undefined, { ref: false });
+    await (limit ? Promise.race([revoked, limit]) : revoked);
+    this.end();
+    await revoked;
+  }
+
+  /** Ends what is in flight, a login or a revocation included, which would keep the process alive. */
+  end(): void {
+    this.#ended.abort();
     this.client.close();
   }
 

@@ -68,6 +68,28 @@ describe('requests on the wire', () => {
     await stranger.close();
   });
 
+  test('a redirect to no URL is an error of the store, which does not quote it', async () => {
+    server.redirectTo = `http://[${SECRET}`;
+    server.faults.push('redirect');
+    const error = (await client.call(READ).catch((e: unknown) => e)) as StoreError;
+
+    expect(error).toMatchObject({ reason: 'Redirected' });
+    expect(JSON.stringify({ ...error, text: error.stack, cause: error.cause })).not.toContain(
+      SECRET,
+    );
+  });
+
+  test('a secret with more values than may be parsed is refused', async () => {
+    const side = kv2({ client, mount: { path: 'secret/', version: 2 }, path: 'a' });
+    const values = (count: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, ',[{"\\'.repeat(20)]));
+    server.store.mount('secret/').put('a', values(15_000));
+    await expect(side.read()).resolves.toBeDefined();
+    server.store.mount('secret/').put('a', values(20_001));
+
+    await expect(side.read()).rejects.toMatchObject({ reason: 'TooLarge' });
+  });
+
   test('a redirect to itself is followed', async () => {
     server.redirectTo = server.address;
     server.faults.push('redirect');

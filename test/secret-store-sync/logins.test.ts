@@ -2,6 +2,8 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../src/apimachinery/clock.ts';
+import { StoreConnection } from '../../src/secret-store-sync/connection.ts';
 import { temporaryFolder } from '../support/git.ts';
 import { appRoleLogin, jwtLogin, kubernetesLogin, userpassLogin } from '../support/kv/kv-auth.ts';
 import { type KvServer, startKvServer } from '../support/kv-server.ts';
@@ -287,6 +289,45 @@ describe('a token of a login', () => {
     expect([...server.store.tokens.keys()]).toEqual(['given']);
   });
 });
+
+test('a connection ends while its login hangs', async () => {
+  const server = await loginServer();
+  server.faults.push('hang');
+  const connection = new StoreConnection({
+    settings: {
+      address: server.address,
+      skipTLSVerify: false,
+      tls: {},
+      namespace: '',
+      intervalMs: 60_000,
+      onStoreOlder: 'Hold',
+      login: { name: 'AppRole', path: 'auth/approle/login', fields: { role_id: ROLE_ID } },
+    },
+    token: () => undefined,
+    fileText: () => '',
+    clock: systemClock,
+    sending: () => undefined,
+    warn: () => undefined,
+  });
+  const begun = connection.beginCycle().catch((error: unknown) => error);
+  await vi.waitFor(() => expect(server.seen).toHaveLength(1));
+  await connection.close(50);
+
+  expect(await begun).toMatchObject({ reason: 'Unreachable' });
+  // The request has 20 s of its own.
+}, 15_000);
+
+test('a former connection whose revocation hangs ends with the sync', async () => {
+  const server = await loginServer();
+  const synced = await syncedWith(server, APP_ROLE);
+  server.faults.push('hang');
+  const before = server.seen.length;
+  await synced.configure({ enabled: false });
+  await vi.waitFor(() => expect(server.seen.length).toBeGreaterThan(before));
+  await synced.sync.close();
+
+  await vi.waitFor(() => expect(synced.log.join('\n')).toMatch(/A token could not be revoked/));
+}, 15_000);
 
 describe('a credential', () => {
   test('a replaced credential causes a new login at once', async () => {
