@@ -11,10 +11,12 @@ import { commitFiles, gitIn, manifest } from './clones.ts';
 async function audited(): Promise<Daemon> {
   const first = await startDaemon();
   const config = `${API}/config/platform`;
-  const current = (await first.call('GET', config)).json();
   const policy = { rules: [{ level: 'Metadata' }] };
   const raw = stringify({ audit: { enabled: true, path: 'all.log', policy } });
-  await first.call('PUT', config, { body: { ...current, spec: { raw } } });
+  await first.call('PATCH', config, {
+    body: { spec: { raw } },
+    type: 'application/merge-patch+json',
+  });
   await first.stop();
   return first;
 }
@@ -54,7 +56,7 @@ test('a push whose git service fails is answered with 500, and recorded', async 
   await expect
     .poll(() => pushesOf(daemon))
     .toEqual([expect.objectContaining({ responseStatus: expect.objectContaining({ code: 500 }) })]);
-  expect(daemon.output()).toContain('A git service failed');
+  await expect.poll(() => daemon.output()).toContain('A git service failed');
 
   // git finds no pack behind the command.
   expect(await push()).toMatchObject({ code: 200, text: expect.stringContaining('unpack ') });

@@ -31,9 +31,11 @@ afterAll(async () => {
 });
 
 async function configure(audit: object): Promise<void> {
-  const current = (await daemon.call('GET', CONFIG)).json();
   const raw = stringify({ audit: { enabled: true, ...audit } });
-  const answer = await daemon.call('PUT', CONFIG, { body: { ...current, spec: { raw } } });
+  const answer = await daemon.call('PATCH', CONFIG, {
+    body: { spec: { raw } },
+    type: 'application/merge-patch+json',
+  });
   expect(answer.code, answer.text).toBe(200);
 }
 

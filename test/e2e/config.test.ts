@@ -46,9 +46,11 @@ async function made(path: string, body: object): Promise<Answer> {
 
 /** Replaces the configuration, as the administrator. */
 async function put(config: string | object): Promise<Answer> {
-  const current = (await daemon.call('GET', PATH)).json();
   const raw = typeof config === 'string' ? config : stringify(config);
-  const answer = await daemon.call('PUT', PATH, { body: { ...current, spec: { raw } } });
+  const answer = await daemon.call('PATCH', PATH, {
+    body: { spec: { raw } },
+    type: 'application/merge-patch+json',
+  });
   expect(answer.code, answer.text).toBe(200);
   return answer;
 }

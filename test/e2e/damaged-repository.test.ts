@@ -115,7 +115,7 @@ async function expectDamaged(daemon: Daemon): Promise<void> {
   const write = await daemon.call('POST', TEAMS, { body: team('late') });
   expect(write.code).toBe(503);
   expect(write.json().message).toMatch(/cannot be read.*restore/i);
-  expect(daemon.output()).toMatch(/"level":"error".*"remedy":/);
+  await vi.waitFor(() => expect(daemon.output()).toMatch(/"level":"error".*"remedy":/));
   expect((await daemon.call('GET', `${TEAMS}/team-11`)).code).toBe(200);
 }
 

@@ -118,7 +118,7 @@ test('a status waits for a forge that refuses the token, over a crash', async ()
   daemon = await start(daemon.dataDir, ...options);
   const commit = await push({ 'teams/waits.yaml': team('waits') });
   await expect.poll(() => daemon.output(), patient).toContain('Deliveries wait');
-  expect(daemon.output()).toContain('Gitea (POST /repos/bot/platform/statuses/');
+  await expect.poll(() => daemon.output()).toContain('Gitea (POST /repos/bot/platform/statuses/');
   await daemon.stop('SIGKILL');
   daemon = await start(daemon.dataDir, ...options);
   await expect.poll(() => daemon.output(), patient).toContain('Deliveries wait');

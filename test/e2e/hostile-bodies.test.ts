@@ -50,11 +50,13 @@ function team(name: string, spec: string): string {
 
 async function record(level: string): Promise<void> {
   const path = `${API}/config/platform`;
-  const current = (await daemon.call('GET', path)).json();
   const raw = stringify({
     audit: { enabled: true, path: 'all.log', policy: { rules: [{ level }] } },
   });
-  const answer = await daemon.call('PUT', path, { body: { ...current, spec: { raw } } });
+  const answer = await daemon.call('PATCH', path, {
+    body: { spec: { raw } },
+    type: 'application/merge-patch+json',
+  });
   expect(answer.code, answer.text).toBe(200);
 }
 

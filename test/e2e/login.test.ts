@@ -56,9 +56,8 @@ beforeEach(() => {
 
 async function configure(config: object): Promise<void> {
   const path = `${API}/config/platform`;
-  const current = (await daemon.call('GET', path)).json();
-  const body = { ...current, spec: { raw: stringify(config) } };
-  const answer = await daemon.call('PUT', path, { body });
+  const body = { spec: { raw: stringify(config) } };
+  const answer = await daemon.call('PATCH', path, { body, type: 'application/merge-patch+json' });
   expect(answer.code, answer.text).toBe(200);
 }
 

@@ -35,11 +35,13 @@ test('no new key is made; /readyz, the log and kubectl say so; the key back ends
     expect.stringMatching(/\[-\]secrets failed: .*age\.key/),
   ]);
   expect(ready.text).not.toContain(recipient);
-  const line = daemon
-    .output()
-    .split('\n')
-    .find((text) => text.includes('"level":"error"') && text.includes(recipient));
-  expect(JSON.parse(line ?? '{}')).toMatchObject({
+  const told = (): unknown => {
+    const lines = daemon.output().split('\n');
+    const isTold = (text: string): boolean =>
+      /"level":"error"/.test(text) && text.includes(recipient);
+    return JSON.parse(lines.find(isTold) ?? '{}');
+  };
+  await expect.poll(told).toMatchObject({
     missing: [recipient],
     files: expect.any(Number),
     remedy: expect.stringMatching(/put .*age\.key back/i),
@@ -80,7 +82,7 @@ test('a key that was replaced, as earlier versions did, is no less loud', async 
     500,
     expect.stringMatching(/\[-\]secrets failed: .*cannot be opened/),
   ]);
-  expect(daemon.output()).toMatch(new RegExp(`"missing":\\["${recipient}"\\]`));
+  await expect.poll(() => daemon.output()).toMatch(new RegExp(`"missing":\\["${recipient}"\\]`));
   await daemon.stop();
 });
 

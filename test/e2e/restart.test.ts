@@ -294,7 +294,7 @@ describe('any history', () => {
       await start();
 
       expect(await readiness()).toContain(`[!]state degraded: ${LOSS}`);
-      expect(daemon.output()).toContain(LOSS);
+      await expect.poll(() => daemon.output()).toContain(LOSS);
       const after = await everything();
       expect(comparable(after, REBUILT)).toBe(comparable(before, REBUILT));
       expect(Math.min(...versions(after))).toBeGreaterThan(served);

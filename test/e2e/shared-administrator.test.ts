@@ -61,8 +61,8 @@ test.each([
   const { token } = owner;
   const guest = await start(second, token);
   const head = await git(['rev-parse', 'main']);
-  expect(guest.output()).toContain(MESSAGE);
-  expect(guest.output()).toContain('copy admin.token');
+  await expect.poll(() => guest.output()).toContain(MESSAGE);
+  await expect.poll(() => guest.output()).toContain('copy admin.token');
   expect([hasToken(first), hasToken(second)]).toEqual([true, false]);
   expect(await Promise.all([code(owner, token), code(guest, token)])).toEqual([200, 200]);
   await stop(owner, guest);
@@ -99,7 +99,7 @@ test('a lost file takes nothing from the other daemon, and the message leads to 
   await stop(owner);
   rmSync(join(first, 'admin.token'));
   const without = await start(first, owner.token);
-  expect(without.output()).toContain('remove the manifest of OwnedAccessKey');
+  await expect.poll(() => without.output()).toContain('remove the manifest of OwnedAccessKey');
   expect(await code(without, owner.token)).toBe(200);
   await stop(without);
   const clone = join(scratchDir(), 'clone');

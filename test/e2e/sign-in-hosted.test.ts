@@ -221,8 +221,8 @@ test('people sign in with signed SAML responses, and with no others', async () =
     expect([400, 403]).toContain(answer.code);
     expect(cookiesOf(answer)).not.toContain('session');
   }
-  expect(daemon.output()).toMatch(/"reason":"(signature|other-certificate)"/);
-  expect(daemon.output()).toContain('"connector":"saml","reason":"not-a-member"');
+  await expect.poll(() => daemon.output()).toMatch(/"reason":"(signature|other-certificate)"/);
+  await expect.poll(() => daemon.output()).toContain('"connector":"saml","reason":"not-a-member"');
 });
 
 test('no secret of a provider is in an answer, the log or a file', async () => {

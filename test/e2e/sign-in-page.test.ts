@@ -44,9 +44,8 @@ describe.skipIf(!HAS_BROWSER)('the sign-in page in a browser', () => {
 
   async function configure(config: object): Promise<void> {
     const path = `${API}/config/platform`;
-    const current = (await daemon.call('GET', path)).json();
-    const body = { ...current, spec: { raw: stringify(config) } };
-    const answer = await daemon.call('PUT', path, { body });
+    const body = { spec: { raw: stringify(config) } };
+    const answer = await daemon.call('PATCH', path, { body, type: 'application/merge-patch+json' });
     expect(answer.code, answer.text).toBe(200);
   }
 
@@ -214,9 +213,10 @@ describe.skipIf(!HAS_BROWSER)('the sign-in page in a browser', () => {
     [{ customJavaScript: ['//evil.example/x.js'] }],
   ])('the configuration does not take %j', async (uiSettings) => {
     const path = `${API}/config/platform`;
-    const current = (await daemon.call('GET', path)).json();
-    const body = { ...current, spec: { raw: stringify({ uiSettings }) } };
-    expect((await daemon.call('PUT', path, { body })).code).toBe(422);
+    const body = { spec: { raw: stringify({ uiSettings }) } };
+    expect(
+      (await daemon.call('PATCH', path, { body, type: 'application/merge-patch+json' })).code,
+    ).toBe(422);
   });
 });
 

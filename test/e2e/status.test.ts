@@ -82,7 +82,7 @@ describe('gitplane status', () => {
       stderr: '',
       stdout: `${revision} is approved: readers see it\n`,
     });
-    expect(daemon.output()).toMatch(/"reason":"moved".*"Revision approved"/);
+    await expect.poll(() => daemon.output()).toMatch(/"reason":"moved".*"Revision approved"/);
   });
 
   test('prints one sentence for a daemon that does not run', async () => {

@@ -125,7 +125,9 @@ describe('a push that removes more than the budget', () => {
     expect((await push()).code).toBe(0);
     expect(await teams()).toEqual(['i', 'j', 'k', 'l']);
     expect((await wait(revision)).code).toBe(200);
-    expect(daemon.output()).toMatch(/"reason":"The teams were merged".*"Revision approved"/);
+    await expect
+      .poll(() => daemon.output())
+      .toMatch(/"reason":"The teams were merged".*"Revision approved"/);
   });
 });
 

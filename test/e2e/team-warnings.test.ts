@@ -120,8 +120,10 @@ test('two new teams with one username in a push are both warned of, and a team t
 test('the status of the Config has the version that is running, and unauthenticated clients do not read it where it is hidden', async () => {
   const path = `${API}/config/platform`;
   const raw = 'authenticateVersionEndpoint: true\nuiSettings: {primaryColor: teal}\n';
-  const current = (await daemon.call('GET', path)).json();
-  const answer = await daemon.call('PUT', path, { body: { ...current, spec: { raw } } });
+  const answer = await daemon.call('PATCH', path, {
+    body: { spec: { raw } },
+    type: 'application/merge-patch+json',
+  });
   expect([answer.code, answer.json().status.uiSettings]).toEqual([
     200,
     { primaryColor: 'teal', platformVersion: VERSION },

@@ -255,7 +255,7 @@ describe('a tenant that goes while the process is stopped', () => {
     await vi.waitFor(async () => expect(await binding(MADE)).toBeDefined(), WAIT);
     await without('tenants/blue/vcluster.yaml', green);
     await vi.waitFor(() => expect(daemon.output()).toContain('Tenants are gone'), WAIT);
-    expect(daemon.output()).toContain('kubectl delete clusterrolebindings -l');
+    await expect.poll(() => daemon.output()).toContain('kubectl delete clusterrolebindings -l');
     // A change of roles makes the loops look; what is held stays until it is removed.
     await assign('pilots', ['view']);
     expect(await groupsIn(MADE)).toEqual(['gitplane:gitplane:team:pilots']);

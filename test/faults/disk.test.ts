@@ -144,7 +144,7 @@ test('state that cannot be kept delays nothing that is in git, and is kept when 
   const body = { metadata: { finalizers: null } };
   const release = await daemon.call('PATCH', `${TEAMS}/held`, { body, type: MERGE_PATCH });
   expect(release.code).toBe(200);
-  expect(daemon.output()).toContain('The state can be persisted again');
+  await expect.poll(() => daemon.output()).toContain('The state can be persisted again');
 });
 
 test('nothing of all that outlives a crash, or a rebuild from git', async () => {

@@ -131,7 +131,8 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
       if (output.includes('Try next')) resolve();
     };
     child.stdout.on('data', look);
-    child.on('exit', (code) => reject(new Error(`The daemon ended with ${code}:\n${output}`)));
+    // After its output: `exit` may come before the last of it.
+    child.on('close', (code) => reject(new Error(`The daemon ended with ${code}:\n${output}`)));
     child.on('error', reject);
   });
   // Serves without, where the first leader of its replicas took long to make it.
@@ -256,7 +257,8 @@ class RunningDaemon implements Daemon {
       return Promise.resolve(this.process.exitCode);
     }
     return new Promise((resolve) => {
-      this.process.on('exit', (code) => resolve(code));
+      // After its output. What a killed one leaves behind may hold its pipes open.
+      this.process.on(signal === 'SIGKILL' ? 'exit' : 'close', (code) => resolve(code));
       this.process.kill(signal);
     });
   }
