@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deferred } from '../../src/concurrency/deferred.ts';
 import {
   expectAccessible,
   HAS_BROWSER,
@@ -76,6 +77,30 @@ describe.skipIf(!HAS_BROWSER)('edits and deletions in the console', () => {
     await checking;
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/payments$/);
+  });
+
+  test('a save waits for the first check, and keeps the comments of the text', async () => {
+    const { page } = await openConsole(browser, daemon, '/console/objects/teams');
+    const release = deferred<void>();
+    await page.route(/dryRun/, async (route) => {
+      await release.promise;
+      // A check that has ended meanwhile needs no answer.
+      await route.continue().catch(() => undefined);
+    });
+    await page.goto(`${daemon.url}/console/objects/teams/-/platform?tab=edit`);
+    await page.locator('.cm-line', { hasText: 'kind: Team' }).click();
+    await page.keyboard.press('End');
+    const checking = page.waitForRequest((request) => request.url().includes('dryRun'));
+    await page.keyboard.insertText(' # remains');
+    await checking;
+    await page.keyboard.press('Control+s');
+    const save = page.getByRole('button', { name: 'Save' });
+    expect(await save.isDisabled()).toBe(true);
+    release.resolve(undefined);
+    await save.click();
+    await page.waitForURL(/platform$/);
+    const source = (await daemon.call('GET', `${API}/teams/platform/source`)).json();
+    expect(source.text).toContain('kind: Team # remains');
   });
 
   test('a deletion shows what goes with it, and needs the name', async () => {

@@ -104,10 +104,11 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
   const isOutdated = isBroken && source === undefined;
   const { isBusy } = state;
   const result = useCheck(target, { text, object, source, values, force, isBusy });
+  const isHeld = mayNotSave({ isBusy, source, result });
   const { place, saveNow, textNow, replaceText } = useYaml(basis, result, setText);
   const submit = async (): Promise<void> => {
     const draft = readDraft(text, { current: object, values });
-    if (draft.object === undefined || isBusy) return;
+    if (draft.object === undefined || isHeld) return;
     setState({ isBusy: true });
     try {
       const { headers = {} } = writing({ reason });
@@ -186,7 +187,7 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       <div class="column">
         <Commit
           isNew={target.ref === undefined}
-          isDisabled={isBusy || (isUnchanged && !force)}
+          isDisabled={isHeld || (isUnchanged && !force)}
           force={isOutdated ? { value: force, set: setForce } : undefined}
           error={state.error}
           losesComments={result !== undefined && !result.savesText && source !== undefined}
@@ -197,6 +198,15 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       </div>
     </div>
   );
+}
+
+/** Only the check tells if a save may write the text: fields would lose its comments. */
+function mayNotSave(of: {
+  readonly isBusy: boolean;
+  readonly source: ObjectSource | undefined;
+  readonly result: Check | undefined;
+}): boolean {
+  return of.isBusy || (of.source !== undefined && of.result === undefined);
 }
 
 /** The YAML editor, with the marks of the check. */
