@@ -116,7 +116,7 @@ function read(plan: Plan, stream: Duplex, closed: Promise<void>): Reader {
     void closed.then(resolve);
   });
   if (!plan.reads) stream.pause();
-  // What is damaged may be a HEAD no more, and answers of a TCP connection to TLS are none.
+  // A damaged HEAD may be another method, and a TLS port answers bytes of plain TCP with no HTTP.
   const isJudged =
     isPatient || (transport !== 'tcp' && asked.every(({ method }) => method !== 'HEAD'));
   return {
