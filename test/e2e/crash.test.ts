@@ -31,6 +31,9 @@ function randomFrom(seed: number): () => number {
 /** Printed with the results; put one here to see a failure again. */
 const SEEDS = [0, 1, 2].map((round) => (Date.now() + round * 7919) >>> 0);
 
+/** Time limit of the answers in flight when a daemon stops (src/server/shutdown.ts). */
+const ANSWERS_WITHIN_MS = 5_000;
+
 /** Knowledge of a client about an object of its own. */
 interface Life {
   readonly name: string;
@@ -184,6 +187,7 @@ test('SIGTERM in a burst answers the requests in flight and exits with 0', async
   const { dataDir } = daemon;
   daemon = await startDaemon({ dataDir });
 
-  // Whatever the daemon began it also answered: what has no answer did not happen.
-  await expectNothingLost(lives.map((life) => ({ ...life, pending: undefined })));
+  // The daemon answers what it began, unless the limit of the answers in flight cut their connections.
+  const isCut = milliseconds >= ANSWERS_WITHIN_MS;
+  await expectNothingLost(isCut ? lives : lives.map((life) => ({ ...life, pending: undefined })));
 });

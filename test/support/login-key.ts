@@ -1,6 +1,7 @@
 /** A key as sign-in makes it, pushed by path: through the API nobody can write one. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect, vi } from 'vitest';
 import {
   accessKeyPrefix,
   concealAccessKey,
@@ -27,5 +28,9 @@ export async function loginKey(daemon: Daemon, user: string): Promise<string> {
   await git(['add', '.']);
   await git(['commit', '-qm', `A login of ${user}`]);
   await git(['push', '-q', 'origin', 'HEAD:main']);
+  // The daemon may read a push by path after git has ended.
+  await vi.waitFor(async () => {
+    expect((await daemon.call('GET', '/apis', { token })).code).not.toBe(401);
+  });
   return token;
 }
