@@ -2,11 +2,12 @@
  * A branch of a remote repository: query, fetch, push. Each operation is one git process in a process
  * group of its own, so that a deadline ends its helpers too. Callers decide about retries.
  */
+import { StringDecoder } from 'node:string_decoder';
 import type { Counter } from '../../concurrency/index.ts';
-import type { GitError } from '../git-error.ts';
 import { isObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess, processError } from '../process/git-process.ts';
+import type { GitLimitError } from '../process/process-limits.ts';
 import type { Ending } from '../process/started-process.ts';
 import { type RemoteAccess, remoteSettings } from './access.ts';
 import type { RemoteAddress } from './address.ts';
@@ -105,15 +106,18 @@ const ALIVE = [
 ] as const;
 /** A fetch writes objects, the ref that is asked for, and nothing else. */
 const ALONE = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
-/** Enough for the refs of a remote with a million of them. */
-const MAX_OUTPUT = 256 * 1024 * 1024;
+/** Output of git about an exchange, in bytes. Git passes on the refs of a remote without a limit of its own. */
+const MAX_OUTPUT = 8 * 1024 * 1024;
+/** Branches of a remote that an error can name. */
+const MAX_NAMES = 20;
+const HEADS = 'refs/heads/';
 
 interface Finished extends Ending {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
   /** The limit other than time that git met, and its remedy. */
-  readonly limit: GitError | undefined;
+  readonly limit: GitLimitError | undefined;
   /** The caller aborted it. */
   readonly aborted: boolean;
   readonly trace: ExchangeTrace;
@@ -146,19 +150,30 @@ export class Remote {
 
   /** Like `tip`, for any ref by its full name. */
   protected async tipOf(ref: string, withinMs?: number): Promise<string | undefined> {
-    const args = ['ls-remote', '--quiet', NAME, ref];
+    // A pattern alone makes the server list every ref, and those of pull requests may be 100,000.
+    const ofHeads = ref.startsWith(HEADS) ? ['--heads'] : [];
+    const args = ['ls-remote', '--quiet', ...ofHeads, NAME, ref];
     const timeoutMs = Math.min(this.#timeouts.queryMs, withinMs ?? Number.POSITIVE_INFINITY);
-    const { stdout } = await this.#run(args, { timeoutMs });
-    const line = stdout.split('\n').find((candidate) => candidate.endsWith(`\t${ref}`));
-    const id = line?.slice(0, 40);
+    let id: string | undefined;
+    const onLine = (line: string): void => {
+      if (id === undefined && line.endsWith(`\t${ref}`)) id = line.slice(0, -ref.length - 1);
+    };
+    await this.#run(args, { timeoutMs, onLine });
     return id !== undefined && isObjectId(id) ? id : undefined;
   }
 
-  /** Short names of the branches of the remote. Throws RemoteError. */
+  /** Short names of the first branches of the remote. Throws RemoteError. */
   async branches(): Promise<string[]> {
     const args = ['ls-remote', '--quiet', '--heads', NAME];
-    const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.queryMs });
-    return [...stdout.matchAll(/\trefs\/heads\/(.+)$/gm)].map(([, name = '']) => name);
+    const names: string[] = [];
+    const onLine = (line: string): void => {
+      const at = line.indexOf(`\t${HEADS}`);
+      if (at !== -1 && names.length < MAX_NAMES) names.push(line.slice(at + 1 + HEADS.length));
+    };
+    await this.#run(args, { timeoutMs: this.#timeouts.queryMs, onLine }).catch((error: unknown) => {
+      if (names.length < MAX_NAMES) throw error;
+    });
+    return names;
   }
 
   /**
@@ -261,6 +276,7 @@ export class Remote {
       const seconds = (timeoutMs / 1000).toFixed(1).replace('.0', '');
       return new RemoteError('unreachable', `no answer within ${seconds} s`);
     }
+    if (limit?.limit === 'output') return new RemoteError('limit', TOO_MANY_REFS);
     if (limit !== undefined) return new RemoteError('limit', limit.message);
     if (trace.isWebPage) return new RemoteError('web-page');
     const { redirect } = trace;
@@ -302,8 +318,10 @@ export class Remote {
     git.stdin.end();
     const { counter } = options;
     if (counter !== undefined) git.onMessage((text) => countReceived(counter, text));
-    const chunks: Buffer[] = [];
-    git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const output = new Output(options.onLine);
+    git.stdout.on('data', (chunk: Buffer) => {
+      if (git.met === undefined) output.take(chunk);
+    });
     const end = await git.ended;
     this.#processes.delete(git);
     options.signal?.removeEventListener('abort', kill);
@@ -313,7 +331,7 @@ export class Remote {
     const stderr = counter === undefined ? git.stderr : withoutProgress(git.stderr);
     return {
       ...end,
-      stdout: Buffer.concat(chunks).toString('utf8'),
+      stdout: output.rest,
       stderr,
       timedOut,
       limit: limit === undefined || timedOut ? undefined : git.errorFor(limit),
@@ -339,8 +357,29 @@ function rejection(summary: string): PushReport {
   return { ended: 'refused', reason };
 }
 
+/** Output of git as text. Lines with a listener are not kept. */
+class Output {
+  readonly #onLine: ((line: string) => void) | undefined;
+  readonly #decoder = new StringDecoder('utf8');
+  rest = '';
+
+  constructor(onLine: ((line: string) => void) | undefined) {
+    this.#onLine = onLine;
+  }
+
+  take(chunk: Buffer): void {
+    this.rest += this.#decoder.write(chunk);
+    if (this.#onLine === undefined) return;
+    const lines = this.rest.split('\n');
+    this.rest = lines.pop() ?? '';
+    for (const line of lines) this.#onLine(line);
+  }
+}
+
 interface RunOptions {
   readonly timeoutMs: number;
+  /** Takes each line of the output as it arrives. */
+  readonly onLine?: (line: string) => void;
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: readonly (readonly [string, string])[];
   readonly check?: (() => void) | undefined;
@@ -349,6 +388,7 @@ interface RunOptions {
   readonly counter?: Counter | undefined;
 }
 
+const TOO_MANY_REFS = `it lists more than ${MAX_OUTPUT / 2 ** 20} MiB of refs for the one of --branch. Remove those there, or check --repo`;
 /** Message for a push that was aborted because the remote did not answer a query either. */
 export const HANGS = 'neither a push nor a query is answered';
 const STOPPING = 'gitplane is stopping';
