@@ -1,4 +1,8 @@
-/** Rights that end while a push or a write is on its way: a slow client sends its body for minutes. */
+/** Rights that end during a push, a fetch or a write: a slow client sends its body for minutes. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HttpClient } from '../fuzz/http-client.ts';
@@ -100,6 +104,55 @@ test.each(ends)('a push lands no more when it ends meanwhile: %s', async (what, 
   expect(answer.text).toMatch(/Forbidden|no longer/);
   expect((await daemon.call('GET', `${API}/teams/by-${name}`)).code).toBe(404);
 });
+
+/** Asks for the refs. `meanwhile` ends before the rest of the request is sent. */
+async function fetched(
+  token: string,
+  meanwhile: () => Promise<unknown> = async () => undefined,
+  rest = '00010000',
+): Promise<{ code: number | undefined; text: string }> {
+  const asked = request({
+    ...{ host: '127.0.0.1', port: daemon.port, method: 'POST', agent: false },
+    path: '/git/platform.git/git-upload-pack',
+    ca: readFileSync(join(daemon.dataDir, 'tls/ca.crt')),
+    headers: {
+      authorization: `Basic ${Buffer.from(`x:${token}`).toString('base64')}`,
+      'content-type': 'application/x-git-upload-pack-request',
+      'git-protocol': 'version=2',
+      expect: '100-continue',
+    },
+  });
+  const answered = once(asked, 'response');
+  asked.flushHeaders();
+  await once(asked, 'continue');
+  asked.write('0014command=ls-refs\n');
+  await meanwhile();
+  if (rest !== '') asked.end(rest);
+  const [answer] = (await answered) as [IncomingMessage];
+  const text = (await answer.setEncoding('utf8').toArray()).join('');
+  asked.destroy();
+  return { code: answer.statusCode, text };
+}
+
+const READ_ENDS = ends.filter(([what]) => !/make it|membership/.test(what));
+
+test.each(READ_ENDS)('a fetch gets no refs when it ends meanwhile: %s', async (what, end) => {
+  const name = `read${READ_ENDS.findIndex(([one]) => one === what)}`;
+  const token = await pusher(name);
+  const before = await fetched(token);
+  expect(before.code, before.text).toBe(200);
+  expect(before.text).toContain('refs/heads/main');
+  const answer = await fetched(token, () => end(name));
+  expect(answer.code, answer.text).toBe(403);
+  expect(answer.text).toContain('ended during this fetch');
+});
+
+test('a fetch ends after its key, though its client sends nothing more', async () => {
+  const token = await pusher('silent');
+  const end = (): Promise<void> => done('DELETE', `${API}/ownedaccesskeys/silent`);
+  const answer = await fetched(token, end, '');
+  expect(answer.code, answer.text).toBe(403);
+}, 60_000);
 
 test.each(ends.filter(([what]) => what !== 'the right to push'))(
   'a write is refused when it ends meanwhile: %s',

@@ -23,6 +23,8 @@ export interface ServeOptions {
   readonly signal?: AbortSignal;
   /** Of an advertisement for a push: the tips to offer in the place of the branch. */
   readonly offered?: OfferedTips | undefined;
+  /** Of a fetch: asked before each part of its request reaches git; false ends the request. */
+  readonly isAllowed?: () => boolean;
   /** Of a push: refs, or folders of refs, that the proc-receive hook lands in the place of git. */
   readonly procReceive?: readonly string[];
   /** Of a push: they judge and land it. Without them it is judged as a push by path. */
@@ -37,6 +39,18 @@ export interface ServeResult {
 
 /** Accepted values of `Git-Protocol`: `version=2` and the like. Others are ignored. */
 const protocolHeader = /^[\w=:.-]{1,200}$/;
+
+/**
+ * Filters of partial clones. git compares each path with each line of the file of `sparse:oid`, and takes
+ * hundreds of megabytes for a long `combine`.
+ */
+const FILTERS = [
+  ['uploadpackfilter.allow', 'false'],
+  ['uploadpackfilter.blob:none.allow', 'true'],
+  ['uploadpackfilter.blob:limit.allow', 'true'],
+  ['uploadpackfilter.object:type.allow', 'true'],
+  ['uploadpackfilter.tree.allow', 'true'],
+] as const;
 
 /** True if a name from a URL is a service. The only check before `advertiseRefs` and `serveRpc`. */
 export function isGitService(name: string): name is GitService {
@@ -107,8 +121,9 @@ export function serveRpc(
     isExplained = true;
     response.write(pktLine(`ERR gitplane: ${message}\n`));
   };
-  const input = Readable.from(fetchRequest(request, refuse), { objectMode: false });
-  const { signal } = options;
+  const { signal, isAllowed } = options;
+  const parts = fetchRequest(request, { refuse, isAllowed });
+  const input = Readable.from(parts, { objectMode: false });
   return run(git, { request: input, response, signal, isExplained: () => isExplained });
 }
 
@@ -118,16 +133,17 @@ const MAX_FETCH_REQUEST_BYTES = 8 * 1024 * 1024;
 /** Passes on the request of a fetch, whose every line costs git time, up to its limit. */
 async function* fetchRequest(
   request: Readable,
-  refuse: (message: string) => void,
+  of: { refuse(message: string): void; isAllowed: ServeOptions['isAllowed'] },
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of bytesOf(request)) {
     bytes += chunk.length;
     if (bytes > MAX_FETCH_REQUEST_BYTES) {
       const limit = `${MAX_FETCH_REQUEST_BYTES / MIB} MiB`;
-      refuse(`The request of a fetch is larger than ${limit}`);
+      of.refuse(`The request of a fetch is larger than ${limit}`);
       return;
     }
+    if (of.isAllowed?.() === false) return;
     yield chunk;
   }
 }
@@ -256,6 +272,7 @@ function contextOf(repository: { readonly gitDir: string }, options: ServeOption
     env: safe ? { GIT_PROTOCOL: gitProtocol } : {},
     // Of this process alone: git itself moves the branch in a push by path.
     config: [
+      ...FILTERS,
       ...procReceive.map((ref) => ['receive.procReceiveRefs', ref] as const),
       ...(hooks === undefined ? [] : [SERVED_HOOKS]),
     ],

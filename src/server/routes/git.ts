@@ -26,6 +26,10 @@ import { ServiceAnswer } from './service-answer.ts';
 
 const SERVICE_FAILED = 'A git service failed';
 
+/** Interval of the check of a fetch, whose answer may take an hour. */
+const ACCESS_INTERVAL_MS = 10_000;
+const WITHDRAWN = 'the access key, or its right to read the repository, ended during this fetch';
+
 export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
   for (const kind of ['upload-pack', 'receive-pack']) {
     app.addContentTypeParser(`application/x-git-${kind}-request`, (_request, body, done) =>
@@ -139,12 +143,25 @@ function endAuditWithAnswer(trail: AuditTrail | undefined, reply: FastifyReply):
   reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }
 
+/** A client may take its time to send a request and to read its answer: rights count until the end. */
 async function answerFetch(
   deps: ServerDependencies,
   exchange: Exchange & AdmittedToGit,
 ): Promise<void> {
-  endAuditWithAnswer(exchange.trail, exchange.reply);
-  await runService(deps, exchange, new ServiceAnswer(exchange));
+  const { request, reply, trail } = exchange;
+  endAuditWithAnswer(trail, reply);
+  const answer = new ServiceAnswer(exchange);
+  const isAllowed = (): boolean => {
+    const user = userNow(deps, request, { verb: 'get', path: GIT_PATH });
+    if (user === undefined) answer.refuse(forbiddenError(WITHDRAWN));
+    return user !== undefined;
+  };
+  const timer = setInterval(isAllowed, ACCESS_INTERVAL_MS);
+  try {
+    await runService(deps, exchange, answer, { isAllowed });
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** Its answer ends when readers see the push. */
@@ -171,7 +188,7 @@ async function runService(
   deps: ServerDependencies,
   { request, reply, service }: Exchange,
   answer: ServiceAnswer,
-  ofPush: Pick<ServeOptions, 'hooks' | 'procReceive'> = {},
+  ofService: Pick<ServeOptions, 'hooks' | 'procReceive' | 'isAllowed'>,
 ): Promise<void> {
   begin(reply, `application/x-${service}-result`);
   // A request without a content type has no body here.
@@ -181,7 +198,7 @@ async function runService(
   });
   const input = serviceInput(body, request.headers['content-encoding']);
   const streams = { service, request: input, response: answer.stream };
-  const options = { gitProtocol: gitProtocol(request), signal: answer.signal, ...ofPush };
+  const options = { gitProtocol: gitProtocol(request), signal: answer.signal, ...ofService };
   try {
     const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
     // A client may break off at will. The answer to a failure may have been sent already.

@@ -85,6 +85,34 @@ test('a partial clone gets trees without blobs', async () => {
   ).toContain(`?${blob}`);
 });
 
+test.each(['blob:limit=1k', 'tree:0', 'tree:2', 'object:type=tree'])(
+  'a partial clone by %s works',
+  async (filter) => {
+    const repository = await openForTest();
+    await publish(repository, commitOf({ 'folder/a': 'content' }));
+    const { url } = await serveRepository(repository.gitDir);
+    const args = ['clone', '-q', `--filter=${filter}`, '--no-checkout', url, 'clone'];
+    expect(await gitOver(temporaryFolder(), args)).toEqual({ code: 0, stderr: '' });
+  },
+);
+
+test.each(['0', '2'])(
+  'filters that cost time or memory are refused (version %s)',
+  async (version) => {
+    const repository = await openForTest();
+    await publish(repository, commitOf({ a: 'content' }));
+    const { url } = await serveRepository(repository.gitDir);
+    const blob = git(repository.gitDir, ['rev-parse', 'main:a']);
+    for (const filters of [[`sparse:oid=${blob}`], ['tree:1', 'blob:none']]) {
+      const options = filters.map((filter) => `--filter=${filter}`);
+      const args = ['-c', `protocol.version=${version}`, 'clone', '-q', ...options, url, 'clone'];
+      const { code, stderr } = await gitOver(temporaryFolder(), args);
+      expect(code).not.toBe(0);
+      expect(stderr).toMatch(/filter '(?:sparse:oid|combine)' not supported/);
+    }
+  },
+);
+
 test.each([
   [undefined, '001e# service=git-upload-pack\n0000'],
   ['version=1', '001e# service=git-upload-pack\n0000'],
