@@ -37,6 +37,7 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
     tellToContinue(response);
     server.emit('request', request, response);
   });
+  server.on('secureConnection', parseWhilePaused);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   limitConnections(server);
   return {
@@ -56,6 +57,15 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
 function tellToContinue(response: ServerResponse): void {
   if (response.socket !== null) response.writeContinue();
   else response.once('socket', () => response.headersSent || response.writeContinue());
+}
+
+/**
+ * Keeps the parser of HTTP/1.1 over TLS going. Node pauses it with its connection while answers wait for
+ * their client, yet TLS still passes on the records that it has read, at most 64 KiB: a paused parser takes
+ * them for an error, which would end the connection. Without TLS nothing is passed on by then.
+ */
+function parseWhilePaused({ parser }: Socket & { parser?: { pause(): void } | null }): void {
+  if (parser) parser.pause = () => undefined;
 }
 
 /**

@@ -72,6 +72,14 @@ async function received(socket: TLSSocket): Promise<string> {
   return text;
 }
 
+test('requests behind answers that wait are answered, with many records of TLS in one packet', async () => {
+  const socket = send('');
+  socket.setMaxSendFragment(512);
+  const lists = request(`GET ${API}/teams`).repeat(50);
+  socket.write(request('GET /metrics') + lists + request('GET /livez', ['connection: close']));
+  expect((await received(socket)).match(/HTTP\/1\.1 200 /g)).toHaveLength(52);
+});
+
 test('bytes that are no request bring no 400 in place of the answer before them', async () => {
   const socket = send(`${request(`GET ${API}/teams`)}\0`);
   expect(await received(socket)).not.toContain('400 Bad Request');
