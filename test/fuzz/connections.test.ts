@@ -19,15 +19,18 @@ const LANES = 16;
 const MS_PER_CONNECTION = 200;
 /** Of the connections that ended last before the daemon did. */
 const SUSPECTS = 2 * LANES;
-/** The daemon asks a connection after 30 s of silence, and ends it 30 s later. */
-const SILENT_MS = 100_000;
+/** Several times the silence of a connection until its end. */
+const SILENT_MS = 60_000;
 
 let daemon: Daemon;
 let plainPort: number;
 let world: World;
 beforeAll(async () => {
   plainPort = await freePort();
-  daemon = await startDaemon({ args: ['--listen-http', `127.0.0.1:${plainPort}`] });
+  daemon = await startDaemon({
+    args: ['--listen-http', `127.0.0.1:${plainPort}`],
+    node: ['--import', `${import.meta.dirname}/connections/short-silence.mjs`],
+  });
   const refs = await daemon.git(
     ['ls-remote', `${daemon.url.replace('//', `//x:${daemon.token}@`)}/git/platform.git`, 'HEAD'],
     daemon.dataDir,

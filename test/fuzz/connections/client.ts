@@ -125,7 +125,13 @@ function read(plan: Plan, stream: Duplex, closed: Promise<void>): Reader {
       if ((await Promise.race([done, late])) !== 'late') return;
       answers.problems.push(`${answers.count} of ${asked.length} requests answered in time`);
     },
-    problems: () => (isJudged ? answers.problems : []),
+    problems: () => {
+      const { count, isOver, problems } = answers;
+      if (problems.length === 0 && isPatient && !isOver && count < asked.length) {
+        problems.push(`${count} of ${asked.length} requests answered before the end`);
+      }
+      return isJudged ? problems : [];
+    },
   };
 }
 
