@@ -23,6 +23,9 @@ const PORTS = { StartTLS: 587, Implicit: 465, None: 25 } as const;
 const STEP_MS = 10_000;
 /** Of a mail as a whole: a server that answers a byte from time to time meets no limit of a step. */
 const MAIL_MS = 60_000;
+/** All replies to one mail. The library queues replies that nothing waits for, in time that grows with the queue. */
+const MAX_REPLY_BYTES = 256 * 1024;
+const COUNT_MS = 20;
 
 /** Rejects with DeliveryError. */
 export async function sendMail(
@@ -70,6 +73,10 @@ export async function sendMail(
   });
   const abort = (): void => void socket?.destroy(new Error('no time is left'));
   limit.addEventListener('abort', abort);
+  // Below TLS no bytes pass through JavaScript, so the counter of the socket is read.
+  const counting = setInterval(() => {
+    if ((socket?.bytesRead ?? 0) > MAX_REPLY_BYTES) socket?.destroy(new Error('too many replies'));
+  }, COUNT_MS);
   try {
     await transport.sendMail({
       from,
@@ -85,6 +92,7 @@ export async function sendMail(
     const message = `The mail server ${host} did not take it within ${deadlineMs} ms`;
     throw new DeliveryError(message, { problem: 'unavailable', cause });
   } finally {
+    clearInterval(counting);
     limit.removeEventListener('abort', abort);
     transport.close();
   }

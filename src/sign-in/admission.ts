@@ -25,6 +25,8 @@ export interface Admission {
 const LONGEST_NAME = 256;
 const LONGEST_EMAIL = 320;
 const MOST_GROUPS = 500;
+/** Far more than any directory has for one account; each is normalised and compared. */
+const MOST_GIVEN_GROUPS = 20_000;
 const CONTROL = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
 
 /** Throws SignInError for an identity that could be confused with the platform itself. */
@@ -35,6 +37,12 @@ export function admit(provided: ProvidedIdentity, rules: AdmissionRules): Admiss
   const preferred = optional(provided.preferredUsername);
   const accountName = namePrefix + (optional(provided.accountName) ?? preferred ?? rest(username));
   for (const name of [userId, username, accountName]) refuseReserved(name);
+  if (provided.groups.length > MOST_GIVEN_GROUPS) {
+    throw new SignInError(`the provider names more than ${MOST_GIVEN_GROUPS} groups`, {
+      reason: 'too-many-groups',
+      code: 502,
+    });
+  }
   const { kept, refused } = keptGroups(provided.groups, groupPrefix, rules.keepsGroup);
   const email = optional(provided.email, LONGEST_EMAIL);
   return {

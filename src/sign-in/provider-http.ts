@@ -38,6 +38,8 @@ export interface ProviderHttp {
 
 const DEADLINE_MS = 10_000;
 const MOST_BYTES = 1024 * 1024;
+/** A page of a provider's list has some 6,000. */
+const MOST_VALUES = 50_000;
 
 /** PEM certificates of a file, read at every call. Throws SignInError. */
 export function readCertificates(path: string): string {
@@ -110,7 +112,7 @@ async function bodyOf(
   stream: AsyncIterable<Uint8Array> | null,
   mostBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const body = new AnswerBody(mostBytes);
+  const body = new AnswerBody(mostBytes, MOST_VALUES);
   for await (const chunk of stream ?? []) body.add(chunk);
   return body.bytes();
 }

@@ -309,6 +309,29 @@ test('a mail server that floods the daemon with a line without end is left', asy
   expect(bytes).toBeLessThan(64 * 1024 * 1024);
 });
 
+test('a mail server that answers more than was asked is left', async () => {
+  const port = await hostileMailServer((socket) => {
+    socket.write('220 hello\r\n');
+    socket.once('data', () => {
+      socket.write('250-hello\r\n250 AUTH PLAIN\r\n');
+      socket.once('data', () => {
+        const replies = Buffer.from('334 eA==\r\n'.repeat(3000));
+        const more = (): void => {
+          while (!socket.destroyed && socket.write(replies));
+        };
+        socket.on('drain', more);
+        more();
+      });
+    });
+  });
+  const sent = sendMail(
+    { delivery, event, source, deadlineMs: 10_000 },
+    { ...mail, port, tls: 'None', username: 'gitplane', password: 'p4ssw0rd' },
+    signal,
+  );
+  await expect(sent).rejects.toThrow(/does not take it: ESOCKET$/);
+});
+
 test('a mail server that hangs ends with the process', async () => {
   const controller = new AbortController();
   const { port } = await mailServer({ onConnect: () => controller.abort() });

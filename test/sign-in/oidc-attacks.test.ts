@@ -5,6 +5,7 @@
 import { createHash, createHmac, createPublicKey, type webcrypto } from 'node:crypto';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { type Claims, identityOf, mergedClaims } from '../../src/sign-in/connectors/oidc-claims.ts';
 import { ROGUE_CLIENT, type RogueProvider, startRogueProvider } from '../support/rogue-provider.ts';
 import {
   type Browser,
@@ -532,4 +533,59 @@ describe('a discovery document of an issuer on the loopback', () => {
       expect((await attempt(setup)).code).toBe(303);
     },
   );
+});
+
+describe('a provider that gives too much', () => {
+  test.each<[string, unknown]>([
+    ['names of algorithms', ['\u001b]0;pwn\u0007'.repeat(50_000)]],
+    ['algorithms that are no list', { filter: 'pwn' }],
+  ])('in %s repeats none of it in the log of each attempt', async (_what, algorithms) => {
+    const setup = await open({ clientSecret: 'first' });
+    setup.provider.metadata['id_token_signing_alg_values_supported'] = algorithms;
+    setup.configure({ clientSecret: 'second' });
+    const begun = await setup.platform.browser().get('/auth/oidc/login');
+    expect(begun.statusCode).toBe(503);
+    const { log } = setup.platform;
+    expect(log.join()).toContain('offers no signature that it alone can make');
+    expect(log.join()).not.toContain('pwn');
+    expect(Math.max(...log.map((line) => line.length))).toBeLessThan(1000);
+  });
+
+  test('an endpoint that is no text, or a long one, is a fault of the provider', async () => {
+    const setup = await open({ clientSecret: 'first' });
+    const { issuer, metadata } = setup.provider;
+    const bad = [[`${issuer}/authorize`], `${issuer}/authorize?${'x'.repeat(900_000)}`];
+    for (const [i, endpoint] of bad.entries()) {
+      metadata['authorization_endpoint'] = endpoint;
+      setup.configure({ clientSecret: `s${i}` });
+      const begun = await setup.platform.browser().get('/auth/oidc/login');
+      expect(begun.statusCode).toBe(503);
+    }
+  });
+
+  test('in groups signs no user in', async () => {
+    const setup = await open({ groupsClaim: 'groups' });
+    const groups = Array.from({ length: 20_001 }, (_, at) => `g${at}`);
+    setup.provider.claims = { sub: 'ann-1', name: 'ann', groups };
+    const { code, browser } = await attempt(setup);
+    expect(code).toBe(502);
+    expectNothing(setup, browser);
+  });
+
+  test('in tokens leaves no key with them', async () => {
+    const setup = await open();
+    setup.provider.tokens = { refresh_token: 'r'.repeat(900_000) };
+    const { code, browser } = await attempt(setup);
+    expect([code, browser.session]).toEqual([502, undefined]);
+    expect(setup.platform.guarded.platform.names('ownedaccesskeys')).toEqual([]);
+  });
+});
+
+test('an ID token verifies no other address of UserInfo', () => {
+  const idToken = { sub: 'ann-1', email: 'ann@x.example', email_verified: true };
+  const verified = (userInfo: Claims) =>
+    identityOf(mergedClaims(idToken, userInfo), {}, () => undefined).emailVerified;
+  expect(verified({ email: 'ann@x.example' })).toBe(true);
+  expect(verified({ email: 'root@x.example' })).toBe(false);
+  expect(verified({ email: 'root@x.example', email_verified: true })).toBe(true);
 });

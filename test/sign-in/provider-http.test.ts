@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
+import { jsonApi, pagesFrom } from '../../src/sign-in/connectors/json-api.ts';
 import { providerHttp } from '../../src/sign-in/provider-http.ts';
 import { SignInError } from '../../src/sign-in/sign-in-error.ts';
 
@@ -95,4 +96,28 @@ test('an unreachable provider is named by its origin alone', async () => {
 
   expect(error.message).toContain(url);
   expect(error.message).not.toContain('s3cret');
+});
+
+test('pages of 1 MB each end after 16 of them', async () => {
+  const page = JSON.stringify(['x'.repeat(MIB - 100)]);
+  let requests = 0;
+  const base = await serve((_request, response) => {
+    requests += 1;
+    response.end(page);
+  });
+  const http = providerHttp();
+  closing.push(() => void http.close());
+  const api = jsonApi({ http, base, token: 't', signal: new AbortController().signal });
+  const read = async () => {
+    for await (const answer of pagesFrom(api, api.get('/0'), () => `/${requests}`)) {
+      expect(answer.status).toBe(200);
+    }
+  };
+  await expect(read()).rejects.toMatchObject({ reason: 'endless-pages', code: 502 });
+  expect(requests).toBeLessThan(20);
+});
+
+test('an answer with more values than any page has is refused', async () => {
+  const url = await serve((_request, response) => response.end(`[${'{},'.repeat(60_000)}{}]`));
+  expect(await failure(url)).toMatchObject({ reason: 'provider-unreachable', code: 502 });
 });

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { isRecord, type JsonObject, rfc3339 } from '../../apimachinery/index.ts';
 import type { DirectoryUser } from '../../auth/index.ts';
-import type {
-  AdmittedIdentity,
-  NewLoginKey,
-  PersistedIdentity,
-  ProvidedIdentity,
+import {
+  type AdmittedIdentity,
+  type NewLoginKey,
+  type PersistedIdentity,
+  type ProvidedIdentity,
+  SignInError,
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 
@@ -59,9 +60,17 @@ export function identitySpec(identity: AdmittedIdentity, now: number): JsonObjec
   };
 }
 
-/** Data for refreshes, in the one field that is encrypted and never shown. */
+/** Room for 11,000 groups, the most that a provider of tokens lists. Each login has its own copy in memory. */
+const LONGEST_IDENTITY = 512 * 1024;
+
+/** Data for refreshes, in the one field that is encrypted and never shown. Throws SignInError. */
 export function persistedText(provided: ProvidedIdentity): string {
-  return JSON.stringify(provided);
+  const text = JSON.stringify(provided);
+  if (text.length <= LONGEST_IDENTITY) return text;
+  throw new SignInError(`the provider gave an identity of more than ${LONGEST_IDENTITY} bytes`, {
+    reason: 'identity-too-large',
+    code: 502,
+  });
 }
 
 export function readPersistedIdentity({

@@ -67,6 +67,8 @@ function placeIn(base: string, place: string): string {
 
 /** Limit of pages, far above any real list; stops a provider that returns pages endlessly. */
 const MOST_PAGES = 100;
+/** Characters of all pages: some 4,000 teams with their descriptions. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /** A response and its next pages; `nextOf` finds the link, which may be relative. */
 export async function* pagesFrom(
@@ -75,7 +77,10 @@ export async function* pagesFrom(
   nextOf: (answer: ProviderAnswer) => string | undefined,
 ): AsyncGenerator<ProviderAnswer> {
   let answer = await first;
+  let characters = 0;
   for (let page = 1; page <= MOST_PAGES; page++) {
+    characters += answer.length;
+    if (characters > MOST_CHARACTERS) break;
     yield answer;
     const link = nextOf(answer);
     if (link === undefined) return;

@@ -24,7 +24,12 @@ const OF_THE_TOKEN = ['iss', 'aud', 'sub', 'exp', 'iat', 'nbf', 'nonce', 'azp', 
 export function mergedClaims(idToken: Claims, userInfo: Claims): Claims {
   const own = OF_THE_TOKEN.flatMap((name) => (name in idToken ? [[name, idToken[name]]] : []));
   const further = Object.entries(userInfo).filter(([name]) => !OF_THE_TOKEN.includes(name));
-  return Object.fromEntries([...Object.entries(idToken), ...further, ...own]);
+  // The ID token verifies its own address, and not another one in UserInfo.
+  const valid = Object.entries(idToken).filter(([name]) => {
+    const of = name.replace(/_verified$/, '');
+    return of === name || !Object.hasOwn(userInfo, of) || userInfo[of] === idToken[of];
+  });
+  return Object.fromEntries([...valid, ...further, ...own]);
 }
 
 /** Throws SignInError 403 for an identity that is not admitted, or without a required claim. */

@@ -77,6 +77,9 @@ function isOnLoopback(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }
 
+/** Browsers and servers take no longer ones. */
+const LONGEST_URL = 2048;
+
 /** Endpoints of a discovery document that receive secrets. */
 const ENDPOINTS = [
   'authorization_endpoint',
@@ -93,7 +96,7 @@ const ENDPOINTS = [
 function refuseEndpoints(metadata: ServerMetadata, issuer: string): void {
   for (const name of ENDPOINTS) {
     const value = metadata[name];
-    const problem = value === undefined ? undefined : endpointProblem(String(value), issuer);
+    const problem = value === undefined ? undefined : endpointProblem(value, issuer);
     if (problem === undefined) continue;
     throw new SignInError(`${name} of the discovery document ${problem}`, {
       reason: 'bad-endpoint',
@@ -102,7 +105,10 @@ function refuseEndpoints(metadata: ServerMetadata, issuer: string): void {
   }
 }
 
-function endpointProblem(endpoint: string, issuer: string): string | undefined {
+function endpointProblem(endpoint: unknown, issuer: string): string | undefined {
+  if (typeof endpoint !== 'string' || endpoint.length > LONGEST_URL) {
+    return `is not a text of ${LONGEST_URL} characters at most`;
+  }
   const isPlainHere = isPlainLoopback(endpoint);
   if (isPlainHere && isPlainLoopback(issuer)) return undefined;
   if (isPlainHere || !/^https:/i.test(endpoint) || !URL.canParse(endpoint)) {
@@ -116,16 +122,14 @@ function endpointProblem(endpoint: string, issuer: string): string | undefined {
 }
 
 function algorithmsOf(metadata: ServerMetadata): string[] {
-  const offered = metadata.id_token_signing_alg_values_supported ?? [DEFAULT_ALGORITHM];
-  const usable = offered.filter((name) => ALGORITHMS.includes(name));
+  const offered: unknown = metadata.id_token_signing_alg_values_supported ?? [DEFAULT_ALGORITHM];
+  const usable = ALGORITHMS.filter((name) => Array.isArray(offered) && offered.includes(name));
   if (usable.length > 0) return usable;
-  throw new SignInError(
-    `the provider signs with ${offered.join(', ')} only, which proves nothing`,
-    {
-      reason: 'weak-algorithms',
-      code: 503,
-    },
-  );
+  // Names from outside are not repeated: each attempt to sign in logs the problem.
+  throw new SignInError('the provider offers no signature that it alone can make', {
+    reason: 'weak-algorithms',
+    code: 503,
+  });
 }
 
 /** Basic by default (RFC 8414, section 2). */

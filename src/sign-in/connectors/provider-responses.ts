@@ -7,6 +7,8 @@ export interface ProviderAnswer {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
+  /** Characters of the body. */
+  readonly length: number;
   /** Parsed JSON; undefined: there is none. */
   readonly body: unknown;
 }
@@ -19,7 +21,8 @@ export async function readAnswer(url: string, response: Response): Promise<Provi
   if (status >= 500) {
     throw new SignInError(`${origin} answers ${status}`, { reason: 'provider-failed', code: 502 });
   }
-  return { url, status, headers, body: parsed(await response.text()) };
+  const text = await response.text();
+  return { url, status, headers, length: text.length, body: parsed(text) };
 }
 
 export function busy(origin: string): SignInError {
