@@ -7,6 +7,16 @@ export function textAt(answer: unknown, ...path: readonly string[]): string {
   return typeof value === 'string' ? value : '';
 }
 
+const LONGEST_URL = 2048;
+
+/** Address of a page, for people and for headers of answers; empty: it is not one. */
+export function pageAt(answer: unknown, ...path: readonly string[]): string {
+  const text = textAt(answer, ...path);
+  if (text.length > LONGEST_URL || !URL.canParse(text)) return '';
+  const { href, protocol } = new URL(text);
+  return protocol === 'https:' || protocol === 'http:' ? href : '';
+}
+
 export function numberAt(answer: unknown, ...path: readonly string[]): number | undefined {
   const value = valueAt(answer, path);
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;

@@ -18,6 +18,7 @@ export interface CommitStatus {
 /** An open pull request (GitLab: merge request). */
 export interface Pull {
   readonly number: number;
+  /** Empty: the forge gave no address of a page. */
   readonly url: string;
   /** Branch that it merges. */
   readonly head: string;

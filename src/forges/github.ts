@@ -1,6 +1,6 @@
 /** The API of GitHub, and what Gitea and Forgejo have in common with it. */
 import { DeliveryError } from '../outbox/index.ts';
-import { countOf, cut, numberAt, requiredNumber, textAt } from './answers.ts';
+import { countOf, cut, numberAt, pageAt, requiredNumber, textAt } from './answers.ts';
 import { ApiClient, type ApiClientOptions } from './api-client.ts';
 import { findComment, OwnAccount } from './comments.ts';
 import type { Annotation, CommitStatus, Forge, ForgeTarget, Pull, PullTip } from './forge.ts';
@@ -87,7 +87,7 @@ function pullOf(answer: unknown): readonly Pull[] {
   const commit = textAt(answer, 'head', 'sha');
   if (number === undefined || head === '' || !/^[0-9a-f]{40}$/.test(commit)) return [];
   const [from, to] = ['head', 'base'].map((end) => numberAt(answer, end, 'repo', 'id'));
-  const url = textAt(answer, 'html_url');
+  const url = pageAt(answer, 'html_url');
   return [{ number, url, head, commit, isFork: from === undefined || from !== to }];
 }
 

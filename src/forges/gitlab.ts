@@ -1,6 +1,6 @@
 /** The API of GitLab. */
 import { DeliveryError } from '../outbox/index.ts';
-import { cut, numberAt, textAt } from './answers.ts';
+import { cut, numberAt, pageAt, textAt } from './answers.ts';
 import { ApiClient } from './api-client.ts';
 import { findComment, OwnAccount } from './comments.ts';
 import type { Annotation, CommitStatus, Forge, ForgeTarget, Pull, PullTip } from './forge.ts';
@@ -147,9 +147,9 @@ function isRefusal(error: unknown): boolean {
 
 function pullOf(answer: unknown): readonly Pull[] {
   const number = numberAt(answer, 'iid');
-  const [head, commit, url] = ['source_branch', 'sha', 'web_url'].map((one) => textAt(answer, one));
+  const [head, commit] = ['source_branch', 'sha'].map((one) => textAt(answer, one));
   if (number === undefined || !head || !/^[0-9a-f]{40}$/.test(commit ?? '')) return [];
   const [from, to] = ['source_project_id', 'target_project_id'].map((one) => numberAt(answer, one));
   const isFork = from === undefined || from !== to;
-  return [{ number, url: url ?? '', head, commit: commit ?? '', isFork }];
+  return [{ number, url: pageAt(answer, 'web_url'), head, commit: commit ?? '', isFork }];
 }

@@ -331,3 +331,26 @@ test('an answer that is no JSON, or of another form, is an error', async () => {
   const opened = open('gitea', api).openPull({ head: 'w', title: 'T', body: 'B' });
   await expect(opened).rejects.toMatchObject({ problem: 'unavailable' });
 });
+
+test.each<ForgeType>(['github', 'gitea', 'gitlab'])(
+  'a pull request of %s leads to a page',
+  async (type) => {
+    const request = type === 'gitlab' ? 'merge_requests' : 'pulls';
+    const common = {
+      number: 1,
+      iid: 1,
+      source_branch: 'w',
+      sha: SHA,
+      head: { ref: 'w', sha: SHA },
+    };
+    const url = async (address: string): Promise<string> => {
+      const answer = { ...common, html_url: address, web_url: address };
+      const api = await recordedApi([{ request: `POST ${HOMES[type]}/${request}`, answer }]);
+      return (await open(type, api).openPull({ head: 'w', title: 't', body: 'b' })).url;
+    };
+    expect(await url('https://forge.example.com/ä/1')).toBe('https://forge.example.com/%C3%A4/1');
+    expect(await url('javascript:alert(1)')).toBe('');
+    expect(await url('no URL')).toBe('');
+    expect(await url(`https://forge.example.com/${'x'.repeat(100_000)}`)).toBe('');
+  },
+);

@@ -100,9 +100,7 @@ export class ReviewPull {
     }
     const open = async () =>
       (await forge.openPulls()).find((pull) => pull.head === head && !pull.isFork);
-    const found = (await open()) ?? (await this.#open());
-    // It goes into a header of answers.
-    const url = URL.canParse(found.url) ? new URL(found.url).href : '';
+    const { url } = (await open()) ?? (await this.#open());
     store.apply([], { [RECORD]: { place, url } });
   }
 
