@@ -46,9 +46,13 @@ async function connection({ daemon }: Server) {
     /** Resolves when the bytes are on their way, or the connection is closed. */
     send: (part: string | Buffer) =>
       new Promise<void>((done) => {
-        if (ended) done();
-        else socket.write(part, () => done());
-        socket.once('close', () => done());
+        const settle = (): void => {
+          socket.off('close', settle);
+          done();
+        };
+        if (ended) return done();
+        socket.once('close', settle);
+        socket.write(part, settle);
       }),
     /** Status line of the next answer; undefined: the connection ended without one. */
     async answer(): Promise<string | undefined> {
