@@ -15,6 +15,7 @@ export class Http1Answers {
   #finals = 0;
   #lastId = '';
   #isOver = false;
+  #isUpgraded = false;
   readonly #methods: readonly string[];
   /** Violations. */
   readonly problems: string[] = [];
@@ -35,6 +36,7 @@ export class Http1Answers {
   }
 
   push(part: Buffer): void {
+    if (this.#isUpgraded) return;
     this.#bytes = Buffer.concat([this.#bytes, part]);
     while (this.#problem === undefined && this.#bytes.length > 0 && this.#take());
   }
@@ -51,9 +53,10 @@ export class Http1Answers {
     const head = this.#head(this.#bytes.subarray(0, end).toString('latin1'));
     if (head === undefined) return false;
     const start = end + HEAD_END.length;
-    // Frames follow.
+    // Frames follow, here or in later parts.
     if (head.code === 101) {
       this.#isOver = true;
+      this.#isUpgraded = true;
       this.#bytes = Buffer.alloc(0);
       return false;
     }
