@@ -107,6 +107,7 @@ export interface FollowSetup {
   readonly access?: RemoteAccess;
   readonly gitDir?: string;
   readonly timeouts?: Partial<RemoteTimeouts>;
+  readonly maxFetchBytes?: number;
   /** Long when absent: a test whose push has an outcome has it however busy the machine is. */
   readonly outcomeTimeoutMs?: number;
   readonly pauseMs?: number;
@@ -121,7 +122,8 @@ export async function follow(setup: FollowSetup): Promise<Follower> {
   const ref = 'refs/heads/main';
   const trackingRef = 'refs/gitplane/remote/main';
   const address = parseRemoteAddress(url);
-  const remote = new Remote({ address, access, gitDir, ref, trackingRef, timeouts });
+  const limit = setup.maxFetchBytes === undefined ? {} : { maxFetchBytes: setup.maxFetchBytes };
+  const remote = new Remote({ address, access, gitDir, ref, trackingRef, timeouts, ...limit });
   const events: Events = { fetched: [], pushed: [] };
   const observer = {
     fetched: (error: Error | undefined) => void events.fetched.push(error),

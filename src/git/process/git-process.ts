@@ -12,6 +12,7 @@ import {
   LISTING,
   type Limit,
   limitMet,
+  MAX_MESSAGE_BYTES,
   type ProcessLimits,
   QUERY,
 } from './process-limits.ts';
@@ -46,7 +47,13 @@ export class GitProcess {
     const { stdin, stdout, stderr } = this.#child;
     // The exit code reports a process that ended early, not the broken pipe.
     stdin.on('error', () => undefined);
+    let said = 0;
     stderr.on('data', (chunk: Buffer) => {
+      said += chunk.length;
+      if (said > MAX_MESSAGE_BYTES) {
+        this.#met ??= 'messages';
+        this.kill();
+      }
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_LIMIT);
     });
     const isCounted = limits.replyTimeoutMs !== undefined || Number.isFinite(limits.outputBytes);

@@ -1,4 +1,4 @@
-/** Runs a program within limits of memory and CPU time, which also hold for its children. */
+/** Runs a program within limits of memory, CPU time and file size, which also hold for its children. */
 import { gitMemoryMib, type ProcessLimits } from './process-limits.ts';
 
 /**
@@ -10,10 +10,12 @@ import { gitMemoryMib, type ProcessLimits } from './process-limits.ts';
 const SCRIPT = [
   'ulimit -d "$1" 2>/dev/null',
   'test "$2" = 0 || { ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))"; } 2>/dev/null',
+  // In blocks of 512 bytes (POSIX). Without the signal (25), git gets an error, which names the limit.
+  'test "$4" = 0 || { trap "" 25; ulimit -f "$4"; } 2>/dev/null',
   // The shell leaves a word without quotes out if it is empty.
   'nice=$3',
   'test "$nice" = "" || command -v nice >/dev/null || nice=',
-  'shift 3',
+  'shift 4',
   'exec $nice "$@"',
 ].join('; ');
 
@@ -29,10 +31,11 @@ const HAS_SHELL = process.platform !== 'win32';
 export function limitedCommand(
   program: string,
   args: readonly string[],
-  { cpuSeconds = 0, isBackground = false }: Pick<ProcessLimits, 'cpuSeconds' | 'isBackground'>,
+  limited: Pick<ProcessLimits, 'cpuSeconds' | 'fileBytes' | 'isBackground'>,
 ): readonly [string, string[]] {
   if (!HAS_SHELL) return [program, [...args]];
+  const { cpuSeconds = 0, fileBytes = 0, isBackground = false } = limited;
   const nice = isBackground ? BACKGROUND : '';
-  const limits = [String(gitMemoryMib() * 1024), String(cpuSeconds), nice];
+  const limits = [String(gitMemoryMib() * 1024), String(cpuSeconds), nice, String(fileBytes / 512)];
   return ['sh', ['-c', SCRIPT, program, ...limits, program, ...args]];
 }

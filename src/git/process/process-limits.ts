@@ -17,9 +17,14 @@ export interface ProcessLimits {
   readonly outputBytes: number;
   /** CPU time of the process, and of each of its children. */
   readonly cpuSeconds?: number;
+  /** Bytes of each file that the process and its children write. */
+  readonly fileBytes?: number;
   /** True if other processes go first: the process and its children get what these leave of the CPUs. */
   readonly isBackground?: boolean;
 }
+
+/** Bytes of the messages of a process. A remote can send them without end, and progress of an hour is 1 MiB. */
+export const MAX_MESSAGE_BYTES = 16 * MIB;
 
 /** No limit, since the reader applies backpressure. */
 const STREAMED = Number.POSITIVE_INFINITY;
@@ -59,7 +64,7 @@ export function gitMemoryMib(): number {
   return memoryMib;
 }
 
-export type Limit = 'memory' | 'time' | 'processor time' | 'output';
+export type Limit = 'memory' | 'time' | 'processor time' | 'output' | 'messages' | 'file size';
 
 /** A git process exceeded a limit. Other processes and requests continue. */
 export class GitLimitError extends GitError {
@@ -78,6 +83,9 @@ const SENTENCES: Readonly<Record<Limit, (limits: ProcessLimits) => string>> = {
     `did not finish within its deadline of ${Math.round(replyTimeoutMs / 1000)} s`,
   'processor time': ({ cpuSeconds = 0 }) => `used up its ${cpuSeconds} s of processor time`,
   output: ({ outputBytes }) => `wrote more than ${Math.round(outputBytes / MIB)} MiB`,
+  messages: () => `wrote more than ${MAX_MESSAGE_BYTES / MIB} MiB of messages`,
+  'file size': ({ fileBytes = 0 }) =>
+    `wrote a file of more than ${Math.round(fileBytes / MIB)} MiB`,
 };
 
 const SMALLER = 'Use fewer or smaller files';
@@ -86,14 +94,19 @@ const REMEDIES: Readonly<Record<Limit, string>> = {
   time: `${SMALLER}, in several pushes`,
   'processor time': `Push ordinary files: these unpack to far more than their pack`,
   output: SMALLER,
+  messages: 'Run the command by hand, and read them',
+  'file size': 'Take large files out of the branch, or start with an empty data directory',
 };
 
 const OUT_OF_MEMORY =
   /out of memory|malloc failed|cannot allocate memory|mmap failed|unable to create thread/i;
+/** Of a local git: lines of a remote begin with its name. */
+const FILE_TOO_LARGE = /^(?:fatal|error): .*file too large/im;
 const OUT_OF_CPU = /died of signal (?:24|XCPU)\b/i;
 
 /** Limit that stderr or the signal of a git process indicates. */
 export function limitMet(signal: NodeJS.Signals | null, stderr: string): Limit | undefined {
   if (signal === 'SIGXCPU' || OUT_OF_CPU.test(stderr)) return 'processor time';
+  if (FILE_TOO_LARGE.test(stderr)) return 'file size';
   return OUT_OF_MEMORY.test(stderr) ? 'memory' : undefined;
 }

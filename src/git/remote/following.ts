@@ -10,6 +10,7 @@ import { type Counter, Mutex } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { removeAbandonedObjectDirectories } from '../packs/temporary-object-directory.ts';
+import { runGit } from '../process/git-process.ts';
 import type { Publication } from '../publication/publisher.ts';
 import { containsCommit } from '../reading/contains-commit.ts';
 import { moveRef } from '../refs/move-ref.ts';
@@ -202,6 +203,7 @@ export class Following {
       if (!isKnown) await remote.fetch(isFirst, isFirst ? this.#options.counter : undefined);
       const tip = await readRef(gitDir, remote.trackingRef);
       if (tip === undefined) throw new RemoteError('no-branch');
+      if (tip !== (await readRef(gitDir, this.#options.ref))) await assertCommit(gitDir, tip);
       this.#quietUntil = 0;
       // While the same commits are kept out, the success of the fetch is not reported.
       if (tip !== this.#held?.to) observer.fetched(undefined, performance.now() - started);
@@ -270,6 +272,12 @@ export class Following {
     await this.#adopt(moved.tip);
     throw new HeadMovedError(push.expected, moved.tip);
   }
+}
+
+/** Throws RemoteError for a branch that a server has put at another object, which git fetches as well. */
+export async function assertCommit(gitDir: string, tip: string): Promise<void> {
+  const type = (await runGit({ gitDir }, ['cat-file', '-t', tip])).toString('latin1').trim();
+  if (type !== 'commit') throw new RemoteError('no-commit', `${tip} is a ${type}`);
 }
 
 /** File that marks a repository whose commits all came from its remote, or went there first. */

@@ -14,6 +14,8 @@ export type RemoteProblem =
   | 'identity'
   | 'no-repository'
   | 'no-branch'
+  /** The branch is at a tag, a tree or a blob. */
+  | 'no-commit'
   /** HTML in place of a git answer: a login page, a captive portal, a proxy. */
   | 'web-page'
   | 'redirected'
@@ -37,6 +39,7 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
   identity: 'The remote repository cannot prove its identity',
   'no-repository': 'The remote repository does not exist, or the credentials do not show it',
   'no-branch': 'The remote repository does not have the branch',
+  'no-commit': 'The branch of the remote repository is not at a commit',
   'web-page':
     'A web page, and not git, answers at the address of the remote repository (a login page, a captive portal or a proxy)',
   redirected: 'The address of the remote repository redirects elsewhere, which is not followed',

@@ -5,7 +5,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Counter } from '../../concurrency/index.ts';
 import { isObjectId } from '../objects/object-id.ts';
-import type { GitContext } from '../process/git-environment.ts';
+import { type GitContext, MAX_PUSH_BYTES } from '../process/git-environment.ts';
 import { GitProcess, processError } from '../process/git-process.ts';
 import type { GitLimitError } from '../process/process-limits.ts';
 import type { Ending } from '../process/started-process.ts';
@@ -14,6 +14,7 @@ import type { RemoteAddress } from './address.ts';
 import { ExchangeTrace, TRACE_ENVIRONMENT } from './exchange-trace.ts';
 import { countReceived, withoutProgress } from './fetch-progress.ts';
 import { problemOf, RemoteError, sanitize } from './remote-error.ts';
+import { removeTemporaryPacks, temporaryPacks } from './temporary-packs.ts';
 
 /** Parser for the output of `git push --porcelain` about one ref. */
 
@@ -64,6 +65,8 @@ export interface RemoteOptions {
   /** Local ref that holds the last known tip of the branch. */
   readonly trackingRef: string;
   readonly timeouts?: Partial<RemoteTimeouts>;
+  /** Size of the pack of a fetch after the first. Default: that of a push. */
+  readonly maxFetchBytes?: number;
   /** Called right before every push; throws if this process must not write any more. */
   readonly assertMayAct?: (() => void) | undefined;
 }
@@ -181,6 +184,7 @@ export class Remote {
    * arrive. Throws RemoteError.
    */
   async fetch(isFirst: boolean, counter?: Counter): Promise<void> {
+    const { gitDir, maxFetchBytes = MAX_PUSH_BYTES } = this.#options;
     // To find a forced update, git walks from the new tip with every message in memory.
     const alone = [...ALONE, '--no-show-forced-updates'];
     const said = counter === undefined ? '--quiet' : '--progress';
@@ -190,7 +194,15 @@ export class Remote {
       [`remote.${NAME}.fetch`, `+${this.ref}:${this.trackingRef}`] as const,
       ...ALIVE,
     ];
-    await this.#run(args, { timeoutMs, config, counter });
+    const temporary = await temporaryPacks(gitDir);
+    // The first fetch transfers the whole history, which may be of any size.
+    const fileBytes = isFirst ? undefined : maxFetchBytes;
+    try {
+      await this.#run(args, { timeoutMs, config, counter, fileBytes });
+    } catch (error) {
+      await removeTemporaryPacks(gitDir, temporary);
+      throw error;
+    }
   }
 
   /**
@@ -307,7 +319,8 @@ export class Remote {
     args: readonly string[],
     options: RunOptions,
   ): Promise<Finished> {
-    const limits = { deadlineMs: options.timeoutMs, outputBytes: MAX_OUTPUT };
+    const { timeoutMs: deadlineMs, fileBytes = 0 } = options;
+    const limits = { deadlineMs, outputBytes: MAX_OUTPUT, fileBytes };
     const trace = new ExchangeTrace();
     const git = new GitProcess(context, args, limits, (connection) =>
       connection.on('data', (chunk: Buffer) => trace.write(chunk)),
@@ -384,6 +397,7 @@ interface RunOptions {
   readonly config?: readonly (readonly [string, string])[];
   readonly check?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly fileBytes?: number | undefined;
   /** Counts objects that arrive. */
   readonly counter?: Counter | undefined;
 }

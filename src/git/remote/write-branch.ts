@@ -16,7 +16,7 @@ import { moveRef } from '../refs/move-ref.ts';
 import { readRef } from '../refs/ref-file.ts';
 import type { HistoryCommit, NewCommit, PathChange, Repository } from '../repository.ts';
 import { pushConfirmed } from './confirmed-push.ts';
-import { KEPT_REFS } from './following.ts';
+import { assertCommit, KEPT_REFS } from './following.ts';
 import type { Remote } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 
@@ -150,7 +150,9 @@ export class WriteBranch {
     await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
     try {
       await remote.fetch(false);
-      return await readRef(gitDir, remote.trackingRef);
+      const tip = await readRef(gitDir, remote.trackingRef);
+      if (tip !== undefined) await assertCommit(gitDir, tip);
+      return tip;
     } catch (error) {
       if (!(error instanceof RemoteError) || error.problem !== 'no-branch') throw error;
       return undefined;

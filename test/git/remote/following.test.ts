@@ -210,6 +210,27 @@ describe('fetching', () => {
     expect(there.head()).toBeUndefined();
   });
 
+  test.each(['blob', 'tree', 'tag'])('a branch that is at a %s is not followed', async (type) => {
+    const there = elsewhere();
+    const { following, repository, gitDir, events } = await follow({ url: there.gitDir });
+    const before = await repository.head();
+    const inRepository = (...args: string[]): string => git(there.gitDir, args).trim();
+    inRepository('-c', 'user.name=a', '-c', 'user.email=a@b', 'tag', '-am', 'a tag', 'tag', 'main');
+    const of = { blob: 'main:start', tree: 'main^{tree}', tag: 'tag' }[type] ?? '';
+    const id = inRepository('rev-parse', of);
+    // Git itself refuses it.
+    writeFileSync(join(there.gitDir, 'refs/heads/main'), `${id}\n`);
+
+    for (const _ of [1, 2]) {
+      const refused = await following.refresh().catch((error: unknown) => error);
+      expect(refused).toMatchObject({ problem: 'no-commit', detail: `${id} is a ${type}` });
+      expect(events.fetched.at(-1)).toBe(refused);
+    }
+    expect(git(gitDir, ['rev-parse', 'main']).trim()).toBe(before);
+    writeFileSync(join(there.gitDir, 'refs/heads/main'), `${before}\n`);
+    expect(await following.refresh()).toBe(before);
+  });
+
   test('a fetch that was killed leaves no lock that stops the next', async () => {
     const there = elsewhere();
     const { following, gitDir } = await follow({ url: there.gitDir });
