@@ -1,4 +1,5 @@
 /** The token of a store: its properties, and its renewal. */
+import { backoffAfter } from '../concurrency/index.ts';
 import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { readJson } from './kv-data.ts';
@@ -70,13 +71,13 @@ export function renewalDelay(ttlSeconds: number, random: number): number {
 
 /** Longest delay of a Node timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-const SHORTEST_RETRY_MS = 1_000;
-const RETRY_SHARE = 0.1;
+const SHORTEST_DELAY_MS = 1_000;
+const RETRIES = { firstMs: SHORTEST_DELAY_MS, lastMs: 5 * 60_000 };
 
 export interface RenewalTimerOptions {
   /** Resolves to the new lifetime in seconds; 0: the token does not expire. */
   readonly renew: () => Promise<number>;
-  /** Called with errors; the renewal is retried, also after the token has expired. */
+  /** Called with errors; the renewal is retried after growing pauses, also after the token has expired. */
   readonly onFailure: (error: unknown) => void;
   readonly random?: (() => number) | undefined;
 }
@@ -85,6 +86,7 @@ export interface RenewalTimerOptions {
 export class RenewalTimer {
   readonly #options: RenewalTimerOptions;
   #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
   #isClosed = false;
 
   constructor(options: RenewalTimerOptions) {
@@ -94,8 +96,9 @@ export class RenewalTimer {
   /** Schedules the renewal. `ttl`: remaining seconds; 0: no renewal. */
   plan(ttl: number): void {
     clearTimeout(this.#timer);
+    this.#failures = 0;
     const { random = Math.random } = this.#options;
-    if (ttl > 0) this.#schedule(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())), ttl);
+    if (ttl > 0) this.#schedule(Math.max(SHORTEST_DELAY_MS, renewalDelay(ttl, random())));
   }
 
   close(): void {
@@ -103,23 +106,22 @@ export class RenewalTimer {
     clearTimeout(this.#timer);
   }
 
-  #schedule(delay: number, ttl: number): void {
+  #schedule(delay: number): void {
     if (this.#isClosed) return;
     const slice = Math.min(delay, MAX_TIMER_MS);
-    const next = (): void =>
-      delay > slice ? this.#schedule(delay - slice, ttl) : this.#renew(ttl);
+    const next = (): void => (delay > slice ? this.#schedule(delay - slice) : this.#renew());
     this.#timer = setTimeout(next, slice).unref();
   }
 
-  #renew(before: number): void {
-    const { renew, onFailure, random = Math.random } = this.#options;
+  #renew(): void {
+    const { renew, onFailure, random } = this.#options;
     renew().then(
       (ttl) => this.plan(ttl),
       (error: unknown) => {
         onFailure(error);
-        const retry = Math.max(SHORTEST_RETRY_MS, before * 1000 * RETRY_SHARE * random());
+        this.#failures += 1;
         clearTimeout(this.#timer);
-        this.#schedule(retry, before);
+        this.#schedule(backoffAfter(this.#failures, RETRIES, random));
       },
     );
   }
