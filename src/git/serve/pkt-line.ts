@@ -10,12 +10,29 @@ const FLUSH = Buffer.from('0000');
 const LENGTH_DIGITS = 4;
 const TAIL_BYTES = 4096;
 
-/** True if whole lines, from the first on, reach a flush. Bytes that are not a line end the search. */
-export function hasFlush(bytes: Buffer): boolean {
+/** Capability of a client that sends a list of options behind that of the refs. */
+const HAS_OPTIONS = 'push-options';
+
+/**
+ * True if whole lines, from the first on, reach the end of the lists in front of a pack: of refs, and of
+ * options if there are some. Bytes that are not a line end the search.
+ */
+export function hasPushLists(bytes: Buffer): boolean {
+  let hasOptions = false;
+  let isInOptions = false;
   for (let at = 0; at + LENGTH_DIGITS <= bytes.length; ) {
     const length = Number.parseInt(bytes.toString('latin1', at, at + LENGTH_DIGITS), 16);
-    if (length === 0) return true;
+    if (length === 0) {
+      if (isInOptions || !hasOptions) return true;
+      isInOptions = true;
+      at += LENGTH_DIGITS;
+      continue;
+    }
     if (!(length >= LENGTH_DIGITS)) return false;
+    const line = bytes.subarray(at, at + length);
+    const capabilities = line.indexOf(0);
+    // git takes them from each line.
+    hasOptions ||= capabilities !== -1 && line.includes(HAS_OPTIONS, capabilities);
     at += length;
   }
   return false;

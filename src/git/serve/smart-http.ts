@@ -10,7 +10,7 @@ import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess, tryGit } from '../process/git-process.ts';
 import { CLONE, limitMet, type ProcessLimits, PUSH } from '../process/process-limits.ts';
 import { SERVED_HOOKS } from './hook.ts';
-import { hasFlush, PushAnswer, pktLine } from './pkt-line.ts';
+import { hasPushLists, PushAnswer, pktLine } from './pkt-line.ts';
 import { type OfferedTips, offerTips } from './push-advertisement.ts';
 import { answerHooks, type ServedHooks } from './served-hooks.ts';
 
@@ -177,8 +177,8 @@ async function servePush(
   { signal, hooks }: ServeOptions,
 ): Promise<ServeResult> {
   const { head, isWhole, rest } = await peek(request, { max: PEEKED_BYTES, signal });
-  // Each command costs git time, and a push may have no more than fit.
-  if (!isWhole && !hasFlush(head)) {
+  // Each command and option costs git time, and a push may have no more than fit.
+  if (!isWhole && !hasPushLists(head)) {
     request.destroy();
     return refuseCommands(response, head);
   }
@@ -204,7 +204,7 @@ async function servePush(
 
 async function refuseCommands(response: Writable, head: Buffer): Promise<ServeResult> {
   const limit = `${PEEKED_BYTES / MIB} MiB`;
-  const message = `gitplane: The list of refs of this push is larger than ${limit}; push fewer refs`;
+  const message = `gitplane: The lists of refs and options of this push are larger than ${limit}; push fewer refs`;
   const canShow = head.includes(SHOWS_MESSAGES);
   response.write(canShow ? `${pktLine(`\u0002${message}\n`)}0000` : pktLine(`ERR ${message}\n`));
   await finish(response, true);

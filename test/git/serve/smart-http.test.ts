@@ -1,5 +1,6 @@
 /** Smart HTTP by real git clients through the smallest server there can be. */
 
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
@@ -142,6 +143,8 @@ test.each(['git-upload-archive', 'upload-pack', '', 'git-upload-pack/../x'])(
 
 describe('a compressed request without end is refused while it arrives', () => {
   const OID = '1'.repeat(40);
+  const LARGE_PUSH =
+    'gitplane: The lists of refs and options of this push are larger than 1 MiB; push fewer refs';
   const line = (text: string): string =>
     `${(text.length + 4).toString(16).padStart(4, '0')}${text}`;
 
@@ -158,7 +161,14 @@ describe('a compressed request without end is refused while it arrives', () => {
       service: 'git-receive-pack',
       first: line(`${OID} ${OID} refs/heads/a\0report-status side-band-64k`),
       more: line(`${OID} ${OID} refs/heads/b`),
-      message: 'gitplane: The list of refs of this push is larger than 1 MiB; push fewer refs',
+      message: LARGE_PUSH,
+    },
+    {
+      what: 'of options of a push',
+      service: 'git-receive-pack',
+      first: `${line(`${OID} ${OID} refs/heads/a\0report-status side-band-64k push-options`)}0000`,
+      more: line('topic=x'),
+      message: LARGE_PUSH,
     },
   ])('$what', async ({ service, first, more, message }) => {
     const { url, results } = await serveRepository(await bareRepository());
@@ -182,6 +192,22 @@ test.each([undefined, 'gzip'])(
     expect(input.errored?.message).toBe('the client is gone');
   },
 );
+
+test('a large push of a branch named after a capability lands, with and without options', async () => {
+  const repository = await openForTest();
+  await publish(repository, commitOf({ a: '1' }));
+  const { url } = await serveRepository(repository.gitDir);
+  const folder = temporaryFolder();
+  expect((await gitOver(folder, ['clone', '-q', url, 'clone'])).code).toBe(0);
+  const clone = join(folder, 'clone');
+  for (const options of [[], ['-o', 'topic=x']]) {
+    writeFileSync(join(clone, 'big'), randomBytes(2_000_000));
+    git(clone, ['add', '-A']);
+    git(clone, ['commit', '-q', '-m', 'big']);
+    const args = ['push', '-q', ...options, 'origin', 'HEAD:refs/heads/push-options'];
+    expect(await gitOver(clone, args)).toEqual({ code: 0, stderr: '' });
+  }
+});
 
 test('nonsense from a client ends with an exit code and its reason', async () => {
   const gitDir = await bareRepository();
