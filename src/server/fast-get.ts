@@ -11,6 +11,7 @@ import type { Kind } from '../kinds/index.ts';
 import { shownBytes } from '../registry/index.ts';
 import type { RequestLabels } from '../telemetry/index.ts';
 import { MOST_URLS } from './api-roots.ts';
+import { spareConnection } from './connection-room.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import type { ApiRoot } from './exchange.ts';
 import { attributesOf, plainToken } from './filters/access.ts';
@@ -176,6 +177,7 @@ function find(
     if (client.token === undefined || (client.isForwarded && deps.audit.isOn)) return undefined;
     const holder = deps.authenticate(client.token);
     if (!('user' in holder) || !isAllowed(deps, wanted, holder.user)) return undefined;
+    spareConnection(request);
     const ready = deps.registry.get({ kind, namespace: info.namespace, name: info.name });
     const shown = { head: undefined, items: [ready] };
     const answer = { code: 200, contentType: JSON_TYPE, body: shownBytes(kind, ready), shown };

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
+import { makeRoom } from './connection-room.ts';
 import { limitConnections, tlsOptions } from './filters/hardening.ts';
 import { createHttp2Server } from './http2.ts';
 import { type Connections, trackConnections } from './shutdown.ts';
@@ -40,6 +41,7 @@ export function createListener(tls: TlsOptions | undefined, first: Handler): Lis
   server.on('secureConnection', parseWhilePaused);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   limitConnections(server);
+  makeRoom(server);
   return {
     server,
     connections: trackConnections(server),

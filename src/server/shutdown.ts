@@ -8,6 +8,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { otherEnd } from './connection-room.ts';
 
 /** Time in which new connections are still accepted and their requests answered with 503. */
 const LINGER_MS = 200;
@@ -91,8 +92,4 @@ export function closingSignal(
 /** Closes HTTP/2 connections gracefully: open streams are answered, new ones refused. */
 function closeSessions(sessions: Iterable<ServerHttp2Session>): void {
   for (const session of sessions) if (!session.closed && !session.destroyed) session.close();
-}
-
-function otherEnd({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress}:${remotePort}`;
 }

@@ -2,7 +2,7 @@
  * Access control before a body is read: authentication (401), then authorization (403). Existence
  * (404) comes after both, so that clients without rights learn nothing.
  */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import {
   type Attributes,
   forbiddenError,
@@ -15,6 +15,7 @@ import {
 import { forbidden } from '../../auth/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import { cookieName, isOwnRequest, isSameOrigin, readCookie } from '../../sign-in/index.ts';
+import { spareConnection } from '../connection-room.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { BRANCHES_PATH, COMMITS_PATH, COMPARE_PATH, GIT_PATH, PLAN_PATH } from '../paths.ts';
@@ -31,7 +32,10 @@ export function authenticateRequest(
   const token = tokenOf(request.headers.authorization, scheme) ?? sessionOf(deps, request, scheme);
   if (token === undefined) throw unauthorized();
   const result = deps.authenticate(token);
-  if ('user' in result) return result.user;
+  if ('user' in result) {
+    spareConnection(request.raw);
+    return result.user;
+  }
   const wait = deps.failedLogins.failed(request.ip);
   if (wait > 0) throw tooManyRequests('Too many failed attempts to sign in', wait);
   throw unauthorized(result.message);
@@ -68,6 +72,7 @@ interface Signed {
   readonly method: string;
   /** Address of the client. */
   readonly ip: string;
+  readonly raw: IncomingMessage;
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { memoize, StatusError, unavailable } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import { spareConnection } from '../connection-room.ts';
 import { PendingWriteLimit, STRANGERS_LIMITS } from '../filters/overload-limits.ts';
 import { parseRequest, type RequestInfo } from '../input/request-info.ts';
 import { encodeStatus } from '../output/representation.ts';
@@ -115,6 +116,7 @@ export class LeaderProxy {
     const isRepeatable = info?.isResource === true || SAFE_METHODS.includes(request.method ?? '');
     const isKnown = await this.#options.isKnown(request.headers);
     if (response.destroyed) return;
+    if (isKnown) spareConnection(request);
     const count = (isKnown ? this.#pressure : this.#strangers).admit(request, response);
     const address = clientAddress(request, isBehindProxy);
     const { leaders, route, timeoutMs, answerMs } = this.#options;
