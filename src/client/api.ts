@@ -67,7 +67,7 @@ export interface BranchSummary {
   readonly revision: string | null;
   /** Time of the last new revision since the start. */
   readonly lastAppliedTime?: string | null;
-  /** The commit that readers see. */
+  /** The commit that readers see; for users who may clone. */
   readonly commit?: {
     /** Id of the commit. */
     readonly revision: string;

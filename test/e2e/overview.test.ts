@@ -68,6 +68,7 @@ beforeAll(async () => {
     { nonResourceURLs: ['/sync'], verbs: ['get'] },
     { apiGroups: [GROUP], resources: ['teams'], verbs: ['list'] },
   ]);
+  await userWith('carl', [{ nonResourceURLs: ['/sync', '/git/platform.git'], verbs: ['get'] }]);
   clone = await daemon.clone();
   await push(
     {
@@ -123,6 +124,23 @@ describe('the summary', () => {
       path: '/sync',
     });
     expect((await daemon.call('GET', '/summary', { token: null })).code).toBe(401);
+  });
+
+  test('shows the newest commit to users who may clone, as a past one', async () => {
+    const past = (await get('/summary')).json().branch.revision;
+    const readers = { admin: undefined, opal: 'opal', carl: 'carl' };
+    const commits = async (query: string): Promise<Record<string, string | undefined>> => {
+      const seen: Record<string, string | undefined> = {};
+      for (const [reader, as] of Object.entries(readers)) {
+        const { branch } = (await get(`/summary${query}`, as)).json();
+        expect(branch.revision).toBe(past);
+        seen[reader] = branch.commit?.message;
+      }
+      return seen;
+    };
+    const forCloners = { admin: 'Two secrets', opal: undefined, carl: 'Two secrets' };
+    expect(await commits('')).toEqual(forCloners);
+    expect(await commits(`?atRevision=${past}`)).toEqual(forCloners);
   });
 
   test('counts objects of the namespaces whose objects the caller may list', async () => {

@@ -8,7 +8,7 @@ import { rfc3339, type User, Yielding } from '../../apimachinery/index.ts';
 import { apiVersionOf, type Kind } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { HealthCheck } from '../documents/health.ts';
-import { SUSPENSIONS_PATH } from '../paths.ts';
+import { GIT_PATH, SUSPENSIONS_PATH } from '../paths.ts';
 import { suspensionDocument } from '../routes/suspensions.ts';
 import { holdDocument, syncState } from '../routes/sync.ts';
 import type { badConditionIndex } from './bad-conditions.ts';
@@ -89,7 +89,9 @@ async function branchSections({ sync }: ServerDependencies, seen: Visibility): P
   const { report } = sync;
   const { revision, hold, committed } = report;
   const applied = sync.lastApplied();
-  const commit = revision === undefined ? undefined : await report.describeCommit(revision);
+  // The message names objects, and the author is a person: both are for readers who may clone.
+  const isShown = revision !== undefined && seen.mayRequest('get', GIT_PATH);
+  const commit = isShown ? await report.describeCommit(revision) : undefined;
   const branch = {
     ...syncState(sync),
     head: (await report.head()) ?? null,

@@ -54,7 +54,7 @@ const SUMMARY: Readonly<Record<string, JsonObject>> = {
     head: nullable(text('Newest commit of the branch.')),
     revision: nullable(text('Commit that readers see.')),
     'lastAppliedTime?': nullable(time('Time of the last new revision since the start.')),
-    'commit?': shape('The commit that readers see.', {
+    'commit?': shape('The commit that readers see; for users who may clone.', {
       revision: text('Id of the commit.'),
       author: AUTHOR,
       message: text('First line of the message.'),
