@@ -21,16 +21,20 @@ export interface FolderList {
 const PAGE = 1000;
 const MAX_PAGES = 100;
 
+interface VersionInfo {
+  readonly created_time?: string;
+  readonly deletion_time?: string;
+  readonly destroyed?: boolean;
+}
+
 interface KeyInfo {
   readonly current_version?: number;
-  readonly versions?: Readonly<
-    Record<string, { created_time?: string; deletion_time?: string; destroyed?: boolean }>
-  >;
+  readonly versions?: Readonly<Record<string, VersionInfo | null>> | null;
 }
 
 interface PageData {
-  readonly keys?: readonly string[];
-  readonly key_info?: Readonly<Record<string, KeyInfo | null>>;
+  readonly keys: readonly string[];
+  readonly key_info?: Readonly<Record<string, KeyInfo | null>> | null;
 }
 
 interface Page {
@@ -68,7 +72,7 @@ export async function listFolder(
   // A store without paging may return the same names twice.
   const found = new Set<string>();
   const path = folderPath(mount, folder, mount.version === 2 ? 'metadata/' : '');
-  for await (const { keys = [] } of pages((query) => plainPage(client, path + query))) {
+  for await (const { keys } of pages((query) => plainPage(client, path + query))) {
     for (const name of keys) found.add(name);
   }
   const names = [...found];
@@ -100,7 +104,7 @@ async function detailed(
       const at = newestOf(info);
       if (at !== undefined) versions.set(name, at);
     }
-    for (const folder of foldersIn(page.keys ?? [])) folders.push(folder);
+    for (const folder of foldersIn(page.keys)) folders.push(folder);
     isFirst = false;
   }
   return isFirst ? undefined : { versions, folders };
@@ -116,7 +120,7 @@ async function* pages(
     const data = await ask(`?list=true&limit=${PAGE}${more}`);
     if (data === undefined) return;
     yield data;
-    const { keys = [] } = data;
+    const { keys } = data;
     const last = keys.at(-1) ?? '';
     // A store without paging returns everything at once.
     if (keys.length !== PAGE || last === after) return;
@@ -135,7 +139,7 @@ async function detailedPage(client: StoreClient, path: string): Promise<PageData
     const answer = await client.call({ method: 'GET', path });
     if (answer.status !== 200) return undefined;
     const data = readPage(answer);
-    return data?.key_info === undefined ? undefined : data;
+    return data?.key_info ? data : undefined;
   } catch (error) {
     if (error instanceof StoreError && LISTING_UNSUPPORTED.has(error.reason)) return undefined;
     throw error;
@@ -144,18 +148,20 @@ async function detailedPage(client: StoreClient, path: string): Promise<PageData
 
 /** Throws `StoreError` for names that are no texts. */
 function readPage(answer: Answer): PageData | undefined {
-  const data = readJson<Page>(answer, 'A list of keys').data ?? undefined;
+  const { data } = readJson<Page>(answer, 'A list of keys');
   const keys: unknown = data?.keys ?? [];
-  if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) return data;
+  if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) {
+    return data ? { ...data, keys } : undefined;
+  }
   throw new StoreError('A list of keys was answered without names', { reason: 'WrongEngine' });
 }
 
 const LISTING_UNSUPPORTED = new Set(['Forbidden', 'WrongEngine', 'Rejected']);
 
 function newestOf(info: KeyInfo | null): StoreVersion | undefined {
-  const { current_version = 0, versions = {} } = info ?? {};
-  const newest = versions[String(current_version)];
-  if (newest === undefined || newest.deletion_time || newest.destroyed === true) return undefined;
+  const { current_version = 0, versions } = info ?? {};
+  const newest = versions?.[String(current_version)];
+  if (!newest || newest.deletion_time || newest.destroyed === true) return undefined;
   const createdTime = canonicalTime(newest.created_time ?? '');
   return createdTime ? { version: current_version, createdTime } : undefined;
 }
