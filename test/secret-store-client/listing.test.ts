@@ -24,7 +24,7 @@ function clientOf(lists: { readonly plain?: unknown; readonly versions?: unknown
   });
 }
 
-describe('names of a folder', () => {
+describe('a plain list', () => {
   test.each<[string, unknown]>([
     ['null', [null]],
     ['null beside a name', ['a', null, 'b/']],
@@ -33,7 +33,7 @@ describe('names of a folder', () => {
     ['an object without a name', [{}]],
     ['a text in place of a list', 'a'],
     ['an object in place of a list', { a: null }],
-  ])('with %s are an error of the store', async (_title, keys) => {
+  ])('names with %s are an error of the store', async (_title, keys) => {
     const client = clientOf({
       plain: { data: { keys } },
       versions: { data: { keys, key_info: {} } },
@@ -50,14 +50,14 @@ describe('names of a folder', () => {
     ['data of null', { data: null }],
     ['data without names', { data: {} }],
     ['names of null', { data: { keys: null } }],
-  ])('with %s are none', async (_title, plain) => {
+  ])('names with %s are an empty folder', async (_title, plain) => {
     const folder = await listFolder(clientOf({ plain }), MOUNT, { folder: 'f', isDetailed: false });
 
     expect(folder).toEqual({ keys: [], folders: [], isDetailed: false });
   });
 });
 
-describe('versions of a folder', () => {
+describe('a list of versions', () => {
   const good = { current_version: 2, versions: { 2: { created_time: '2026-01-02T03:04:05Z' } } };
 
   test.each<[string, unknown]>([
@@ -67,7 +67,7 @@ describe('versions of a folder', () => {
     ['a version of null', { current_version: 1, versions: { 1: null } }],
     ['a current version of null', { current_version: null, versions: { 1: {} } }],
     ['a time that is a number', { current_version: 1, versions: { 1: { created_time: 7 } } }],
-  ])('leave out a key with %s, and have the others', async (_title, info) => {
+  ])('leaves out a key with %s, and has the others', async (_title, info) => {
     const keys = ['bad', 'good', 'deep/'];
     const client = clientOf({ versions: { data: { keys, key_info: { bad: info, good } } } });
 
@@ -82,7 +82,7 @@ describe('versions of a folder', () => {
   test.each<[string, unknown]>([
     ['null', null],
     ['absent', undefined],
-  ])('that are %s leave the names to the plain list', async (_title, key_info) => {
+  ])('versions that are %s leave the names to the plain list', async (_title, key_info) => {
     const plain = { data: { keys: ['a'] } };
     const client = clientOf({ plain, versions: { data: { keys: ['a'], key_info } } });
 
