@@ -103,6 +103,53 @@ describe.skipIf(!HAS_BROWSER)('edits and deletions in the console', () => {
     expect(source.text).toContain('kind: Team # remains');
   });
 
+  test('an edit goes on with what is typed while it is saved', async () => {
+    const path = '/console/objects/teams/-/payments?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    await page.getByText('The server accepts it').waitFor();
+    const release = deferred<void>();
+    await page.route(/teams\/payments/, async (route) => {
+      const isSave =
+        route.request().method() === 'PUT' && !route.request().url().includes('dryRun');
+      if (isSave) await release.promise;
+      await route.continue().catch(() => undefined);
+    });
+    const name = page.getByLabel('Display name');
+    const shown = async (): Promise<string> =>
+      (await daemon.call('GET', `${API}/teams/payments`)).json().spec.displayName;
+    await name.fill('Found');
+    await page.getByText('The server accepts it').waitFor();
+    const saving = page.waitForRequest(
+      (request) => request.method() === 'PUT' && !request.url().includes('dryRun'),
+    );
+    await page.getByRole('button', { name: 'Save' }).click();
+    await saving;
+    await name.fill('Found again');
+    release.resolve(undefined);
+    await expect.poll(shown).toBe('Found');
+    await expect.poll(() => page.getByRole('button', { name: 'Save' }).count()).toBe(1);
+    await expect.poll(() => page.getByRole('button', { name: 'Save' }).isEnabled()).toBe(true);
+    expect(await name.inputValue()).toBe('Found again');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/payments$/);
+    expect(await shown()).toBe('Found again');
+  });
+
+  test('a save after a check without an answer keeps the comments of the text', async () => {
+    const path = '/console/objects/teams/-/platform?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    await page.getByText('The server accepts it').waitFor();
+    await page.route(/dryRun/, (route) => route.abort('connectionreset'));
+    await page.locator('.cm-line', { hasText: /^metadata:$/ }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.insertText(' # stays');
+    await page.getByRole('status').getByText('1 problem').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/platform$/);
+    const source = (await daemon.call('GET', `${API}/teams/platform/source`)).json();
+    expect(source.text).toContain('metadata: # stays');
+  });
+
   test('a deletion shows what goes with it, and needs the name', async () => {
     const made = await daemon.call('POST', `${API}/teams`, {
       body: { metadata: { name: 'leaving' }, spec: { displayName: 'Leaving', users: ['ada'] } },

@@ -1,6 +1,12 @@
 /** Verdict of the server on a draft: problems at their places, and the file that saving would leave. */
 import { ApiError, type Ask } from '../../../client/index.ts';
-import type { ObjectRef, ObjectSource, Resource, WritePreview } from '../../api/objects.ts';
+import type {
+  KubeObject,
+  ObjectRef,
+  ObjectSource,
+  Resource,
+  WritePreview,
+} from '../../api/objects.ts';
 import type { Mark } from '../components/editor.ts';
 import { DEFAULT_NAMESPACE } from '../resources.ts';
 import { client } from '../session.ts';
@@ -100,9 +106,9 @@ export async function save(
   target: Target,
   of: { readonly sent: Sent; readonly savesText: boolean },
   headers: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<KubeObject> {
   const { path, ...ask } = writeOf(target, of);
-  await client.send(path, { ...ask, headers });
+  return await client.json<KubeObject>(path, { ...ask, headers });
 }
 
 function writeOf(

@@ -90,62 +90,92 @@ export function ObjectCreate({
 
 const PAUSE_MS = 350;
 
-function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element {
+/** The text, the object that it changes, and its save. */
+function useEdit(given: Target, basis: Basis) {
+  const [target, setTarget] = useState(given);
+  const [saved, setSaved] = useState(basis.text);
   const [text, setText] = useState(basis.text);
   const [object, setObject] = useState(basis.object);
   const [source, setSource] = useState(basis.source);
   const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map());
+  const valuesNow = useRef(values);
+  valuesNow.current = values;
   const [reason, setReason] = useState('');
   const [merged, setMerged] = useState<Merged>();
-  const [state, setState] = useState<{ isBusy: boolean; error?: Error }>({ isBusy: false });
+  const [{ isBusy, error }, setState] = useState<{ isBusy: boolean; error?: Error }>({
+    isBusy: false,
+  });
   const [force, setForce] = useState(false);
   const isBroken = object !== undefined && isDegraded(object);
   // The text in git is mended as it stands; without it, the last good version takes its place.
   const isOutdated = isBroken && source === undefined;
-  const { isBusy } = state;
   const result = useCheck(target, { text, object, source, values, force, isBusy });
   const isHeld = mayNotSave({ isBusy, source, result });
   const { place, saveNow, textNow, replaceText } = useYaml(basis, result, setText);
+  /** Takes the changes of others since `from` into the text. */
+  const takeOthers = async (
+    at: Target,
+    from: KubeObject | undefined,
+  ): Promise<Merged | undefined> => {
+    const others = await mergeOthers(at, { object: from, source, valuesNow, textNow });
+    if (others === undefined) return undefined;
+    setObject(others.object);
+    setSource(others.source);
+    replaceText(others.text);
+    return others.merged;
+  };
+  /** Continues with what was typed during the save, on top of what was saved. */
+  const goOn = async (next: Target, written: KubeObject): Promise<void> => {
+    setTarget(next);
+    setSaved(text);
+    setReason((now) => (now === reason ? '' : now));
+    setObject(written);
+    const found = await takeOthers(next, written);
+    const isChanged = found !== undefined && found.taken.length + found.conflicts.length > 0;
+    setMerged(isChanged ? found : undefined);
+    setState({ isBusy: false });
+  };
+  const fail = async (failure: unknown): Promise<void> => {
+    // A refusal because of the manifest in git is no conflict with another change.
+    const isConflict = failure instanceof ApiError && failure.code === 409 && !isBroken;
+    const found = isConflict ? await takeOthers(target, object) : undefined;
+    if (found !== undefined) setMerged(found);
+    setState({ isBusy: false, error: errorOf(failure) });
+  };
+  const write = async (of: Record<string, unknown>): Promise<void> => {
+    const { headers = {} } = writing({ reason });
+    const sent = { object: versioned(of, object), source: sourceOf(text, source), force };
+    const written = await save(target, { sent, savesText: result?.savesText === true }, headers);
+    const { name, namespace = '' } = written.metadata;
+    const ref = target.ref ?? { name, namespace };
+    announce('Committed');
+    const isLater = textNow() !== text || valuesNow.current !== values;
+    if (isLater) await goOn({ resource: target.resource, ref }, written);
+    else go(objectHref(target.resource, ref));
+  };
   const submit = async (): Promise<void> => {
     const draft = readDraft(text, { current: object, values });
     if (draft.object === undefined || isHeld) return;
     setState({ isBusy: true });
-    try {
-      const { headers = {} } = writing({ reason });
-      const sent = {
-        object: versioned(draft.object, object),
-        source: sourceOf(text, source),
-        force,
-      };
-      await save(target, { sent, savesText: result?.savesText === true }, headers);
-      const { name = '', namespace = '' } = draft.object['metadata'] as Partial<
-        KubeObject['metadata']
-      >;
-      announce('Committed');
-      go(objectHref(target.resource, target.ref ?? { name, namespace }));
-    } catch (error) {
-      // A refusal because of the manifest in git is no conflict with another change.
-      const isConflict = error instanceof ApiError && error.code === 409 && !isBroken;
-      try {
-        const editing = { object, source, values, textNow };
-        const others = isConflict ? await mergeOthers(target, editing) : undefined;
-        if (others !== undefined) {
-          setMerged(others.merged);
-          setObject(others.object);
-          setSource(others.source);
-          replaceText(others.text);
-        }
-        setState({ isBusy: false, error: errorOf(error) });
-      } catch (unread) {
-        setState({ isBusy: false, error: errorOf(unread) });
-      }
-    }
+    await write(draft.object)
+      .catch(fail)
+      .catch((unread: unknown) => setState({ isBusy: false, error: errorOf(unread) }));
   };
   saveNow.current = () => void submit();
-  const isUnchanged = text === basis.text && values.size === 0;
+  return {
+    ...{ target, text, object, source, values, setValues, reason, setReason, merged, error },
+    ...{ force, setForce, isOutdated, isHeld, result, place, replaceText, submit },
+    isUnchanged: text === saved && values.size === 0,
+  };
+}
+
+function Form({ target: given, basis }: { target: Target; basis: Basis }): JSX.Element {
+  const edit = useEdit(given, basis);
+  const { target, text, object, source, values, isOutdated, isUnchanged, result } = edit;
+  const { merged, force, setForce, reason, setReason, error, place, replaceText, submit } = edit;
   const draft = readDraft(text, { current: object, values });
   const setSecret = (path: Path, value: string, next: string): void => {
-    setValues(new Map([...values, [path.join('.'), value]]));
+    edit.setValues(new Map([...values, [path.join('.'), value]]));
     replaceText(next);
   };
   return (
@@ -187,9 +217,9 @@ function Form({ target, basis }: { target: Target; basis: Basis }): JSX.Element 
       <div class="column">
         <Commit
           isNew={target.ref === undefined}
-          isDisabled={isHeld || (isUnchanged && !force)}
+          isDisabled={edit.isHeld || (isUnchanged && !force)}
           force={isOutdated ? { value: force, set: setForce } : undefined}
-          error={state.error}
+          error={error}
           losesComments={result !== undefined && !result.savesText && source !== undefined}
           {...{ reason, setReason }}
           onSubmit={() => void submit()}
@@ -238,7 +268,7 @@ function useYaml(
 async function mergeOthers(
   { resource, ref }: Target,
   of: Pick<Basis, 'object' | 'source'> & {
-    readonly values: ReadonlyMap<string, string>;
+    readonly valuesNow: { readonly current: ReadonlyMap<string, string> };
     readonly textNow: () => string;
   },
 ): Promise<(Pick<Basis, 'text' | 'object' | 'source'> & { readonly merged: Merged }) | undefined> {
@@ -248,7 +278,7 @@ async function mergeOthers(
   const object = await client.get(resource, ref);
   // The person may have typed meanwhile.
   const before = of.textNow();
-  const mine = readDraft(before, { current: of.object, values: of.values }).object;
+  const mine = readDraft(before, { current: of.object, values: of.valuesNow.current }).object;
   // A text that has an error just now takes no change: the next save is a conflict again.
   if (mine === undefined) return undefined;
   const merged = mergeFields({ base: desired(of.object), mine, theirs: desired(object) });
@@ -343,8 +373,13 @@ function useCheck(
         },
         (error: unknown) => {
           if (gone.signal.aborted) return;
-          const none = { marks: [], preview: undefined, savesText: false };
-          setResult({ ...none, error: errorOf(error) });
+          // It says nothing about the right to push, and a save that writes fields loses comments.
+          setResult((last) => ({
+            marks: [],
+            preview: undefined,
+            error: errorOf(error),
+            savesText: last?.savesText ?? source !== undefined,
+          }));
         },
       );
     }, PAUSE_MS);
