@@ -589,3 +589,22 @@ test('an ID token verifies no other address of UserInfo', () => {
   expect(verified({ email: 'root@x.example' })).toBe(false);
   expect(verified({ email: 'root@x.example', email_verified: true })).toBe(true);
 });
+
+test('a provider that answers neither a discovery nor a login delays no end of the platform', async () => {
+  for (const path of ['/.well-known/', '/token']) {
+    const setup = await open({ clientSecret: 'first' });
+    const asked = new Promise<void>((resolve) => {
+      setup.provider.intercept = ({ url = '' }) => {
+        if (url.startsWith(path)) resolve();
+        return url.startsWith(path);
+      };
+    });
+    setup.configure({ clientSecret: 'second' });
+    const login = path === '/token' ? attempt(setup) : undefined;
+    await asked;
+    const before = performance.now();
+    await setup.platform.service.close();
+    expect(performance.now() - before).toBeLessThan(7000);
+    if (login !== undefined) expect((await login).code).toBe(502);
+  }
+});

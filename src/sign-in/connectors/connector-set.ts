@@ -46,9 +46,13 @@ const BLOCKS: readonly BlockName[] = [
   'saml',
 ];
 
+/** A provider that hangs keeps the daemon from its end no longer. */
+const CLOSE_WITHIN_MS = 2000;
+
 export class ConnectorSet {
   readonly #options: ConnectorSetOptions;
   readonly #slots = new Map<string, ConnectorSlot>();
+  readonly #late = new AbortController();
   readonly #closing = new Set<Promise<void>>();
   #stop: () => void = () => undefined;
   #generation = 0;
@@ -93,7 +97,9 @@ export class ConnectorSet {
     this.#stop();
     for (const slot of this.#slots.values()) this.#retire(slot);
     this.#slots.clear();
+    const late = setTimeout(() => this.#late.abort(), CLOSE_WITHIN_MS);
     await Promise.all(this.#closing);
+    clearTimeout(late);
   }
 
   #follow(config: PlatformConfig): void {
@@ -133,9 +139,9 @@ export class ConnectorSet {
     });
   }
 
-  /** Aborts work in progress, and starts nothing new. */
+  /** Starts nothing new. */
   #retire(slot: ConnectorSlot): void {
-    const closing = slot.close().finally(() => this.#closing.delete(closing));
+    const closing = slot.close(this.#late.signal).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 }

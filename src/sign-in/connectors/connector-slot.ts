@@ -1,5 +1,5 @@
 /** Life of one connector, from the first attempt to build it until its last user has released it. */
-import { backoffAfter } from '../../concurrency/index.ts';
+import { backoffAfter, deferred } from '../../concurrency/index.ts';
 import type { AnyConnector } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 
@@ -28,8 +28,11 @@ export interface SlotOptions {
 export interface ConnectorSlot extends Pick<SlotOptions, 'id' | 'type' | 'madeFrom'> {
   readonly problem: string | undefined;
   use(): Promise<ConnectorUse>;
-  /** Resolves when all users have released the connector and it is closed. Never rejects. */
-  close(): Promise<void>;
+  /**
+   * Resolves when all users have released the connector and it is closed; after an abort it is closed in use,
+   * which ends requests to the provider. Never rejects.
+   */
+  close(cut: AbortSignal): Promise<void>;
 }
 
 const BACKOFF = { firstMs: 5_000, lastMs: 5 * 60_000 };
@@ -51,6 +54,7 @@ class Slot implements ConnectorSlot {
   #uses = 0;
   #closed = false;
   #unused: (() => void) | undefined;
+  readonly #done = new AbortController();
 
   constructor(options: SlotOptions) {
     this.#options = options;
@@ -89,16 +93,22 @@ class Slot implements ConnectorSlot {
     return { connector, generation, redirectUri, release };
   }
 
-  async close(): Promise<void> {
+  async close(cut: AbortSignal): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#building;
-    if (this.#uses > 0) {
-      await new Promise<void>((resolve) => {
-        this.#unused = resolve;
-      });
-    }
+    const { promise: ended, resolve } = deferred<void>();
+    cut.addEventListener('abort', () => resolve(), { once: true, signal: this.#done.signal });
+    await Promise.race([this.#idle(), ended]);
+    this.#done.abort();
     await this.#connector?.close?.().catch(() => undefined);
+  }
+
+  async #idle(): Promise<void> {
+    await this.#building;
+    if (this.#uses === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#unused = resolve;
+    });
   }
 
   async #wait(): Promise<void> {
