@@ -144,6 +144,8 @@ describe.skipIf(!HAS_BROWSER)('keyboard use of the console', () => {
   test.each(PAGES)('every part of %s is reached, in view and outlined', async (path) => {
     const { page } = await open(path, { viewport: { width: 1280, height: 720 } });
     await page.locator('main .loading').waitFor({ state: 'detached' });
+    // A field whose text is still loading takes no focus.
+    await page.locator('main textarea:disabled').first().waitFor({ state: 'detached' });
     const stops: Stop[] = [];
     const known = new Set<string>();
     for (let presses = 0; presses < MOST_STOPS; presses++) {

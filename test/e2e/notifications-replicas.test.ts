@@ -1,5 +1,6 @@
 /** Notifications of replicas: what the killed leader could not deliver, the next one does. */
 import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type Answer, API, type CallOptions } from '../support/daemon.ts';
@@ -58,10 +59,15 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     receiver?.close();
   });
 
-  /** At a replica that runs. */
+  /** At a replica that runs. A busy machine may elect another leader meanwhile. */
   async function ok(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const replica = set.replicas.find(({ isRunning }) => isRunning);
-    const answer = await replica?.daemon.call(method, path, { token: set.token, ...options });
+    const ask = () => replica?.daemon.call(method, path, { token: set.token, ...options });
+    let answer = await ask();
+    for (let tries = 1; answer?.code === 503 && tries < 10; tries++) {
+      await sleep(Number(answer.headers['retry-after']) * 1000);
+      answer = await ask();
+    }
     if (answer === undefined || answer.code >= 300) {
       throw new Error(`${method} ${path}: ${answer?.code} ${answer?.text}\n${set.output()}`);
     }

@@ -166,6 +166,7 @@ test('a tenant cluster that is reached by a kubeconfig takes no write of an old 
   await eventually(() => clusters.loops.states('blue'));
   await clusters.give('blue', 'db');
   await eventually(() => clusters.state('blue', 'db')?.state === 'Synced');
+  await eventually(() => clusters.serviceState('blue', 'db')?.state === 'Synced');
   const before = [...clusters.writes];
   expect(before.length).toBeGreaterThan(0);
 
