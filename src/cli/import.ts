@@ -3,7 +3,7 @@
  * with encrypted secrets and as one commit. Objects that cannot be taken over are reported.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -89,6 +89,8 @@ class Import {
     const { namespace = '', name } = object.metadata;
     const inner = defaultPath('', kind.plural, { namespace, name });
     const file = join(this.#root, inner);
+    const link = linkAbove(this.#root, inner);
+    if (link !== undefined) return `${link} is a symbolic link`;
     if (existsSync(file)) return `${inner} exists already`;
     const text = formatManifest(object);
     const problem = await this.#problemOf(inner, text);
@@ -118,6 +120,14 @@ class Import {
     if (!existsSync(this.#tree.configFile)) return undefined;
     return await this.#tree.sealer.sealFile(await this.#tree.place(path), text);
   }
+}
+
+/** The first folder of a path that is a symbolic link: git commits nothing behind it, and it may lead anywhere. */
+function linkAbove(root: string, path: string): string | undefined {
+  const names = dirname(path).split('/');
+  return names
+    .map((_, at) => names.slice(0, at + 1).join('/'))
+    .find((folder) => lstatSync(join(root, folder), { throwIfNoEntry: false })?.isSymbolicLink());
 }
 
 function isSealed(kind: Kind): boolean {

@@ -1,5 +1,5 @@
 /** `gitplane import`: objects of another management cluster as sealed manifests in one commit. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -161,6 +161,15 @@ describe('gitplane import', () => {
     expect(stdout).toMatch(/^0 imported, 2 left out$/m);
     expect(stdout).not.toMatch(/[^\P{Cc}\n]/u);
     expect(stdout.trim().split('\n')).toHaveLength(3);
+  });
+
+  test('a folder that is a symbolic link takes no manifest', async () => {
+    const elsewhere = join(folder, 'elsewhere');
+    for (const path of [elsewhere, join(folder, 'platform')]) mkdirSync(path, { recursive: true });
+    symlinkSync(elsewhere, join(folder, 'platform/teams'));
+    const { stdout } = await gitplane('import', 'objects.json', '--to', 'platform');
+    expect(stdout).toMatch(/left out: .*Team bakers: teams is a symbolic link$/m);
+    expect(readdirSync(elsewhere)).toEqual([]);
   });
 
   test('a second import overwrites nothing', async () => {
