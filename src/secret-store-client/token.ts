@@ -72,12 +72,14 @@ export function renewalDelay(ttlSeconds: number, random: number): number {
 /** Longest delay of a Node timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHORTEST_DELAY_MS = 1_000;
-const RETRIES = { firstMs: SHORTEST_DELAY_MS, lastMs: 5 * 60_000 };
+const LONGEST_RETRY_MS = 5 * 60_000;
+/** Of the lifetime: pauses that grew further would miss the end of a token whose store is back before it. */
+const RETRY_SHARE = 0.1;
 
 export interface RenewalTimerOptions {
   /** Resolves to the new lifetime in seconds; 0: the token does not expire. */
   readonly renew: () => Promise<number>;
-  /** Called with errors; the renewal is retried after growing pauses, also after the token has expired. */
+  /** Called with errors; the renewal is retried after growing pauses, which are short while the token lives. */
   readonly onFailure: (error: unknown) => void;
   readonly random?: (() => number) | undefined;
 }
@@ -87,6 +89,8 @@ export class RenewalTimer {
   readonly #options: RenewalTimerOptions;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
+  #ttlMs = 0;
+  #endsAt = 0;
   #isClosed = false;
 
   constructor(options: RenewalTimerOptions) {
@@ -97,6 +101,8 @@ export class RenewalTimer {
   plan(ttl: number): void {
     clearTimeout(this.#timer);
     this.#failures = 0;
+    this.#ttlMs = ttl * 1000;
+    this.#endsAt = Date.now() + this.#ttlMs;
     const { random = Math.random } = this.#options;
     if (ttl > 0) this.#schedule(Math.max(SHORTEST_DELAY_MS, renewalDelay(ttl, random())));
   }
@@ -114,16 +120,25 @@ export class RenewalTimer {
   }
 
   #renew(): void {
-    const { renew, onFailure, random } = this.#options;
+    const { renew, onFailure } = this.#options;
     renew().then(
       (ttl) => this.plan(ttl),
       (error: unknown) => {
         onFailure(error);
         this.#failures += 1;
         clearTimeout(this.#timer);
-        this.#schedule(backoffAfter(this.#failures, RETRIES, random));
+        this.#schedule(this.#pause());
       },
     );
+  }
+
+  #pause(): number {
+    const isAlive = Date.now() < this.#endsAt;
+    const lastMs = isAlive
+      ? Math.min(this.#ttlMs * RETRY_SHARE, LONGEST_RETRY_MS)
+      : LONGEST_RETRY_MS;
+    const retries = { firstMs: SHORTEST_DELAY_MS, lastMs: Math.max(SHORTEST_DELAY_MS, lastMs) };
+    return backoffAfter(this.#failures, retries, this.#options.random);
   }
 }
 

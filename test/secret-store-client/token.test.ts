@@ -30,3 +30,20 @@ test('a failing renewal of a short-lived token is retried after growing pauses, 
   expect(pauses().slice(0, 3)).toEqual([1, 2, 4]);
   timer.close();
 });
+
+test('a token of a minute is renewed within its lifetime after an outage of most of what was left', async () => {
+  const began = Date.now();
+  const renewed: number[] = [];
+  const renew = async (): Promise<number> => {
+    const at = Date.now() - began;
+    if (at < 56_000) throw new Error('down');
+    renewed.push(at);
+    return 60;
+  };
+  const timer = new RenewalTimer({ renew, onFailure: () => undefined, random: () => 1 });
+  timer.plan(60);
+  await vi.advanceTimersByTimeAsync(75_000);
+  expect(renewed).toHaveLength(1);
+  expect(renewed[0]).toBeLessThan(60_000);
+  timer.close();
+});

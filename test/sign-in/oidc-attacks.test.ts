@@ -590,6 +590,26 @@ test('an ID token verifies no other address of UserInfo', () => {
   expect(verified({ email: 'root@x.example', email_verified: true })).toBe(true);
 });
 
+test('an ID token verifies its address in the letters of UserInfo, and no letter that looks alike', () => {
+  const idToken = { sub: 'kim-1', email: 'Kim@X.example', email_verified: true };
+  const identity = (email: string) =>
+    identityOf(mergedClaims(idToken, { email }), { usernameClaim: 'email' }, () => undefined);
+  expect(identity('kim@x.example')).toMatchObject({ emailVerified: true, userId: 'kim@x.example' });
+  expect(() => identity('\u212aim@x.example')).toThrow('did not verify');
+});
+
+test('an ID token verifies no other address of UserInfo in the claim of the configuration', () => {
+  const rules = { emailClaim: 'mail' };
+  const verified = (idToken: Claims, userInfo: Claims) =>
+    identityOf(mergedClaims(idToken, userInfo, rules.emailClaim), rules, () => undefined)
+      .emailVerified;
+  const idToken = { sub: 'ann-1', mail: 'ann@x.example', email_verified: true };
+  expect(verified(idToken, { mail: 'ann@x.example' })).toBe(true);
+  expect(verified(idToken, { mail: 'root@x.example' })).toBe(false);
+  expect(verified(idToken, { mail: 'root@x.example', mail_verified: true })).toBe(true);
+  expect(verified({ sub: 'ann-1', email_verified: true }, { mail: 'ann@x.example' })).toBe(true);
+});
+
 test('a provider that answers neither a discovery nor a login delays no end of the platform', async () => {
   for (const path of ['/.well-known/', '/token']) {
     const setup = await open({ clientSecret: 'first' });

@@ -20,16 +20,27 @@ type ClaimRules = Pick<
 /** Protocol claims of the token, which UserInfo must not override. */
 const OF_THE_TOKEN = ['iss', 'aud', 'sub', 'exp', 'iat', 'nbf', 'nonce', 'azp', 'auth_time', 'acr'];
 
-/** The claims of the ID token, with those of UserInfo over them. */
-export function mergedClaims(idToken: Claims, userInfo: Claims): Claims {
+/** The claims of the ID token, with those of UserInfo over them. `emailClaim`: claim that `email_verified` counts for. */
+export function mergedClaims(idToken: Claims, userInfo: Claims, emailClaim?: string): Claims {
   const own = OF_THE_TOKEN.flatMap((name) => (name in idToken ? [[name, idToken[name]]] : []));
   const further = Object.entries(userInfo).filter(([name]) => !OF_THE_TOKEN.includes(name));
+  const isSame = (name: string): boolean =>
+    !Object.hasOwn(userInfo, name) || folded(userInfo[name]) === folded(idToken[name]);
   // The ID token verifies its own address, and not another one in UserInfo.
   const valid = Object.entries(idToken).filter(([name]) => {
     const of = name.replace(/_verified$/, '');
-    return of === name || !Object.hasOwn(userInfo, of) || userInfo[of] === idToken[of];
+    if (of === name) return true;
+    const isOther = of === 'email' && emailClaim && emailClaim in idToken && !isSame(emailClaim);
+    return isSame(of) && !isOther;
   });
   return Object.fromEntries([...valid, ...further, ...own]);
+}
+
+/** Directories write one address in several cases. Other letters than those of ASCII can look alike. */
+function folded(value: unknown): unknown {
+  return typeof value === 'string'
+    ? value.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+    : value;
 }
 
 /** Throws SignInError 403 for an identity that is not admitted, or without a required claim. */

@@ -210,10 +210,11 @@ class OidcConnector implements Connector {
   ): Promise<ProvidedIdentity> {
     const { library, client, block, context } = this.#parts;
     const { sub } = idToken;
-    const claims =
+    const userInfo =
       block.getUserInfo === true
-        ? mergedClaims(idToken, await library.fetchUserInfo(client(), tokens.access_token, sub))
-        : idToken;
+        ? await library.fetchUserInfo(client(), tokens.access_token, sub)
+        : {};
+    const claims = mergedClaims(idToken, userInfo, block.emailClaim);
     const identity = identityOf(claims, block, context.warn);
     return { ...identity, connectorData: this.#data(tokens, sub, before) };
   }
