@@ -25,6 +25,7 @@ const KILL_AFTER_MS = 2_000;
 export class GitProcess {
   readonly #child: StartedProcess;
   readonly #args: readonly string[];
+  readonly #gitDir: string;
   readonly #limits: ProcessLimits;
   /** Never rejects. */
   readonly ended: Promise<Ending>;
@@ -42,6 +43,7 @@ export class GitProcess {
     extra?: (connection: Duplex) => void,
   ) {
     this.#args = args;
+    this.#gitDir = context.gitDir;
     this.#limits = limits;
     this.#child = start(context, args, { ...limits, extra });
     const { stdin, stdout, stderr } = this.#child;
@@ -65,6 +67,10 @@ export class GitProcess {
       running.delete(this);
       clearTimeout(this.#deadline);
     });
+  }
+
+  isPackingIn(gitDir: string): boolean {
+    return this.#gitDir === gitDir && this.#args.some((word) => PACKING.has(word));
   }
 
   /** Undefined until `started`. */
@@ -172,6 +178,14 @@ export class GitProcess {
 const IN_GROUP = process.platform !== 'win32';
 
 const running = new Set<GitProcess>();
+
+/** Commands that write packs beside those of the repository. */
+const PACKING: ReadonlySet<string> = new Set(['fetch', 'index-pack', 'repack']);
+
+/** True while a git process of the daemon may write a pack of a repository. */
+export function isPacking(gitDir: string): boolean {
+  return [...running].some((git) => git.isPackingIn(gitDir));
+}
 
 // Signals to the daemon do not reach a separate process group.
 process.once('exit', () => {

@@ -14,7 +14,7 @@ import type { RemoteAddress } from './address.ts';
 import { ExchangeTrace, TRACE_ENVIRONMENT } from './exchange-trace.ts';
 import { countReceived, withoutProgress } from './fetch-progress.ts';
 import { problemOf, RemoteError, sanitize } from './remote-error.ts';
-import { removeTemporaryPacks, temporaryPacks } from './temporary-packs.ts';
+import { removeTemporaryPacks } from './temporary-packs.ts';
 
 /** Parser for the output of `git push --porcelain` about one ref. */
 
@@ -194,13 +194,12 @@ export class Remote {
       [`remote.${NAME}.fetch`, `+${this.ref}:${this.trackingRef}`] as const,
       ...ALIVE,
     ];
-    const temporary = await temporaryPacks(gitDir);
     // The first fetch transfers the whole history, which may be of any size.
     const fileBytes = isFirst ? undefined : maxFetchBytes;
     try {
       await this.#run(args, { timeoutMs, config, counter, fileBytes });
     } catch (error) {
-      await removeTemporaryPacks(gitDir, temporary);
+      await removeTemporaryPacks(gitDir);
       throw error;
     }
   }
