@@ -27,8 +27,7 @@ export const KEEP_ALIVE_MS = 75_000;
 export function createListener(tls: TlsOptions | undefined, first: Handler): Listener {
   let current = first;
   const dispatch: Handler = (request, response) => {
-    if (response.socket === null) closeWithConnection(request.socket, response);
-    current(request, response);
+    if (response.socket !== null || mayWait(request.socket, response)) current(request, response);
   };
   const server =
     tls === undefined
@@ -83,13 +82,17 @@ export function spareOwedAnswers(server: Server): void {
   });
 }
 
+/** Answers that wait behind another one on a connection of HTTP/1.1: as many as HTTP/2 has at one time. */
+const MOST_WAITING = 250;
+
 const waiting = new WeakMap<Socket, Set<ServerResponse>>();
 
 /**
  * Closes the answer to a request that waits for another one on its connection, when that ends. Node does so
  * for the answer whose turn it is alone: the others would keep their places in limits, and their watches.
+ * False: too many wait, since Node begins each request that comes in one read, and the connection ends.
  */
-function closeWithConnection(socket: Socket, response: ServerResponse): void {
+function mayWait(socket: Socket, response: ServerResponse): boolean {
   let answers = waiting.get(socket);
   if (answers === undefined) {
     const all = new Set<ServerResponse>();
@@ -102,6 +105,11 @@ function closeWithConnection(socket: Socket, response: ServerResponse): void {
       }
     });
   }
+  if (socket.destroyed || answers.size >= MOST_WAITING) {
+    socket.destroy();
+    return false;
+  }
   answers.add(response);
   response.once('socket', () => answers.delete(response));
+  return true;
 }

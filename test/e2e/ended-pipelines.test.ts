@@ -80,6 +80,18 @@ test('requests behind answers that wait are answered, with many records of TLS i
   expect((await received(socket)).match(/HTTP\/1\.1 200 /g)).toHaveLength(52);
 });
 
+test('more than 250 answers that wait for another one end their connection, and nothing else', async () => {
+  const fine = send(
+    request('GET /livez').repeat(250) + request('GET /livez', ['connection: close']),
+  );
+  expect((await received(fine)).match(/HTTP\/1\.1 200 /g)).toHaveLength(251);
+  const socket = send(request(`GET ${API}/teams?watch=1`) + request('GET /livez').repeat(251));
+  socket.resume();
+  await once(socket, 'close');
+  await expect.poll(watches).toBe(0);
+  expect((await daemon.call('GET', '/livez')).code).toBe(200);
+});
+
 test('bytes that are no request bring no 400 in place of the answer before them', async () => {
   const socket = send(`${request(`GET ${API}/teams`)}\0`);
   expect(await received(socket)).not.toContain('400 Bad Request');
