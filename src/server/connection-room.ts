@@ -41,7 +41,10 @@ export function makeRoom(server: Server): void {
   });
   const bind = (connection: object, end: string): void => {
     const socket = sockets.get(end);
-    if (socket !== undefined) strangers.set(connection, () => waiting.delete(socket));
+    if (socket === undefined) return;
+    strangers.set(connection, () => waiting.delete(socket));
+    // Node keeps a session whose client never acknowledged its settings.
+    socket.once('close', () => strangers.delete(connection));
   };
   server.on('secureConnection', (socket: Socket) => bind(socket, otherEnd(socket)));
   server.on('session', (session: ServerHttp2Session) => bind(session, otherEnd(session.socket)));
