@@ -1,6 +1,7 @@
 /** The editor of a degraded object, and the deletion of an object, in a browser. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deferred } from '../../src/concurrency/deferred.ts';
 import {
@@ -133,6 +134,161 @@ describe.skipIf(!HAS_BROWSER)('edits and deletions in the console', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(/payments$/);
     expect(await shown()).toBe('Found again');
+  });
+
+  /** Holds the first save of the page back; resolves with its release once it is under way. */
+  async function holdSave(page: Page): Promise<() => Promise<() => void>> {
+    const [begun, release] = [deferred<void>(), deferred<void>()];
+    await page.route(/\/kubernetes\//, async (route) => {
+      const request = route.request();
+      if (request.method() === 'PUT' && !request.url().includes('dryRun')) {
+        begun.resolve(undefined);
+        await release.promise;
+      }
+      await route.continue().catch(() => undefined);
+    });
+    return async () => {
+      await begun.promise;
+      return () => release.resolve(undefined);
+    };
+  }
+
+  test('an edit goes on with a text that has an error while the save answers', async () => {
+    const path = '/console/objects/teams/-/platform?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    const saving = await holdSave(page);
+    await page.locator('.cm-line', { hasText: 'kind: Team' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.insertText(' # one');
+    await page.locator('.line.added', { hasText: '# one' }).waitFor();
+    await page.keyboard.press('Control+s');
+    const release = await saving();
+    await page.keyboard.press('Enter');
+    await page.keyboard.insertText('"');
+    release();
+    await page
+      .getByRole('status')
+      .getByText(/problem/)
+      .waitFor();
+    await page.keyboard.press('Backspace');
+    await page.keyboard.insertText('# two');
+    await page.getByText('The server accepts it').waitFor({ timeout: 15_000 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/platform$/);
+    const { text } = (await daemon.call('GET', `${API}/teams/platform/source`)).json();
+    expect(text).toMatch(/# one.*\n# two/);
+  });
+
+  test('a save leads to no other page if its page was left', async () => {
+    const path = '/console/objects/teams/-/payments?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    const saving = await holdSave(page);
+    await page.getByText('The server accepts it').waitFor();
+    await page.getByLabel('Display name').fill('Left');
+    await page.locator('.line.added', { hasText: 'Left' }).waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    const release = await saving();
+    const tabs = page.getByRole('navigation', { name: 'Object', exact: true });
+    await tabs.getByRole('link', { name: 'History' }).click();
+    await page.waitForURL(/tab=history/);
+    release();
+    await page.getByText('Committed', { exact: true }).waitFor({ state: 'attached' });
+    expect(page.url()).toContain('tab=history');
+  });
+
+  async function makeSecret(name: string): Promise<string> {
+    const place = `${API}/namespaces/payments/sharedsecrets`;
+    const made = await daemon.call('POST', place, {
+      body: {
+        metadata: { name },
+        spec: { displayName: name, data: { first: btoa('first'), second: btoa('second') } },
+      },
+    });
+    expect(made.code, made.text).toBe(201);
+    return `${place}/${name}`;
+  }
+
+  test('values of secrets that others change stay out of the text and of conflicts', async () => {
+    const place = await makeSecret('changed');
+    const path = '/console/objects/sharedsecrets/payments/changed?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    await page.getByText('The server accepts it').waitFor();
+    const theirs = { first: btoa('their first'), second: btoa('their second') };
+    const current = (await daemon.call('GET', place)).json();
+    const body = { ...current, spec: { ...current.spec, data: theirs } };
+    expect((await daemon.call('PUT', place, { body })).code).toBe(200);
+    await page.getByLabel('New value of spec.data.second').fill('my second');
+    await page.getByRole('button', { name: 'Set', exact: true }).last().click();
+    await page
+      .getByRole('status')
+      .getByText(/problem/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    const conflict = page.locator('.panel', { hasText: 'Another change was faster' });
+    await conflict.getByText('Taken over into your text: spec.data.first.').waitFor();
+    const shown = `${await conflict.innerText()} ${await page.locator('.cm-content').innerText()}`;
+    for (const value of Object.values(theirs)) expect(shown).not.toContain(value);
+    await conflict.getByRole('button', { name: 'Keep yours' }).click();
+    await page.getByText('The server accepts it').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/changed$/);
+    const { data } = (await daemon.call('GET', place)).json().spec;
+    expect(data).toEqual({ first: theirs.first, second: btoa('my second') });
+  });
+
+  test('an edit that goes on after the replacement of a manifest replaces no other one', async () => {
+    await makeSecret('replaced');
+    const clone = await daemon.clone();
+    const file = join(clone, 'namespaces', 'payments', 'sharedsecrets', 'replaced.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('displayName:', 'displayNam:'));
+    await git(clone, 'commit', '-qam', 'Rename a field');
+    const bare = join(daemon.dataDir, 'repo.git');
+    await git(bare, 'fetch', '-q', clone, 'main');
+    await git(bare, 'update-ref', 'refs/heads/main', await git(clone, 'rev-parse', 'HEAD'));
+    const isBroken = async (): Promise<boolean> =>
+      (await daemon.call('GET', `${API}/namespaces/payments/sharedsecrets/replaced`)).text.includes(
+        'Degraded',
+      );
+    await expect.poll(isBroken, { timeout: 20_000 }).toBe(true);
+    const path = '/console/objects/sharedsecrets/payments/replaced?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    const saving = await holdSave(page);
+    await page.getByLabel('Replace the manifest in git').check();
+    await page.locator('.cm-line', { hasText: 'displayNam:' }).click();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+End');
+    await page.keyboard.insertText('displayName: Mended');
+    await page.getByText('The server accepts it').waitFor();
+    await page.keyboard.press('Control+s');
+    const release = await saving();
+    await page.keyboard.insertText(' again');
+    release();
+    const save = page.getByRole('button', { name: 'Save' });
+    await expect.poll(() => save.isEnabled(), { timeout: 15_000 }).toBe(true);
+    expect(await page.getByLabel('Replace the manifest in git').count()).toBe(0);
+    const next = page.waitForRequest(
+      (request) => request.method() === 'PUT' && !request.url().includes('dryRun'),
+    );
+    await save.click();
+    expect((await next).url()).not.toContain('force');
+    await page.waitForURL(/replaced$/);
+  });
+
+  test('the first secret value of an object is saved as the value, and not as its placeholder', async () => {
+    const place = `${API}/namespaces/payments/sharedsecrets`;
+    const body = { metadata: { name: 'empty' }, spec: { displayName: 'Empty' } };
+    expect((await daemon.call('POST', place, { body })).code).toBe(201);
+    const path = '/console/objects/sharedsecrets/payments/empty?tab=edit';
+    const { page } = await openConsole(browser, daemon, path);
+    await page.getByText('The server accepts it').waitFor();
+    await page.getByLabel('New key of data').fill('first');
+    await page.getByRole('button', { name: 'Add with a generated value' }).click();
+    await page.locator('.cm-line', { hasText: '(new value)' }).waitFor();
+    await page.locator('.line.added', { hasText: 'first' }).waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/empty$/);
+    const { data } = (await daemon.call('GET', `${place}/empty`)).json().spec;
+    expect(data.first).toMatch(/^[A-Za-z0-9+/=]{32,}$/);
   });
 
   test('a save after a check without an answer keeps the comments of the text', async () => {

@@ -23,6 +23,10 @@ export function SecretValues(props: {
     [UNCHANGED, NEW_VALUE].includes(String(shownAt(text, path))),
   );
   if (hidden.length === 0) return null;
+  const stateOf = (path: Path): { isNew: boolean; value: unknown } => {
+    const isNew = shownAt(text, path) === NEW_VALUE;
+    return { isNew, value: isNew ? values.get(path.join('.')) : valueAt(current, path) };
+  };
   return (
     <Panel title="Secret values" flush>
       <ul class="rows">
@@ -30,8 +34,7 @@ export function SecretValues(props: {
           <li key={path.join('.')}>
             <OneValue
               path={path}
-              isNew={values.has(path.join('.'))}
-              value={values.get(path.join('.')) ?? valueAt(current, path)}
+              {...stateOf(path)}
               onSet={(value) => onSet(path, base64(value), withValue(text, path, NEW_VALUE))}
             />
           </li>

@@ -9,7 +9,16 @@ import { createEditor, type Editor } from '../components/editor.ts';
 import { ErrorNotice, Loading, Notice, Panel } from '../components/parts.tsx';
 import type { FormEdits } from '../components/schema-form.tsx';
 import { type Check, check, type Sent, save, type Target } from '../edit/checks.ts';
-import { desired, NEW_VALUE, readDraft, secretPaths, template, textOf } from '../edit/draft.ts';
+import {
+  desired,
+  NEW_VALUE,
+  readDraft,
+  secretPaths,
+  template,
+  textOf,
+  UNCHANGED,
+  valueAt,
+} from '../edit/draft.ts';
 import { type Merged, mergeFields } from '../edit/merge.ts';
 import { type Path, withValue } from '../edit/splice.ts';
 import { isDegraded } from '../health.ts';
@@ -117,7 +126,10 @@ function useEdit(given: Target, basis: Basis) {
     at: Target,
     from: KubeObject | undefined,
   ): Promise<Merged | undefined> => {
-    const others = await mergeOthers(at, { object: from, source, valuesNow, textNow });
+    const others = await mergeOthers(at, {
+      ...{ object: from, source, valuesNow, textNow },
+      schema: basis.schema,
+    });
     if (others === undefined) return undefined;
     setObject(others.object);
     setSource(others.source);
@@ -130,6 +142,7 @@ function useEdit(given: Target, basis: Basis) {
     setSaved(text);
     setReason((now) => (now === reason ? '' : now));
     setObject(written);
+    setForce(false);
     const found = await takeOthers(next, written);
     const isChanged = found !== undefined && found.taken.length + found.conflicts.length > 0;
     setMerged(isChanged ? found : undefined);
@@ -149,6 +162,8 @@ function useEdit(given: Target, basis: Basis) {
     const { name, namespace = '' } = written.metadata;
     const ref = target.ref ?? { name, namespace };
     announce('Committed');
+    // The person has left the page.
+    if (place.current === null) return;
     const isLater = textNow() !== text || valuesNow.current !== values;
     if (isLater) await goOn({ resource: target.resource, ref }, written);
     else go(objectHref(target.resource, ref));
@@ -267,7 +282,7 @@ function useYaml(
 /** The object as others changed it, and the text with their changes. Undefined: there is nothing to merge into. */
 async function mergeOthers(
   { resource, ref }: Target,
-  of: Pick<Basis, 'object' | 'source'> & {
+  of: Pick<Basis, 'object' | 'source' | 'schema'> & {
     readonly valuesNow: { readonly current: ReadonlyMap<string, string> };
     readonly textNow: () => string;
   },
@@ -278,10 +293,22 @@ async function mergeOthers(
   const object = await client.get(resource, ref);
   // The person may have typed meanwhile.
   const before = of.textNow();
-  const mine = readDraft(before, { current: of.object, values: of.valuesNow.current }).object;
+  const values = of.valuesNow.current;
+  const { object: mine, shown } = readDraft(before, { current: of.object, values });
+  const base = desired(of.object);
+  const { taken, conflicts } = mergeFields({ base, mine: mine ?? base, theirs: desired(object) });
   // A text that has an error just now takes no change: the next save is a conflict again.
-  if (mine === undefined) return undefined;
-  const merged = mergeFields({ base: desired(of.object), mine, theirs: desired(object) });
+  if (mine === undefined && taken.length > 0) return undefined;
+  const secrets = new Set(secretPaths(object, of.schema).map((path) => path.join('.')));
+  // The placeholder means the value of `object` from here on, and keeps it out of sight.
+  const seen = (path: Path, value: unknown): unknown =>
+    secrets.has(path.join('.')) ? UNCHANGED : value;
+  const merged: Merged = {
+    taken: taken.map(({ path, value }) => ({ path, value: seen(path, value) })),
+    conflicts: conflicts.map(({ path, theirs }) => ({
+      ...{ path, mine: valueAt(shown, path), theirs: seen(path, theirs) },
+    })),
+  };
   const text = merged.taken.reduce((own, { path, value }) => withValue(own, path, value), before);
   return { text, object, source, merged };
 }
@@ -325,7 +352,8 @@ function sourceOf(text: string, source: ObjectSource | undefined): Sent['source'
   const before = source?.text ?? '';
   const isWindows = before.includes('\r\n');
   const isMixed = isWindows && /(?<!\r)\n/.test(before);
-  if (source === undefined || isMixed) return undefined;
+  const hasPlaceholder = [UNCHANGED, NEW_VALUE].some((one) => text.includes(one));
+  if (source === undefined || isMixed || hasPlaceholder) return undefined;
   const { revision } = source;
   return { revision, text: isWindows ? text.replaceAll(/\r?\n/g, '\r\n') : text };
 }
