@@ -29,6 +29,18 @@ afterAll(async () => {
   await daemon.stop();
 });
 
+test('git ends after a push whose options are refused', async () => {
+  const folder = await daemon.clone();
+  await daemon.git(['commit', '-q', '--allow-empty', '-m', 'More to send'], folder);
+  const options = Array(20).fill(`--push-option=${'o'.repeat(60_000)}`);
+  // It depends on the moment of the answer.
+  for (let round = 0; round < 10; round++) {
+    const { code, stderr } = await daemon.git(['push', ...options, 'origin', 'HEAD:x'], folder);
+    expect(code).toBe(1);
+    expect(stderr).toContain('lists of refs and options of this push are larger than 1 MiB');
+  }
+});
+
 function caOf({ dataDir }: Daemon): string {
   return readFileSync(join(dataDir, 'tls/ca.crt'), 'utf8');
 }

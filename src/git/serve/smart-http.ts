@@ -179,6 +179,7 @@ async function servePush(
   const { head, isWhole, rest } = await peek(request, { max: PEEKED_BYTES, signal });
   // Each command and option costs git time, and a push may have no more than fit.
   if (!isWhole && !hasPushLists(head)) {
+    await discard(rest);
     request.destroy();
     return refuseCommands(response, head);
   }
@@ -200,6 +201,15 @@ async function servePush(
   // A push lands although its client is gone.
   await answered;
   return result;
+}
+
+/** Reads on up to a limit: over HTTP/2, git waits without end if it is answered while it sends. */
+async function discard(rest: AsyncIterator<Buffer>): Promise<void> {
+  for (let left = 16 * PEEKED_BYTES; left > 0; ) {
+    const { done, value } = await rest.next().catch(() => ENDED);
+    if (done === true) return;
+    left -= value.length;
+  }
 }
 
 async function refuseCommands(response: Writable, head: Buffer): Promise<ServeResult> {
