@@ -259,7 +259,11 @@ export class ReviewEpisode extends Episode {
       if (!filter.includes(path)) continue;
       const known = this.#parsed.get(blob) ?? objectsIn(await this.repository.object(blob), path);
       this.#parsed.set(blob, known);
-      for (const { id, object } of known) objects.set(id, object);
+      for (const { id, object, isInClear } of known) {
+        // A manifest with a secret in the clear is not in force: the served version stays.
+        const inForce = isInClear ? this.world.objects.get(id) : object;
+        if (inForce !== undefined) objects.set(id, inForce);
+      }
     }
     return objects;
   }
@@ -297,6 +301,7 @@ interface ForeignObject {
 interface FileObject {
   readonly id: string;
   readonly object: Obj;
+  readonly isInClear: boolean;
 }
 
 function objectsIn(text: string, path: string): FileObject[] {
@@ -320,8 +325,10 @@ function objectOf(value: unknown, path: string): FileObject | undefined {
   const data =
     object.spec?.data && Object.fromEntries(Object.keys(object.spec.data).map((key) => [key, '']));
   const spec = { ...object.spec, ...(data && { data }) };
+  const values: readonly unknown[] = Object.values(object.spec?.data ?? {});
   return {
     id: idOf(plural, namespace, name),
+    isInClear: values.some((one) => one !== '' && !String(one).startsWith('ENC[')),
     object: { ...object, spec, metadata: { ...object.metadata, namespace, uid: '' } },
   };
 }
