@@ -60,13 +60,13 @@ export function identitySpec(identity: AdmittedIdentity, now: number): JsonObjec
   };
 }
 
-/** Room for 11,000 groups, the most that a provider of tokens lists. Each login has its own copy in memory. */
+/** Bytes: room for 11,000 groups, the most that a provider of tokens lists. Each login has its own copy in memory. */
 const LONGEST_IDENTITY = 512 * 1024;
 
 /** Data for refreshes, in the one field that is encrypted and never shown. Throws SignInError. */
 export function persistedText(provided: ProvidedIdentity): string {
   const text = JSON.stringify(provided);
-  if (text.length <= LONGEST_IDENTITY) return text;
+  if (Buffer.byteLength(text) <= LONGEST_IDENTITY) return text;
   throw new SignInError(`the provider gave an identity of more than ${LONGEST_IDENTITY} bytes`, {
     reason: 'identity-too-large',
     code: 502,
