@@ -13,7 +13,9 @@ const REQUEST_WITHIN_MS = 15 * 60_000;
 export const BODY_WITHIN_MS = 60_000;
 /** An idle connection takes memory, too. */
 const MOST_CONNECTIONS = 32_768;
-/** Share of the open files that connections may take: the rest is for git, the state and peers. */
+/** Open files that connections leave for git, the state and peers, where the process may have many. */
+const OTHER_FILES = 8192;
+/** Share of the open files that connections may always take. */
 const SHARE_OF_FILES = 0.25;
 const MOST_HEADERS = 100;
 /** Several times what any client of the API sends by mistake. */
@@ -49,8 +51,14 @@ export function tlsOptions(context: TlsOptions): TlsOptions {
 export function limitConnections(server: Server): void {
   server.headersTimeout = HEADERS_WITHIN_MS;
   server.requestTimeout = REQUEST_WITHIN_MS;
-  server.maxConnections = Math.min(MOST_CONNECTIONS, Math.ceil(openFiles() * SHARE_OF_FILES));
+  server.maxConnections = mostConnections(openFiles());
   server.maxHeadersCount = MOST_HEADERS;
+}
+
+/** Number of connections that a process with a limit of open files takes. */
+export function mostConnections(files: number): number {
+  const room = Math.max(Math.ceil(files * SHARE_OF_FILES), files - OTHER_FILES);
+  return Math.min(MOST_CONNECTIONS, room);
 }
 
 /** Limit of open files of this process; infinite where the system does not tell. */

@@ -21,7 +21,7 @@ import { startKubeApiserver } from '../kube-apiserver-process.ts';
 import { assertStatus } from '../load.ts';
 import { type Bound, type Line, withGoal } from '../report.ts';
 import { summarize, timed } from '../statistics.ts';
-import { openFiles } from './watch.ts';
+import { mayOpen } from './watch.ts';
 
 /** Those up to `--manifests` are measured. A larger number is measured alone, since it takes minutes. */
 const SIZES = [1000, 10_000];
@@ -51,7 +51,7 @@ export async function measureKubeApiserver(fixture: Fixture): Promise<Line[]> {
 
 /** Servers that have just started: memory of other work that is freed meanwhile would count. */
 async function measureManyWatches(fixture: Fixture, protocol: Protocol): Promise<Line[]> {
-  const count = (openFiles() ?? 0) > 1.2 * MANY_WATCHES ? MANY_WATCHES : FEWER_WATCHES;
+  const count = mayOpen(MANY_WATCHES) ? MANY_WATCHES : FEWER_WATCHES;
   const pair = await startPair(fixture);
   try {
     for (const side of pair) {

@@ -6,13 +6,12 @@ import type { Fixture } from '../fixture.ts';
 import { withReplicas } from '../replica-processes.ts';
 import type { Line } from '../report.ts';
 import { type Summary, summarize } from '../statistics.ts';
-import { changer, nextEvent, openFiles, openStreams, watchRequest } from './watch.ts';
+import { changer, mayOpen, nextEvent, openStreams, watchRequest } from './watch.ts';
 
 const REPLICAS = 3;
 const WATCHES = 10_000;
 /** Number of watches if the limit of open files is too low for more. */
 const FEWER = 3_000;
-const OTHER_FILES = 500;
 const CHANGES = 10;
 
 interface Found {
@@ -23,8 +22,7 @@ interface Found {
 }
 
 export async function measureReplicasWatch(fixture: Fixture): Promise<Line[]> {
-  const limit = openFiles();
-  const count = limit !== undefined && limit < WATCHES + OTHER_FILES ? FEWER : WATCHES;
+  const count = mayOpen(WATCHES) ? WATCHES : FEWER;
   const alone = await fixture.start(await fixture.copyOfPlatform());
   const embedded = await measure(fixture, [alone], count);
   await alone.kill();

@@ -194,8 +194,17 @@ async function memoryOf(
   return before === undefined || after === undefined ? undefined : (after - before) / MANY;
 }
 
-/** How many files this process may have open; undefined where the system does not tell. */
-export function openFiles(): number | undefined {
+/** Open files of a server that are not for watches: a daemon leaves 8,192 for git, the state and peers. */
+const OTHER_FILES = 9000;
+
+/** True if a process on this machine may hold as many connections. */
+export function mayOpen(connections: number): boolean {
+  const files = openFiles();
+  return files === undefined || files >= connections + OTHER_FILES;
+}
+
+/** Limit of open files of this process; undefined where the system does not tell. */
+function openFiles(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]) || undefined;

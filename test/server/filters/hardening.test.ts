@@ -9,6 +9,7 @@ import {
   counted,
   limitBody,
   limitConnections,
+  mostConnections,
 } from '../../../src/server/filters/hardening.ts';
 
 test('a server has limits for headers, requests and connections', () => {
@@ -19,6 +20,16 @@ test('a server has limits for headers, requests and connections', () => {
   expect(server.requestTimeout).toBeGreaterThan(server.headersTimeout);
   expect(server.maxConnections).toBeLessThanOrEqual(32_768);
   expect(server.maxHeadersCount).toBeLessThanOrEqual(100);
+});
+
+test.each([
+  [400, 100],
+  [10_000, 2500],
+  [20_000, 11_808],
+  [1_048_576, 32_768],
+  [Number.POSITIVE_INFINITY, 32_768],
+])('%d open files leave room for %d connections', (files, connections) => {
+  expect(mostConnections(files)).toBe(connections);
 });
 
 test('headers that dribble in are cut off when their time is over', async () => {
