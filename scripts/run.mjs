@@ -79,8 +79,16 @@ function build() {
   writeFileSync(BUILT, '');
 }
 
-/** Fewer arenas of glibc, as in the image: each one keeps freed memory of Node's threads. */
-const env = { MALLOC_ARENA_MAX: '2', ...process.env };
+/**
+ * Memory of glibc, as in the image. Each arena keeps freed memory of Node's threads. Without a fixed threshold,
+ * glibc raises its own with the first large buffer, and keeps freed buffers of that size from then on.
+ */
+const env = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  ...process.env,
+};
 
 /** Hands the terminal over; signals reach the child, whose exit status becomes ours. */
 function become(args) {

@@ -7,7 +7,7 @@ import { Contents } from './contents.ts';
 import { isValid } from './file.ts';
 import { newborn, Resolution } from './last-good-version.ts';
 import { OwnerBindings } from './owner-bindings.ts';
-import { type ObjectChange, pointOf, type Step } from './step.ts';
+import type { ObjectChange, Step } from './step.ts';
 import type { ChangeLog } from './undo-log.ts';
 
 interface Folding {
@@ -59,14 +59,13 @@ export function firstContents(
   { commit, files, otherParents }: Step,
 ): Contents | undefined {
   if (otherParents !== undefined) return undefined;
-  const birth = pointOf(commit);
   const objects = new KeyMap<CatalogObject>();
   for (const [path, entry] of files) {
     for (const document of entry?.documents ?? []) {
       const { key, index } = document;
       if (key === undefined) continue;
       if (!isValid(document) || objects.has(key)) return undefined;
-      const identity = newborn(rootCommit, key, birth);
+      const identity = newborn(rootCommit, key, commit);
       const place = { path, index };
       objects.set(
         key,

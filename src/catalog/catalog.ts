@@ -14,7 +14,7 @@ import type { Footprint } from './footprint.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
 import { childrenOf, type Hold, RecentSteps, type SideStep } from './recent-steps.ts';
-import { type ObjectChange, pointOf, type Step, type StepResult } from './step.ts';
+import { type ObjectChange, type Step, type StepResult, withPoint } from './step.ts';
 import { UndoLog } from './undo-log.ts';
 
 /** A catalog at one revision, while the one below moves on. */
@@ -219,10 +219,11 @@ export class Catalog {
   /** Moves the catalog to the revision after `step.commit`. */
   advance(step: Step): StepResult {
     const undo = new UndoLog();
+    const own = withPoint(step);
     const changes = runAtOnce(
-      applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
+      applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, own),
     );
-    return this.#taken(step, changes, undo);
+    return { changes, undo: this.#moved(own.commit, undo) };
   }
 
   /**
@@ -231,14 +232,11 @@ export class Catalog {
    */
   async advanceYielding(step: Step): Promise<StepResult> {
     const undo = new UndoLog();
+    const own = withPoint(step);
     const changes = await runYielding(
-      applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
+      applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, own),
     );
-    return this.#taken(step, changes, undo);
-  }
-
-  #taken({ commit }: Step, changes: readonly ObjectChange[], undo: UndoLog): StepResult {
-    return { changes, undo: this.#moved(pointOf(commit), undo) };
+    return { changes, undo: this.#moved(own.commit, undo) };
   }
 
   /** Returns a function that reverts the move. */
@@ -256,21 +254,23 @@ export class Catalog {
   /** Layers are not on the line. */
   #record(before: CommitPoint | undefined, undo: UndoLog): void {
     const { recent, step } = this.#line;
-    if (step === undefined)
-      recent.add({ before, undo, notable: this.#contents.notableIn(undo.entries) });
+    if (step !== undefined) return;
+    undo.trim();
+    recent.add({ before, undo, notable: this.#contents.notableIn(undo.entries) });
   }
 
   /**
    * Like `advance`, for a step that is not undone. Returns the changes if they are recorded. Yields between
    * parts, so that the caller can yield to the event loop.
    */
-  *absorb(step: Step, record?: Difference): Generator<void, readonly ObjectChange[]> {
+  *absorb(of: Step, record?: Difference): Generator<void, readonly ObjectChange[]> {
     const { rootCommit } = this;
+    const step = withPoint(of);
     const contents = this.#contents;
     const isFirst = contents.isEmpty && record === undefined;
     const first = isFirst ? firstContents(rootCommit, step) : undefined;
     if (first !== undefined) this.#contents = first;
-    this.#at = pointOf(step.commit);
+    this.#at = step.commit;
     if (first !== undefined) return [];
     return yield* applyCommit({ rootCommit, contents, ...(record && { undo: record }) }, step);
   }

@@ -44,6 +44,9 @@ interface LayerParts {
   readonly unusual: OverlayMap<string, Link>;
 }
 
+/** Shared by the many steps without such a key. */
+const NO_KEYS: readonly ObjectKey[] = [];
+
 export class Contents {
   readonly files: Entries<string, FileEntry>;
   readonly objects: Entries<ObjectKey, CatalogObject>;
@@ -180,8 +183,8 @@ export class Contents {
   }
 
   /** Keys of objects that a merge with an earlier version may change, of changes that were just made. */
-  notableIn(changes: readonly FormerEntry[]): ObjectKey[] {
-    return changes.flatMap(({ map, key, value }) => {
+  notableIn(changes: readonly FormerEntry[]): readonly ObjectKey[] {
+    const found = changes.flatMap(({ map, key, value }) => {
       if (map !== this.objects) return [];
       const [former, present] = [
         value as CatalogObject | undefined,
@@ -189,6 +192,7 @@ export class Contents {
       ];
       return former === present || isPlainSuccessor(present, former) ? [] : [key as ObjectKey];
     });
+    return found.length === 0 ? NO_KEYS : found;
   }
 
   /** Applies the changes of the layer to the bottom. */

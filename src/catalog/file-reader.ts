@@ -104,9 +104,12 @@ function isLfsPointer(content: Buffer): boolean {
   return content.length < 1024 && content.subarray(0, LFS_START.length).equals(LFS_START);
 }
 
-/** Copies the strings: slices of a text can keep the whole text in memory, and keys live long. */
+/**
+ * Copies the strings: slices of a text can keep the whole text in memory, and keys live long. Frozen, so that
+ * the store shares it.
+ */
 function ownKey({ group, kind, namespace, name }: ObjectKey): ObjectKey {
-  return { group, kind, namespace: namespaces.own(namespace), name: ownText(name) };
+  return Object.freeze({ group, kind, namespace: namespaces.own(namespace), name: ownText(name) });
 }
 
 const namespaces = new TextPool(10_000);

@@ -15,7 +15,7 @@ import type { Contents } from './contents.ts';
 import { type FileEntry, hasUnnamed, isValid } from './file.ts';
 import { type CommitPoint, Identity, mergedIdentity, type ParentView } from './identity.ts';
 import type { Places } from './places.ts';
-import { pointOf, type Step } from './step.ts';
+import type { Step } from './step.ts';
 
 interface Resolving {
   readonly key: ObjectKey;
@@ -29,7 +29,6 @@ export class Resolution {
   readonly #rootCommit: string;
   readonly #contents: Contents;
   readonly #step: Step;
-  readonly #birth: CommitPoint;
   /** Problems that keep the objects of a file, which may have thousands: one list for all of them. */
   readonly #shields = new Map<FileEntry, readonly Problem[]>();
 
@@ -38,7 +37,6 @@ export class Resolution {
     this.#rootCommit = rootCommit;
     this.#contents = contents;
     this.#step = step;
-    this.#birth = pointOf(step.commit);
   }
 
   /** Undefined: there is no such object after the step. */
@@ -123,7 +121,7 @@ export class Resolution {
   }
 
   #born(key: ObjectKey): Identity {
-    return newborn(this.#rootCommit, key, this.#birth);
+    return newborn(this.#rootCommit, key, this.#step.commit);
   }
 }
 

@@ -34,7 +34,8 @@ export interface StepResult {
   undo(): void;
 }
 
-/** A commit may reference all of its changes; this copy must not. */
-export function pointOf({ id, committerTime }: CommitPoint): CommitPoint {
-  return { id, committerTime };
+/** The step with a commit that references none of its changes: objects keep it as their birth. */
+export function withPoint(step: Step): Step {
+  const { id, committerTime } = step.commit;
+  return { ...step, commit: { id, committerTime } };
 }

@@ -38,7 +38,7 @@ export class FormerEntry<K = unknown, V = unknown> {
 
 export class UndoLog implements ChangeLog {
   /** Oldest first. */
-  readonly entries: FormerEntry[] = [];
+  entries: FormerEntry[] = [];
   #isRun = false;
 
   /** Number of changes. */
@@ -48,6 +48,11 @@ export class UndoLog implements ChangeLog {
 
   map<K, V>(map: Restorable<K, V>, key: K): void {
     this.entries.push(new FormerEntry(map, key) as unknown as FormerEntry);
+  }
+
+  /** Drops the room for more entries, which is eight times that of two: the log may live long. */
+  trim(): void {
+    this.entries = this.entries.slice();
   }
 
   /** Restores the entries, once. Returns the log of that. */

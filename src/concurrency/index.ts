@@ -1,6 +1,7 @@
 /** Public names of `concurrency/`: other folders import this file alone. */
 export { answerRequests, notify } from './answer-requests.ts';
 export { type Backoff, backoffAfter, backoffBound, pause, RetryDelay } from './backoff.ts';
+export { shrinkBufferPool } from './buffer-pool.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { collectGarbage, collectGarbageAtRest, SlowHeapGrowth } from './garbage-collection.ts';
 export { mapLimit } from './map-limit.ts';

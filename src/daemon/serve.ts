@@ -1,13 +1,13 @@
 /** `gitplane serve`: starts the daemon, prints the next steps, and stops it on a signal. */
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shrinkBufferPool } from '../concurrency/index.ts';
 import { limitGitMemory, startLauncher } from '../git/index.ts';
 import type { ParsedOptions } from '../options/index.ts';
 import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
-import { shrinkBufferPool } from './runtime/buffer-pool.ts';
 import { notifyReady } from './runtime/service-manager.ts';
 import { pinNextTickShape } from './runtime/v8-nexttick-workaround.ts';
 

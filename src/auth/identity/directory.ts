@@ -168,8 +168,9 @@ function readTeam(object: KubeObject): DirectoryTeam {
   return {
     name: object.metadata.name ?? '',
     uid: object.metadata.uid,
-    users: texts(spec['users']),
-    groups: texts(spec['groups']),
+    // Copies have no room for more items, as a list has that was filled one by one.
+    users: texts(spec['users']).slice(),
+    groups: texts(spec['groups']).slice(),
     username: text(spec['username']) ?? '',
   };
 }

@@ -25,7 +25,9 @@ export interface Pack {
   readonly checksum: string;
   readonly pack: Buffer;
   readonly index: Buffer;
-  readonly entries: PackEntries;
+  /** All entries, those of the continued pack included, and their bytes. */
+  readonly placed: readonly Placed[];
+  readonly size: number;
 }
 
 /** The objects of a pack, to which those of a longer pack can be added. */
@@ -86,11 +88,26 @@ export function buildPack(
     offsets.set(object.id, offset);
     placed.push({ id: object.id, offset, crc: crc32(bytes.subarray(offset, at)) });
   }
-  const entries = { bytes: bytes.subarray(PACK_HEADER_BYTES, at), placed };
+  const size = at - PACK_HEADER_BYTES;
   const checksum = sha1(bytes.subarray(0, at));
   at += checksum.copy(bytes, at);
   const pack = bytes.subarray(0, at);
-  return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum), entries };
+  return {
+    checksum: checksum.toString('hex'),
+    pack,
+    index: buildIndex(placed, checksum),
+    placed,
+    size,
+  };
+}
+
+/** The entries of a pack file. Undefined: its bytes do not have this checksum. */
+export function entriesOf(pack: Buffer, checksum: string): Buffer | undefined {
+  const end = pack.length - CHECKSUM_BYTES;
+  if (end < PACK_HEADER_BYTES) return undefined;
+  const found = sha1(pack.subarray(0, end)).toString('hex');
+  const isIntact = found === checksum && pack.toString('hex', end) === checksum;
+  return isIntact ? pack.subarray(PACK_HEADER_BYTES, end) : undefined;
 }
 
 /** Compressed data may be slightly longer than its input. Throws a GitError above the pack limit. */

@@ -1,12 +1,13 @@
 /** Entry point of the thread that `PublishingThread` starts. */
 import { workerData } from 'node:worker_threads';
-import { answerRequests, collectGarbageAtRest } from '../../concurrency/index.ts';
+import { answerRequests, collectGarbageAtRest, shrinkBufferPool } from '../../concurrency/index.ts';
 import { thisOwner } from '../../files/index.ts';
 import { realFiles } from './durable-files.ts';
 import { LocalPackWorker } from './pack-worker.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';
 import type { ThreadAnswer, ThreadAsk, ThreadSetup } from './publishing-thread.ts';
 
+shrinkBufferPool();
 const setup: ThreadSetup = workerData;
 const packWorker = new LocalPackWorker({ ...setup, files: realFiles, owner: thisOwner });
 

@@ -39,8 +39,8 @@ export class CheckpointObjects {
       this.#ids.add(object.id);
       const { id, type, base, data } = object;
       // A copy: `data` is part of the bytes of the WAL, which would stay as long as the pack is open.
-      const step = Buffer.from(data);
-      const stored = base === undefined ? undefined : this.#chains.extend(id, base, step);
+      const stored =
+        base === undefined ? undefined : this.#chains.extend(id, base, Buffer.from(data));
       if (stored !== undefined) {
         added.set(id, { id, type, data: stored.delta, base: stored.base });
         continue;

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { errorCode, GitError } from '../git-error.ts';
 import { sizesOf } from '../objects/delta.ts';
 import { type PackNames, packFolder, packNames } from '../packs/pack-names.ts';
-import { buildPack, type PackEntries } from '../packs/pack-writer.ts';
+import { buildPack, entriesOf, type PackEntries } from '../packs/pack-writer.ts';
 import { removeReplaced, withdrawContinued } from '../packs/short-lived-pack.ts';
 import { type DurableFiles, syncRefDirectory, writeDurably } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
@@ -35,10 +35,13 @@ export interface FullSegment {
   readonly startsPack?: boolean;
 }
 
-/** A pack that the next checkpoint may continue. */
+/** A pack that the next checkpoint may continue. Its bytes are in its file alone. */
 interface OpenPack {
   readonly names: PackNames;
-  readonly entries: PackEntries;
+  readonly checksum: string;
+  /** Bytes of the entries. */
+  readonly size: number;
+  readonly placed: PackEntries['placed'];
   readonly objects: CheckpointObjects;
 }
 
@@ -86,7 +89,7 @@ export class Checkpoints {
   /** Writes publications as one pack and flushes the pack and the branch to stable storage. */
   async write(publications: readonly Publication[]): Promise<void> {
     const { files, gitDir, ref } = this.#target;
-    const open = this.#continues(publications) ? this.#open : undefined;
+    const open = this.#continues(publications) ? await this.#readOpen() : undefined;
     // Until the pack is written, there is none that could be continued.
     this.#open = undefined;
     const written = await this.#writePack(publications, open);
@@ -130,15 +133,27 @@ export class Checkpoints {
     this.#reader?.retire();
   }
 
+  /** Undefined: another process removed the file, or it is damaged. */
+  async #readOpen(): Promise<(OpenPack & { readonly entries: PackEntries }) | undefined> {
+    if (this.#open === undefined) return undefined;
+    const { names, checksum, placed } = this.#open;
+    const pack = await readFile(names.pack).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    });
+    const bytes = pack && entriesOf(pack, checksum);
+    return bytes && { ...this.#open, entries: { bytes, placed } };
+  }
+
   async #writePack(
     publications: readonly Publication[],
-    open: OpenPack | undefined,
+    open: (OpenPack & { readonly entries: PackEntries }) | undefined,
   ): Promise<OpenPack> {
     const { files, gitDir, owner } = this.#target;
     const objects = open?.objects ?? new CheckpointObjects();
     const added = await objects.add(publications, this.#readTree);
-    const pack = buildPack(added, 'deflated', open?.entries);
-    const names = packNames(gitDir, pack.checksum, owner);
+    const { checksum, placed, size, ...pack } = buildPack(added, 'deflated', open?.entries);
+    const names = packNames(gitDir, checksum, owner);
     await Promise.all([
       writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
       writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
@@ -146,7 +161,7 @@ export class Checkpoints {
     await files.rename(names.newPack, names.pack);
     await files.rename(names.newIndex, names.index);
     await files.syncDirectory(packFolder(gitDir));
-    return { names, entries: pack.entries, objects };
+    return { names, checksum, size, placed, objects };
   }
 
   readonly #readTree: ReadTree = (id) => {
@@ -164,10 +179,10 @@ export class Checkpoints {
         if (base !== undefined && open.objects.hasTree(base)) saved += sizesOf(data).result;
       }
     }
-    const bytes = open.entries.bytes.length + added;
+    const bytes = open.size + added;
     if (bytes > MAX_OPEN_BYTES) return false;
     if (bytes <= SMALL_PACK_BYTES || saved >= bytes * SAVED_SHARE) return true;
-    return added >= open.entries.bytes.length * GROWTH_SHARE;
+    return added >= open.size * GROWTH_SHARE;
   }
 }
 

@@ -25,7 +25,7 @@ export interface MaybeStored {
 type RecordedKind = Partial<Kind>;
 
 /** Per generation. */
-const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Bytes of recently requested versions. Two generations: an entry that is requested in neither is

@@ -124,7 +124,8 @@ function isStored({ object, hidden }: Put, stored: ObjectHandle): boolean {
   );
 }
 
-/** A copy that the caller cannot change. */
-function ownKey({ group, kind, namespace, name }: ObjectKey): ObjectKey {
-  return Object.freeze({ group, kind, namespace, name });
+/** A key that the caller cannot change: its own one if it is frozen, which the catalog shares. */
+function ownKey(key: ObjectKey): ObjectKey {
+  const { group, kind, namespace, name } = key;
+  return Object.isFrozen(key) ? key : Object.freeze({ group, kind, namespace, name });
 }

@@ -16,8 +16,9 @@ export interface Replacement {
   readonly object: StoredObject | undefined;
 }
 
-/** Number of pending changes that are merged without a reader, also for a small list. */
+/** Pending changes that are merged without a reader, which bounds their memory: so many, and such a share. */
 const MERGE_AT = 1024;
+const MERGE_SHARE = 1 / 32;
 
 export class SortedObjects {
   #items: readonly StoredObject[] = [];
@@ -42,8 +43,7 @@ export class SortedObjects {
     this.#size += grown;
     if (this.#pending === undefined) this.#pending = replacements;
     else for (const [id, replacement] of replacements) this.#pending.set(id, replacement);
-    // Without readers, removed identities must not accumulate.
-    if (this.#pending.size > Math.max(MERGE_AT, this.#size)) this.#merge();
+    if (this.#pending.size > Math.max(MERGE_AT, this.#size * MERGE_SHARE)) this.#merge();
   }
 
   get items(): readonly StoredObject[] {

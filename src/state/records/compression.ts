@@ -31,7 +31,7 @@ export function compressInPool(plain: Buffer): Promise<Buffer> {
 export function decompress(bytes: Buffer, dictionary?: Buffer): Buffer {
   if (!isCompressed(bytes)) return bytes;
   const limits = { maxOutputLength: MAX_BYTES, chunkSize: CHUNK_BYTES.plain };
-  return inflateSync(bytes, dictionary === undefined ? limits : { ...limits, dictionary });
+  return exact(inflateSync(bytes, dictionary === undefined ? limits : { ...limits, dictionary }));
 }
 
 /** The same in the thread pool. */
@@ -39,6 +39,16 @@ export function decompressInPool(bytes: Buffer): Buffer | Promise<Buffer> {
   if (!isCompressed(bytes)) return bytes;
   const options = { maxOutputLength: MAX_BYTES, chunkSize: CHUNK_BYTES.plain };
   return new Promise((resolve, reject) =>
-    inflate(bytes, options, (error, plain) => (error === null ? resolve(plain) : reject(error))),
+    inflate(bytes, options, (error, plain) =>
+      error === null ? resolve(exact(plain)) : reject(error),
+    ),
   );
+}
+
+/** A copy without the rest of its chunk, which would live as long as the record. */
+function exact(plain: Buffer): Buffer {
+  if (plain.buffer.byteLength === plain.length) return plain;
+  const own = Buffer.allocUnsafeSlow(plain.length);
+  plain.copy(own);
+  return own;
 }

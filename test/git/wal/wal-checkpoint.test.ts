@@ -1,6 +1,6 @@
 /** Checkpoints one by one: which pack goes on in the next one, and the files that are flushed and removed. */
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { thisOwner } from '../../../src/files/owner.ts';
@@ -210,6 +210,35 @@ test('a checkpoint without new objects leaves the pack as it is', async () => {
   await checkpoints.write([again]);
   await checkpoints.removeReplaced([again.tip]);
   expect([packs(), withdrawn()]).toEqual([before, []]);
+});
+
+test.each<[string, (pack: string) => void]>([
+  ['another process removed', (pack) => rmSync(pack)],
+  ['is cut off', (pack) => writeFileSync(pack, readFileSync(pack).subarray(0, -1))],
+  [
+    'has another byte',
+    (pack) => {
+      const bytes = readFileSync(pack);
+      bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40);
+      writeFileSync(pack, bytes);
+    },
+  ],
+])('a pack that %s is not continued, and stays as it is', async (_what, change) => {
+  await writeFirst();
+  const [first = ''] = packs();
+  const path = join(gitDir, 'objects/pack', first);
+  chmodSync(path, 0o644);
+  change(path);
+  const before = existsSync(path) ? readFileSync(path) : undefined;
+
+  const second = publication(blob(10));
+  await checkpoints.write([second]);
+  await checkpoints.removeReplaced([second.tip]);
+
+  const others = packs().filter((name) => name !== first);
+  expect(others).toHaveLength(1);
+  git(gitDir, ['index-pack', '--strict', join(gitDir, 'objects/pack', others[0] ?? '')]);
+  expect(existsSync(path) ? readFileSync(path) : undefined).toEqual(before);
 });
 
 test('a pack is withdrawn once', async () => {

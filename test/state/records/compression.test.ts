@@ -2,7 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/open-store.ts';
-import { decompress, isCompressed } from '../../../src/state/records/compression.ts';
+import {
+  compress,
+  decompress,
+  decompressInPool,
+  isCompressed,
+} from '../../../src/state/records/compression.ts';
 import { PACK_PREFIX } from '../../../src/state/records/record.ts';
 import { StateError } from '../../../src/state/state-error.ts';
 import type { Source, Store } from '../../../src/state/store.ts';
@@ -96,6 +101,16 @@ test('records that other processes follow are plain, for replicas of the release
   const all = [...disk].map(([key, bytes]) => testCodec.decode(key, bytes));
 
   expect(all.filter(isCompressed)).toEqual([]);
+});
+
+test('a decompressed record holds no memory but its own', async () => {
+  const plain = Buffer.from(WORD.repeat(3000));
+  const compressed = compress(plain);
+
+  for (const found of [decompress(compressed), await decompressInPool(compressed)]) {
+    expect(found.equals(plain)).toBe(true);
+    expect(found.buffer.byteLength).toBe(plain.length);
+  }
 });
 
 describe('a damaged pack', () => {
