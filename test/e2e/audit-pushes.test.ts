@@ -97,3 +97,21 @@ test('a push that landed is recorded with its commits, although its client is go
   await proxy.close();
   await daemon.stop();
 });
+
+test('an atomic push of which git refuses another ref is recorded as refused', async () => {
+  const { dataDir } = await audited();
+  const daemon = await startDaemon({ dataDir, seed: undefined });
+  const clone = await daemon.clone();
+  await gitIn(daemon, clone, 'push', '-q', 'origin', 'HEAD:refs/tags/v1');
+  await commitFiles(daemon, clone, { 'teams/new.yaml': manifest('Team', 'new') });
+
+  const refs = ['main', 'HEAD:refs/tags/v1/1'];
+  const { code, stderr } = await daemon.git(['push', '--atomic', 'origin', ...refs], clone);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("'refs/tags/v1' exists; cannot create 'refs/tags/v1/1'");
+  await expect
+    .poll(() => pushesOf(daemon).at(-1)?.annotations)
+    .toMatchObject({ 'gitplane.dev/push-result': 'refused' });
+  expect((await daemon.call('GET', `${API}/teams/new`)).code).toBe(404);
+  await daemon.stop();
+});

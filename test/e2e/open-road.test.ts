@@ -83,6 +83,27 @@ test('a conflict takes the tag of an atomic push with it, and force overwrites n
   expect(await displayName('payments')).toBe('on the branch');
 });
 
+test('an atomic push lands with all of its refs, or changes nothing', async () => {
+  const clone = await daemon.clone();
+  const text = manifest('Team', 'atomic', '\n  displayName: all');
+  await commitFiles(daemon, clone, { 'teams/atomic.yaml': text });
+  await gitIn(daemon, clone, 'push', '-q', 'origin', 'HEAD~1:refs/heads/other');
+  await patch('payments', 'beside an atomic push');
+
+  // The repository denies the removal of branches.
+  const refused = await daemon.git(['push', '--atomic', 'origin', 'main', ':other'], clone);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/other \(deletion prohibited\)/);
+  expect(hookSaid(refused).join('\n')).toMatch(/^nothing was changed, since git refused another/m);
+  expect((await daemon.call('GET', `${TEAMS}/atomic`)).code).toBe(404);
+
+  const landed = await daemon.git(['push', '--atomic', 'origin', 'main', 'main:other'], clone);
+  expect(landed.code, landed.stderr).toBe(0);
+  expect(hookSaid(landed)).toEqual(['accepted: 1 created, 0 changed, 0 removed']);
+  expect(await displayName('atomic')).toBe('all');
+  await gitIn(daemon, clone, 'pull', '-q', '--ff-only');
+});
+
 test('the repository is sound, and reads the same after a kill', async () => {
   const teams = async (): Promise<string[]> => {
     const { items } = (await daemon.call('GET', TEAMS)).json();

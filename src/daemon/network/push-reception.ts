@@ -142,7 +142,7 @@ export async function openPushReception(dataDir: string, logger: Logger): Promis
             hooks: hooksOf(push),
             end: async () => {
               await follower.catchUp();
-              return push.outcome;
+              return push.outcome ?? unlanded(push);
             },
           };
         },
@@ -246,6 +246,11 @@ async function land(
     revision,
   );
   return { ok: verdict.ok, lines: verdict.lines, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Outcome of a push that git refused between the two hooks. */
+function unlanded({ open }: Push): PushOutcome | undefined {
+  return open && { result: 'refused', revision: open.to, previous: undefined };
 }
 
 function record(

@@ -2,6 +2,7 @@
  * Installs the hooks. `hooks/` has those of a push by path: pre-receive asks the daemon over its socket.
  * `hooks/served/` has those of a push over HTTP, whose git the daemon starts itself: pre-receive judges the
  * push, and proc-receive lands the served branch. They relay to file descriptor 3, see `served-hooks.ts`.
+ * `hooks/served-atomic/` has a third one, see `atomic-push.ts`.
  */
 import {
   access,
@@ -24,6 +25,8 @@ const MARK = '# Made by gitplane, which replaces it at every start.';
 
 /** Config of a process that serves a push over HTTP. A push by path cannot choose these hooks. */
 export const SERVED_HOOKS = ['core.hooksPath', 'hooks/served'] as const;
+/** The same for an atomic push of the branch with other refs. */
+export const ATOMIC_HOOKS = ['core.hooksPath', 'hooks/served-atomic'] as const;
 
 /** Shows lines of the daemon to the pusher, each behind `remote: `. */
 const SHOW = `
@@ -62,10 +65,27 @@ cat <&4 >&3 &
 printf '000eversion=1\\n0000'
 read -r count <&3 || exit 1
 show "$count"
-cat <&3
+read -r count <&3 || exit 1
+show "$count" 2>&1
+printf '0000'
 # Git may keep stdin open until the hook ends.
 kill "$!" 2>/dev/null
 exit 0`;
+
+/** The hook of the operator is first, since the branch cannot go back. */
+const ATOMIC_REFERENCE_TRANSACTION = `
+operator() {
+  test ! -x hooks/reference-transaction || hooks/reference-transaction "$@" 3>&-
+}
+if [ "$1" != prepared ]; then
+  operator "$@"
+  exit
+fi
+updates="$(cat)"
+printf '%s\\n' "$updates" | operator "$@" || exit 1
+printf '%s\\0' "$updates" >&3
+read -r code <&3 || exit 1
+exit "$code"`;
 
 /** Hooks of the operator in `hooks/`, which git runs for a push by path itself. */
 const OPERATOR_HOOKS = ['reference-transaction', 'update', 'post-receive', 'post-update'];
@@ -86,13 +106,17 @@ export async function installHooks(
 ): Promise<void> {
   const hooks = join(gitDir, 'hooks');
   await installHook(join(hooks, 'pre-receive'), `exec ${options.command.map(quote).join(' ')}`);
-  const served = join(gitDir, SERVED_HOOKS[1]);
-  await installHook(join(served, 'pre-receive'), SERVED_PRE_RECEIVE);
-  await installHook(join(served, 'proc-receive'), SERVED_PROC_RECEIVE);
-  for (const name of OPERATOR_HOOKS) {
-    const isPresent = (await readHook(join(hooks, name))) !== undefined;
-    if (isPresent) await installHook(join(served, name), operatorHook(name));
-    else await removeFormer(join(served, name));
+  for (const setting of [SERVED_HOOKS, ATOMIC_HOOKS]) {
+    const served = join(gitDir, setting[1]);
+    await installHook(join(served, 'pre-receive'), SERVED_PRE_RECEIVE);
+    await installHook(join(served, 'proc-receive'), SERVED_PROC_RECEIVE);
+    for (const name of OPERATOR_HOOKS) {
+      const isPresent = (await readHook(join(hooks, name))) !== undefined;
+      if (setting === ATOMIC_HOOKS && name === 'reference-transaction')
+        await installHook(join(served, name), ATOMIC_REFERENCE_TRANSACTION);
+      else if (isPresent) await installHook(join(served, name), operatorHook(name));
+      else await removeFormer(join(served, name));
+    }
   }
   await removeFormer(join(hooks, 'proc-receive'));
   // Relative to the repository. Set here so that the config of the pusher cannot bypass the hook.

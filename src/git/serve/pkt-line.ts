@@ -10,6 +10,18 @@ const FLUSH = Buffer.from('0000');
 const LENGTH_DIGITS = 4;
 const TAIL_BYTES = 4096;
 
+/** Lines before the first flush. */
+export function linesOf(bytes: Buffer): string[] {
+  const lines: string[] = [];
+  for (let at = 0; at + LENGTH_DIGITS <= bytes.length; ) {
+    const length = Number.parseInt(bytes.toString('latin1', at, at + LENGTH_DIGITS), 16);
+    if (!(length > LENGTH_DIGITS)) break;
+    lines.push(bytes.toString('utf8', at + LENGTH_DIGITS, at + length));
+    at += length;
+  }
+  return lines;
+}
+
 /** Capability of a client that sends a list of options behind that of the refs. */
 const HAS_OPTIONS = 'push-options';
 
@@ -39,11 +51,11 @@ export function hasPushLists(bytes: Buffer): boolean {
 }
 
 /**
- * Forwards the answer of `receive-pack` and delays the final flush, so that a last message can reach
- * the pusher: the second side band (gitprotocol-pack) is shown behind `remote: `.
+ * Forwards the answer of `receive-pack` and delays the final flush, so that last packets can reach the
+ * pusher: the second side band (gitprotocol-pack) is shown behind `remote: `.
  */
 export class PushAnswer extends Transform {
-  readonly #finalMessage: (tail: string) => string | undefined;
+  readonly #ending: (tail: string) => string;
   /** Bytes of the current line that have not arrived. */
   #left = 0;
   #digits = '';
@@ -53,10 +65,10 @@ export class PushAnswer extends Transform {
   /** The last line was a flush. */
   #isOver = false;
 
-  /** `finalMessage` gets the end of the answer, and may return why the push failed. */
-  constructor(finalMessage: (tail: string) => string | undefined) {
+  /** `ending` gets the last bytes of the answer, and returns the packets to add; '' for none. */
+  constructor(ending: (tail: string) => string) {
     super();
-    this.#finalMessage = finalMessage;
+    this.#ending = ending;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -72,10 +84,11 @@ export class PushAnswer extends Transform {
   override _flush(done: TransformCallback): void {
     const isBetweenLines = this.#left === 0 && this.#digits === '';
     const canAdd = this.#isHeld || (isBetweenLines && !this.#isOver);
-    const message = canAdd ? this.#finalMessage(this.#tail.toString('latin1')) : undefined;
-    if (message !== undefined) this.push(pktLine(`\u0002${message}\n`));
+    const ending = canAdd ? this.#ending(this.#tail.toString('latin1')) : '';
+    if (ending !== '') this.push(ending);
     // An answer that was cut off inside a line stays cut off.
-    if (this.#isHeld || message !== undefined) this.push(FLUSH);
+    // Without a flush a client would wait without end, as for a git that died behind its first lines.
+    if (ending !== '' || (canAdd && this.#tail.length > 0)) this.push(FLUSH);
     done();
   }
 

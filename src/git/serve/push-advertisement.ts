@@ -3,7 +3,7 @@
  * branch out, so that a client does not compare its commit with the branch and give up by itself. It
  * offers the newest tips as `.have` lines, so that the client sends only what is new.
  */
-import { pktLine } from './pkt-line.ts';
+import { linesOf, pktLine } from './pkt-line.ts';
 
 export interface OfferedTips {
   /** Full name of the ref to leave out. */
@@ -12,7 +12,6 @@ export interface OfferedTips {
   readonly tips: readonly string[];
 }
 
-const LENGTH_DIGITS = 4;
 /** Stands for the refs of a repository that has none. */
 const NO_REFS = 'capabilities^{}';
 const ID_DIGITS = 40;
@@ -30,15 +29,4 @@ export function offerTips(advertisement: Buffer, { hidden, tips }: OfferedTips):
   const [first = `${'0'.repeat(ID_DIGITS)} ${NO_REFS}`, ...others] = [...kept, ...haves];
   const offered = [`${first}\0${capabilities.trimEnd()}`, ...others];
   return `${offered.map((line) => pktLine(`${line}\n`)).join('')}0000`;
-}
-
-function linesOf(advertisement: Buffer): string[] {
-  const lines: string[] = [];
-  for (let at = 0; at + LENGTH_DIGITS <= advertisement.length; ) {
-    const length = Number.parseInt(advertisement.toString('latin1', at, at + LENGTH_DIGITS), 16);
-    if (!(length > LENGTH_DIGITS)) break;
-    lines.push(advertisement.toString('utf8', at + LENGTH_DIGITS, at + length));
-    at += length;
-  }
-  return lines;
 }

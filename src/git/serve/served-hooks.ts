@@ -5,10 +5,12 @@
  *
  * pre-receive writes its environment and updates, each ended by a NUL, and reads `<exit code> <lines>` and
  * the lines to show. proc-receive relays the pkt-lines of git (githooks, "proc-receive"), and reads
- * `<lines>`, the lines to show, and the report.
+ * `<lines>`, the lines to show, and the same for the report. In an atomic push with other refs,
+ * reference-transaction writes the updates, ended by a NUL, and reads an exit code.
  */
 import type { Duplex } from 'node:stream';
 import type { GitLogger } from '../logger.ts';
+import type { AtomicPush } from './atomic-push.ts';
 import {
   forwardedVariables,
   type PushRequest,
@@ -29,14 +31,17 @@ export interface ServedHooks {
 }
 
 const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
-const FLUSH = '0000';
 const LENGTH_DIGITS = 4;
 const NUL = 0;
 /** Fields in front of the push options: the variables, and the number of options. */
 const FIXED_FIELDS = forwardedVariables.length + 1;
 
-/** Answers both hooks of one push. Resolves when the connection has ended. */
-export async function answerHooks(connection: Duplex, hooks: ServedHooks): Promise<void> {
+/** Answers the hooks of one push. Resolves when the connection has ended. */
+export async function answerHooks(
+  connection: Duplex,
+  hooks: ServedHooks,
+  atomic?: AtomicPush,
+): Promise<void> {
   try {
     const input = new HookInput(connection);
     const push = await readPush(input).catch((error: unknown) => {
@@ -51,8 +56,18 @@ export async function answerHooks(connection: Duplex, hooks: ServedHooks): Promi
     // The section before has the version of the protocol.
     await readSection(input);
     const updates = (await readSection(input)).map(parseUpdate);
-    const landed = await shownVerdict(hooks.procReceive(updates), hooks.logger);
-    connection.write(`${shown(landed)}${report(updates, landed)}`);
+    const land = () => shownVerdict(hooks.procReceive(updates), hooks.logger);
+    if (atomic === undefined) {
+      const landed = await land();
+      connection.write(`${shown(landed)}${report(updates, landed)}`);
+      return;
+    }
+    connection.write(`${shown(PREPARED)}${report(updates, PREPARED)}`);
+    const landed = new Set(updates.map(({ ref }) => ref));
+    const others = push.updates.filter(({ ref }) => !landed.has(ref));
+    const isWhole = await readPrepared(input, { others, goOn: () => connection.write('0\n') });
+    atomic.landed = isWhole ? await land() : INCOMPLETE;
+    connection.write(atomic.landed.ok ? '0\n' : '1\n');
   } catch (error) {
     // Git has ended, or has nothing to land here.
     if (!(error instanceof HookEndedError)) throw error;
@@ -122,6 +137,38 @@ async function readPush(input: HookInput): Promise<PushRequest> {
   return { env, pushOptions, updates };
 }
 
+/** Nothing is landed before git has prepared all other refs. */
+const PREPARED: PushVerdict = { ok: true, lines: [] };
+const INCOMPLETE: PushVerdict = {
+  ok: false,
+  lines: ['nothing was changed, since git refused another ref of this atomic push'],
+};
+
+const NO_ID = /^0+$/;
+
+/**
+ * Reads what git has prepared. False: another ref of the push is not in it. If refs are removed from
+ * `packed-refs`, git calls the hook for that file first, without their old values.
+ */
+async function readPrepared(
+  input: HookInput,
+  { others, goOn }: { readonly others: readonly RefUpdate[]; goOn(): void },
+): Promise<boolean> {
+  for (;;) {
+    const prepared = parseUpdates(await input.field());
+    const lines = new Set(prepared.map(lineOf));
+    if (others.every((other) => lines.has(lineOf(other)))) return true;
+    const isRemoved = ({ ref, oldId, newId }: RefUpdate): boolean =>
+      NO_ID.test(oldId + newId) && others.some((one) => one.ref === ref && !NO_ID.test(one.oldId));
+    if (prepared.length === 0 || !prepared.every(isRemoved)) return false;
+    goOn();
+  }
+}
+
+function lineOf({ oldId, newId, ref }: RefUpdate): string {
+  return `${oldId} ${newId} ${ref}`;
+}
+
 /** Lines before the next flush, without their line ends. */
 async function readSection(input: HookInput): Promise<string[]> {
   const lines: string[] = [];
@@ -140,8 +187,8 @@ function shown({ lines }: PushVerdict): string {
   return [lines.length, ...lines].map((line) => `${line}\n`).join('');
 }
 
-/** One report per ref. The client shows `reason` beside the ref. */
+/** One report per ref, and their number. The client shows `reason` beside the ref. */
 function report(updates: readonly RefUpdate[], { ok, reason = 'refused' }: PushVerdict): string {
   const lines = updates.map(({ ref }) => pktLine(ok ? `ok ${ref}\n` : `ng ${ref} ${reason}\n`));
-  return `${lines.join('')}${FLUSH}`;
+  return `${lines.length}\n${lines.join('')}`;
 }

@@ -9,7 +9,8 @@ import { createGunzip } from 'node:zlib';
 import type { GitContext } from '../process/git-environment.ts';
 import { GitProcess, tryGit } from '../process/git-process.ts';
 import { CLONE, limitMet, type ProcessLimits, PUSH } from '../process/process-limits.ts';
-import { SERVED_HOOKS } from './hook.ts';
+import { AtomicPush, messagePacket } from './atomic-push.ts';
+import { ATOMIC_HOOKS, SERVED_HOOKS } from './hook.ts';
 import { hasPushLists, PushAnswer, pktLine } from './pkt-line.ts';
 import { type OfferedTips, offerTips } from './push-advertisement.ts';
 import { answerHooks, type ServedHooks } from './served-hooks.ts';
@@ -113,8 +114,8 @@ export function serveRpc(
 ): Promise<ServeResult> {
   const { service, request, response } = exchange;
   const args = [subcommand(service), '--stateless-rpc', repository.gitDir];
+  if (service === 'git-receive-pack') return servePush({ repository, args }, exchange, options);
   const context = contextOf(repository, options);
-  if (service === 'git-receive-pack') return servePush({ context, args }, exchange, options);
   const git = new GitProcess(context, args, CLONE);
   let isExplained = false;
   const refuse = (message: string): void => {
@@ -172,10 +173,14 @@ function unpackWithinMs(bytes: number): number {
 }
 
 async function servePush(
-  { context, args }: { readonly context: GitContext; readonly args: readonly string[] },
+  {
+    repository,
+    args,
+  }: { readonly repository: { readonly gitDir: string }; readonly args: readonly string[] },
   { request, response }: { readonly request: Readable; readonly response: Writable },
-  { signal, hooks }: ServeOptions,
+  options: ServeOptions,
 ): Promise<ServeResult> {
+  const { signal, hooks, procReceive = [] } = options;
   const { head, isWhole, rest } = await peek(request, { max: PEEKED_BYTES, signal });
   // Each command and option costs git time, and a push may have no more than fit.
   if (!isWhole && !hasPushLists(head)) {
@@ -184,23 +189,28 @@ async function servePush(
     return refuseCommands(response, head);
   }
   const limits = isWhole ? limitsOfPush(head.length) : PUSH;
+  const atomic = hooks && AtomicPush.of(head, procReceive);
+  const context = contextOf(repository, options, atomic && ATOMIC_HOOKS);
   let answered: Promise<void> | undefined;
   const answering =
     hooks &&
     ((connection: Duplex) => {
-      answered = answerHooks(connection, hooks);
+      answered = answerHooks(connection, hooks, atomic);
     });
   const git = new GitProcess(context, args, limits, answering);
   const canShow = head.includes(SHOWS_MESSAGES);
-  const answer = new PushAnswer((tail) => (canShow ? limitMessage(git, tail) : undefined));
+  const ending = (tail: string): string =>
+    `${atomic?.ending(tail) ?? ''}${limitMessage(git, tail)}`;
+  const answer = new PushAnswer((tail) => (canShow ? ending(tail) : ''));
   const forwarded = pipeline(answer, response).catch(() => undefined);
   const input = Readable.from(wholeInput(head, rest, git), { objectMode: false });
-  const isExplained = (): boolean => git.met !== undefined;
+  const isRefused = (): boolean => atomic?.landed?.ok === false;
+  const isExplained = (): boolean => git.met !== undefined || (canShow && isRefused());
   const result = await run(git, { request: input, response: answer, signal, isExplained });
   await forwarded;
   // A push lands although its client is gone.
   await answered;
-  return result;
+  return isRefused() ? { code: 0, stderr: '' } : result;
 }
 
 /** Reads on up to a limit: over HTTP/2, git waits without end if it is answered while it sends. */
@@ -262,19 +272,23 @@ async function* wholeInput(
 
 const NOT_UNPACKED = /unpack (?!ok)|unpacker error/;
 
-/** Message for a pusher whose push exceeded a limit. */
-function limitMessage(git: GitProcess, report: string): string | undefined {
+/** Message for a pusher whose push exceeded a limit; '' otherwise. */
+function limitMessage(git: GitProcess, report: string): string {
   const isKilled = git.met !== undefined;
-  if (!isKilled && !NOT_UNPACKED.test(report)) return undefined;
+  if (!isKilled && !NOT_UNPACKED.test(report)) return '';
   const limit = git.met ?? limitMet(null, `${git.stderr}\n${report}`);
-  return limit && `gitplane: ${git.errorFor(limit).message}`;
+  return limit === undefined ? '' : messagePacket(`gitplane: ${git.errorFor(limit).message}`);
 }
 
 function subcommand(service: GitService): string {
   return service.slice('git-'.length);
 }
 
-function contextOf(repository: { readonly gitDir: string }, options: ServeOptions): GitContext {
+function contextOf(
+  repository: { readonly gitDir: string },
+  options: ServeOptions,
+  hooksPath: readonly [string, string] = SERVED_HOOKS,
+): GitContext {
   const { gitProtocol, procReceive = [], hooks } = options;
   const safe = gitProtocol !== undefined && protocolHeader.test(gitProtocol);
   return {
@@ -284,7 +298,7 @@ function contextOf(repository: { readonly gitDir: string }, options: ServeOption
     config: [
       ...FILTERS,
       ...procReceive.map((ref) => ['receive.procReceiveRefs', ref] as const),
-      ...(hooks === undefined ? [] : [SERVED_HOOKS]),
+      ...(hooks === undefined ? [] : [hooksPath]),
     ],
   };
 }
