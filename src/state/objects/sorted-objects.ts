@@ -16,9 +16,8 @@ export interface Replacement {
   readonly object: StoredObject | undefined;
 }
 
-/** Pending changes that are merged without a reader, which bounds their memory: so many, and such a share. */
-const MERGE_AT = 1024;
-const MERGE_SHARE = 1 / 32;
+/** Pending changes that are merged without a reader, in a small list and in a large one: more take memory. */
+const MERGE_AT = { small: 1024, large: 4096 };
 
 export class SortedObjects {
   #items: readonly StoredObject[] = [];
@@ -43,7 +42,8 @@ export class SortedObjects {
     this.#size += grown;
     if (this.#pending === undefined) this.#pending = replacements;
     else for (const [id, replacement] of replacements) this.#pending.set(id, replacement);
-    if (this.#pending.size > Math.max(MERGE_AT, this.#size * MERGE_SHARE)) this.#merge();
+    const most = Math.min(MERGE_AT.large, Math.max(MERGE_AT.small, this.#size));
+    if (this.#pending.size > most) this.#merge();
   }
 
   get items(): readonly StoredObject[] {
