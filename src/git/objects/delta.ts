@@ -15,7 +15,7 @@ export function treeDelta(older: Buffer, newer: Buffer, splices: readonly Splice
   for (const { start, end, inserted } of splices) {
     delta.copy(inOlder, start - inOlder);
     inNewer += start - inOlder;
-    delta.insert(newer.subarray(inNewer, inNewer + inserted));
+    delta.insert(newer, inNewer, inserted);
     inNewer += inserted;
     inOlder = end;
   }
@@ -36,12 +36,12 @@ export function textDelta(older: Buffer, newer: Buffer): Buffer {
     const same = lines[next]?.text === text ? next : known.get(text);
     const line = lines[same ?? next];
     next = (same ?? next) + 1;
-    if (line === undefined) delta.insert(newer.subarray(start, end));
+    if (line === undefined) delta.insert(newer, start, end - start);
     else if (same !== undefined) delta.copy(line.start, text.length);
     else {
       const { first, last } = commonEnds(line.text, text);
       delta.copy(line.start, first);
-      delta.insert(newer.subarray(start + first, end - last));
+      delta.insert(newer, start + first, text.length - first - last);
       delta.copy(line.end - last, last);
     }
   }
@@ -74,35 +74,38 @@ function commonEnds(a: string, b: string): { readonly first: number; readonly la
   let first = 0;
   while (first < most && a.charCodeAt(first) === b.charCodeAt(first)) first += 1;
   let last = 0;
-  while (last < most - first && a.at(-1 - last) === b.at(-1 - last)) last += 1;
+  const [endOfA, endOfB] = [a.length - 1, b.length - 1];
+  while (last < most - first && a.charCodeAt(endOfA - last) === b.charCodeAt(endOfB - last)) {
+    last += 1;
+  }
   return { first, last };
 }
 
 /** The delta from A to C, given that from A to B and that from B to C. Reads neither of the three. */
 export function composeDeltas(first: Buffer, second: Buffer): Buffer {
-  const pieces = [...instructionsOf(first)];
+  const pieces = instructionsOf(first);
   const delta = new DeltaWriter(sizesOf(first).base, sizesOf(second).result);
-  for (const { from, length, bytes } of instructionsOf(second)) {
-    if (bytes === undefined) copyPieces(pieces, { from, length }, delta);
-    else delta.insert(bytes);
+  for (const { from, length, isCopy } of instructionsOf(second)) {
+    if (isCopy) copyPieces({ delta: first, pieces }, { from, length }, delta);
+    else delta.insert(second, from, length);
   }
   return delta.finish();
 }
 
 /** Writes the range of B as ranges of A and inserted bytes. */
 function copyPieces(
-  pieces: readonly Instruction[],
+  of: { readonly delta: Buffer; readonly pieces: readonly Instruction[] },
   { from, length }: { readonly from: number; readonly length: number },
-  delta: DeltaWriter,
+  to: DeltaWriter,
 ): void {
   const end = from + length;
-  for (let i = pieceAt(pieces, from); i < pieces.length; i += 1) {
-    const piece = pieces[i];
+  for (let i = pieceAt(of.pieces, from); i < of.pieces.length; i += 1) {
+    const piece = of.pieces[i];
     if (piece === undefined || piece.at >= end) return;
     const skipped = Math.max(0, from - piece.at);
     const taken = Math.min(piece.length, end - piece.at) - skipped;
-    if (piece.bytes === undefined) delta.copy(piece.from + skipped, taken);
-    else delta.insert(piece.bytes.subarray(skipped, skipped + taken));
+    if (piece.isCopy) to.copy(piece.from + skipped, taken);
+    else to.insert(of.delta, piece.from + skipped, taken);
   }
 }
 
@@ -119,10 +122,9 @@ function pieceAt(pieces: readonly Instruction[], offset: number): number {
 }
 
 export function applyDelta(base: Buffer, delta: Buffer): Buffer {
-  const parts: Buffer[] = [];
-  for (const { from, length, bytes } of instructionsOf(delta)) {
-    parts.push(bytes ?? base.subarray(from, from + length));
-  }
+  const parts = instructionsOf(delta).map(({ from, length, isCopy }) =>
+    (isCopy ? base : delta).subarray(from, from + length),
+  );
   return Buffer.concat(parts);
 }
 
@@ -137,31 +139,33 @@ interface Instruction {
   /** Offset in the result. */
   readonly at: number;
   readonly length: number;
-  /** Offset in the base, for a copy. */
+  /** Offset in the base, for a copy, and in the delta itself for inserted bytes. */
   readonly from: number;
-  /** Undefined for a copy. */
-  readonly bytes: Buffer | undefined;
+  readonly isCopy: boolean;
 }
 
-const FIELDS = [0, 1, 2, 3, 4, 5, 6];
-
-function* instructionsOf(delta: Buffer): Generator<Instruction, undefined> {
+function instructionsOf(delta: Buffer): Instruction[] {
+  const instructions: Instruction[] = [];
   let next = readSize(delta, readSize(delta, 0).end).end;
-  let at = 0;
-  while (next < delta.length) {
+  for (let at = 0; next < delta.length; ) {
     const opcode = delta[next++] ?? 0;
-    if (opcode < 0x80) {
-      yield { at, length: opcode, from: 0, bytes: delta.subarray(next, next + opcode) };
-      next += opcode;
-      at += opcode;
-      continue;
-    }
-    const fields = FIELDS.map((i) => ((opcode & (1 << i)) === 0 ? 0 : (delta[next++] ?? 0)));
-    const [o0 = 0, o1 = 0, o2 = 0, o3 = 0, s0 = 0, s1 = 0, s2 = 0] = fields;
-    const from = o0 + o1 * 2 ** 8 + o2 * 2 ** 16 + o3 * 2 ** 24;
-    const length = s0 + s1 * 2 ** 8 + s2 * 2 ** 16;
-    yield { at, length, from, bytes: undefined };
+    let from = next;
+    let length = opcode;
+    const isCopy = opcode >= 0x80;
+    if (isCopy) [from, length] = [field(opcode, 4), field(opcode >>> 4, 3)];
+    else next += length;
+    instructions.push({ at, length, from, isCopy });
     at += length;
+  }
+  return instructions;
+
+  /** Little-endian; the bits of `present` say which bytes are not zero. */
+  function field(present: number, bytes: number): number {
+    let value = 0;
+    for (let i = 0; i < bytes; i += 1) {
+      if ((present & (1 << i)) !== 0) value += (delta[next++] ?? 0) * 2 ** (8 * i);
+    }
+    return value;
   }
 }
 
@@ -176,84 +180,93 @@ function readSize(delta: Buffer, start: number): { readonly size: number; readon
   }
 }
 
-/** Joins neighbouring copies and neighbouring inserts. */
+/** Longest copy instruction: the byte that says which fields follow, and seven fields. */
+const COPY_BYTES = 8;
+/** Writers use it in turn, as long as their delta fits: an allocation takes longer than most deltas. */
+const scratch = Buffer.allocUnsafeSlow(16 * 1024);
+
+/** Joins neighbouring copies and neighbouring inserts. One writer at a time. */
 class DeltaWriter {
-  readonly #parts: Buffer[];
-  #copy = { from: 0, length: 0 };
-  #inserts: Buffer[] = [];
+  #bytes: Buffer = scratch;
+  #end = 0;
+  /** Copy that is not written yet, since the next may continue it. */
+  #from = 0;
+  #length = 0;
+  /** Place of the length of the last insert; undefined: the next bytes need an instruction of their own. */
+  #insert: number | undefined;
 
   constructor(baseSize: number, resultSize: number) {
-    this.#parts = [encodeSize(baseSize), encodeSize(resultSize)];
+    this.#writeSize(baseSize);
+    this.#writeSize(resultSize);
   }
 
   copy(from: number, length: number): void {
     if (length === 0) return;
-    this.#writeInserts();
-    if (this.#copy.from + this.#copy.length !== from) this.#writeCopy();
-    if (this.#copy.length === 0) this.#copy = { from, length };
-    else this.#copy.length += length;
+    this.#insert = undefined;
+    if (this.#from + this.#length !== from) this.#writeCopy();
+    if (this.#length === 0) this.#from = from;
+    this.#length += length;
   }
 
-  insert(bytes: Buffer): void {
-    if (bytes.length === 0) return;
+  insert(source: Buffer, from: number, length: number): void {
+    if (length === 0) return;
     this.#writeCopy();
-    this.#inserts.push(bytes);
+    this.#reserve(length + Math.ceil(length / MAX_INSERT));
+    const bytes = this.#bytes;
+    let end = this.#end;
+    let opcode = this.#insert ?? end++;
+    for (let i = from; i < from + length; i += 1) {
+      if (end - opcode > MAX_INSERT) {
+        bytes[opcode] = MAX_INSERT;
+        opcode = end++;
+      }
+      bytes[end++] = source[i] as number;
+    }
+    bytes[opcode] = end - opcode - 1;
+    this.#insert = opcode;
+    this.#end = end;
   }
 
   finish(): Buffer {
-    this.#writeInserts();
     this.#writeCopy();
-    return Buffer.concat(this.#parts);
+    return Buffer.concat([this.#bytes.subarray(0, this.#end)]);
   }
 
   #writeCopy(): void {
-    const { from, length } = this.#copy;
-    for (let done = 0; done < length; done += MAX_COPY) {
-      this.#parts.push(copyInstruction(from + done, Math.min(MAX_COPY, length - done)));
+    for (let rest = this.#length; rest > 0; rest -= MAX_COPY) {
+      this.#writeCopyInstruction(this.#from, Math.min(MAX_COPY, rest));
+      this.#from += MAX_COPY;
     }
-    this.#copy = { from: 0, length: 0 };
+    this.#from = 0;
+    this.#length = 0;
   }
 
-  #writeInserts(): void {
-    if (this.#inserts.length === 0) return;
-    const bytes = this.#inserts.length === 1 ? this.#inserts[0] : Buffer.concat(this.#inserts);
-    this.#inserts = [];
-    for (let at = 0; bytes !== undefined && at < bytes.length; at += MAX_INSERT) {
-      const piece = bytes.subarray(at, at + MAX_INSERT);
-      this.#parts.push(Buffer.from([piece.length]), piece);
+  /** Only nonzero bytes are written; the low seven bits of the first byte say which. */
+  #writeCopyInstruction(offset: number, size: number): void {
+    this.#reserve(COPY_BYTES);
+    const opcode = this.#end++;
+    let present = 0x80;
+    for (let i = 0; i < 7; i += 1) {
+      const byte = (i < 4 ? offset >>> (8 * i) : size >>> (8 * (i - 4))) & 0xff;
+      if (byte === 0) continue;
+      present |= 1 << i;
+      this.#bytes[this.#end++] = byte;
     }
+    this.#bytes[opcode] = present;
   }
-}
 
-/** Encodes little-endian, seven bits per byte. */
-function encodeSize(size: number): Buffer {
-  const bytes: number[] = [];
-  let rest = size;
-  while (rest > 0x7f) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest >>>= 7;
+  /** Little-endian, seven bits per byte. */
+  #writeSize(size: number): void {
+    let rest = size;
+    for (; rest > 0x7f; rest >>>= 7) this.#bytes[this.#end++] = (rest & 0x7f) | 0x80;
+    this.#bytes[this.#end++] = rest;
   }
-  bytes.push(rest);
-  return Buffer.from(bytes);
-}
 
-/** Only nonzero bytes are written; the low seven bits of the first byte say which. */
-function copyInstruction(offset: number, size: number): Buffer {
-  const fields = [
-    offset & 0xff,
-    (offset >>> 8) & 0xff,
-    (offset >>> 16) & 0xff,
-    offset >>> 24,
-    size & 0xff,
-    (size >>> 8) & 0xff,
-    size >>> 16,
-  ];
-  let present = 0x80;
-  const bytes: number[] = [];
-  fields.forEach((value, i) => {
-    if (value === 0) return;
-    present |= 1 << i;
-    bytes.push(value);
-  });
-  return Buffer.from([present, ...bytes]);
+  #reserve(bytes: number): void {
+    const needed = this.#end + bytes;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
+  }
 }

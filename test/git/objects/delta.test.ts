@@ -35,3 +35,11 @@ test.each([
   expect(applyDelta(Buffer.from(older), delta).toString()).toBe(newer);
   expect(delta.length).toBeLessThanOrEqual(most);
 });
+
+test('a delta of long texts with nothing in common is exact, composed too', () => {
+  const texts = ['a', 'b', 'c'].map((letter) => Buffer.from(`${letter.repeat(40_000)}\n`));
+  const [a, b, c] = texts as [Buffer, Buffer, Buffer];
+  const [first, second] = [textDelta(a, b), textDelta(b, c)];
+  expect(applyDelta(a, first)).toEqual(b);
+  expect(applyDelta(a, composeDeltas(first, second))).toEqual(c);
+});
