@@ -11,7 +11,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { GitError } from '../git-error.ts';
-import { decodePublication, type PublicationMessage } from '../publication/publication-message.ts';
+import { decodePublication, encodeHead } from '../publication/publication-message.ts';
 import type { Publication } from '../publication/publisher.ts';
 
 export interface WalHead {
@@ -90,8 +90,7 @@ export function publicationPayload({ parent, tip, objects: all }: Publication): 
   const objects = all.map(({ thin, ...object }) =>
     thin === undefined ? object : { ...object, base: thin.base, data: thin.delta },
   );
-  const heads = objects.map(({ id, type, base, data }): Head => [id, type, base, data.length]);
-  const head = Buffer.from(JSON.stringify({ parent, tip, objects: heads }));
+  const head = Buffer.from(encodeHead({ parent, tip, objects }));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(head.length);
   return [length, head, ...objects.map(({ data }) => data)];
@@ -155,16 +154,6 @@ function readRecord(bytes: Buffer): LogRecord | undefined {
 
 function readPublication(payload: Buffer): Publication {
   const start = 4 + payload.readUInt32BE(0);
-  const { objects, ...rest } = JSON.parse(payload.toString('utf8', 4, start));
-  const bytes = new Uint8Array(payload.subarray(start));
-  // JSON has no undefined.
-  const heads = objects.map(([id, kind, base, length]: Head) => [
-    id,
-    kind,
-    base ?? undefined,
-    length,
-  ]);
-  return decodePublication({ ...rest, objects: heads, bytes });
+  const head = payload.toString('utf8', 4, start);
+  return decodePublication({ head, bytes: payload.subarray(start) });
 }
-
-type Head = PublicationMessage['objects'][number];
