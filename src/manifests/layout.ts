@@ -34,16 +34,16 @@ export const FULL_FOLDER = 256;
 /** Hex digits of the name of a fan-out folder. */
 const FAN_OUT_DIGITS = 2;
 const FAN_OUT_LEVELS = 2;
+const FAN_OUT_NAMES = Array.from({ length: 16 ** FAN_OUT_DIGITS }, (_, i) =>
+  i.toString(16).padStart(FAN_OUT_DIGITS, '0'),
+);
 /** So many fan-out folders are no accident: new files join them, however few entries the folder has. */
 const SPREAD_FOLDERS = 64;
 
 /** True if new files go to fan-out folders below the folder. */
 export function isFull(folder: { readonly size: number; has(name: string): boolean }): boolean {
   if (folder.size < SPREAD_FOLDERS || folder.size >= FULL_FOLDER) return folder.size >= FULL_FOLDER;
-  const names = Array.from({ length: 16 ** FAN_OUT_DIGITS }, (_, i) =>
-    i.toString(16).padStart(FAN_OUT_DIGITS, '0'),
-  );
-  return names.filter((name) => folder.has(name)).length >= SPREAD_FOLDERS;
+  return FAN_OUT_NAMES.filter((name) => folder.has(name)).length >= SPREAD_FOLDERS;
 }
 
 /**
@@ -57,10 +57,14 @@ export function fanOutPaths(path: string): readonly string[] {
   const folder = path.slice(0, cut);
   const file = path.slice(cut);
   const digest = hash('sha256', file.replace(MANIFEST_EXTENSION, ''));
-  return Array.from({ length: FAN_OUT_LEVELS + 1 }, (_, levels) => {
-    const folders = digest.slice(0, levels * FAN_OUT_DIGITS).match(/../g) ?? [];
-    return folder + [...folders, file].join('/');
-  });
+  const paths = [path];
+  let below = folder;
+  for (let level = 0; level < FAN_OUT_LEVELS; level += 1) {
+    const from = level * FAN_OUT_DIGITS;
+    below += `${digest.slice(from, from + FAN_OUT_DIGITS)}/`;
+    paths.push(below + file);
+  }
+  return paths;
 }
 
 /** File names have at most 255 bytes, five of them for `.yaml`. */

@@ -42,17 +42,22 @@ export function membershipRefusal(
 
 /** Rights that a member gets and did not have from this object before. */
 function addedRights(after: readonly Membership[], before: readonly Membership[]): ActingNames {
-  const had = new Set(before.flatMap((one) => pairs(one, 'users').concat(pairs(one, 'groups'))));
-  const added = (which: keyof ActingNames): string[] =>
-    after.flatMap((one) => {
-      const own = pairs(one, which);
-      return one.rightsOf[which].filter((_name, index) => !had.has(own[index] ?? ''));
-    });
-  return { users: [...new Set(added('users'))], groups: [...new Set(added('groups'))] };
+  const had = new Set(
+    before.flatMap((one) =>
+      (['users', 'groups'] as const).flatMap((which) =>
+        one.rightsOf[which].map((name) => pair(one, which, name)),
+      ),
+    ),
+  );
+  const isNew = (one: Membership, which: keyof ActingNames, name: string): boolean =>
+    had.size === 0 || !had.has(pair(one, which, name));
+  const added = (which: keyof ActingNames): Set<string> =>
+    new Set(after.flatMap((one) => one.rightsOf[which].filter((name) => isNew(one, which, name))));
+  return { users: [...added('users')], groups: [...added('groups')] };
 }
 
-function pairs({ member, rightsOf }: Membership, which: keyof ActingNames): string[] {
-  return rightsOf[which].map((name) => JSON.stringify([member, which, name]));
+function pair({ member }: Membership, which: keyof ActingNames, name: string): string {
+  return JSON.stringify([member, which, name]);
 }
 
 /** A user by name, or a nameless member of one group. */

@@ -1,7 +1,7 @@
 /** Writes of objects that follow another one, beside writes that delete that one. */
 import { describeKey, type ObjectKey, StatusError, sameKey } from '../../apimachinery/index.ts';
 import type { Catalog, FileEntry } from '../../catalog/index.ts';
-import { bondOf } from '../../kinds/index.ts';
+import { bondOf, isBindable } from '../../kinds/index.ts';
 import type { Store } from '../../state/index.ts';
 
 /**
@@ -13,6 +13,8 @@ export function refuseAnotherSource(
   key: ObjectKey,
   entry: FileEntry | undefined,
 ): void {
+  // Manifests are parsed at each access.
+  if (!isBindable(key)) return;
   const document = entry?.documents.find((one) => one.key !== undefined && sameKey(one.key, key));
   const bond = document?.manifest && bondOf(key, document.manifest);
   if (bond === undefined || bond.owner.namespace === '') return;
