@@ -8,6 +8,7 @@ import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
+import { inlineLess } from './runtime/inlining.ts';
 import { notifyReady } from './runtime/service-manager.ts';
 import { pinNextTickShape } from './runtime/v8-nexttick-workaround.ts';
 
@@ -30,7 +31,8 @@ export async function serve(
   const starting = start(read);
   const begun = await Promise.race([starting, ended]);
   if (begun !== undefined) {
-    // Later than the start, which it would slow down.
+    // Later than the start, which they would slow down.
+    inlineLess();
     void startLauncher();
     out.write(banner(begun, read));
     notifyReady(read.environment, begun.url);
