@@ -113,7 +113,7 @@ export class HeadMovedError extends Error {
 /** Entries of one folder, those of folders below it not included. */
 export interface FolderEntries {
   readonly size: number;
-  has(name: string): boolean;
+  names(): Iterable<string>;
 }
 
 /** A chain of commits that becomes visible and durable together, or not at all. */

@@ -34,16 +34,16 @@ export const FULL_FOLDER = 256;
 /** Hex digits of the name of a fan-out folder. */
 const FAN_OUT_DIGITS = 2;
 const FAN_OUT_LEVELS = 2;
-const FAN_OUT_NAMES = Array.from({ length: 16 ** FAN_OUT_DIGITS }, (_, i) =>
-  i.toString(16).padStart(FAN_OUT_DIGITS, '0'),
-);
+const FAN_OUT_NAME = /^[0-9a-f]{2}$/;
 /** So many fan-out folders are no accident: new files join them, however few entries the folder has. */
 const SPREAD_FOLDERS = 64;
 
 /** True if new files go to fan-out folders below the folder. */
-export function isFull(folder: { readonly size: number; has(name: string): boolean }): boolean {
+export function isFull(folder: { readonly size: number; names(): Iterable<string> }): boolean {
   if (folder.size < SPREAD_FOLDERS || folder.size >= FULL_FOLDER) return folder.size >= FULL_FOLDER;
-  return FAN_OUT_NAMES.filter((name) => folder.has(name)).length >= SPREAD_FOLDERS;
+  let spread = 0;
+  for (const name of folder.names()) if (FAN_OUT_NAME.test(name)) spread += 1;
+  return spread >= SPREAD_FOLDERS;
 }
 
 /**

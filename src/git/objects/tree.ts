@@ -79,6 +79,11 @@ export class Tree {
     return this.#keys.length;
   }
 
+  /** Names of the entries, in the order of git. */
+  *names(): Generator<string, void> {
+    for (const key of this.#keys) yield key.endsWith('/') ? key.slice(0, -1) : key;
+  }
+
   /** Approximate memory use in bytes. */
   get weight(): number {
     return this.bytes.length + this.#keys.length * 48 + 200;

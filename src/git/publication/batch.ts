@@ -141,8 +141,7 @@ export class Batch implements CommitBatch {
 
   readFolder(folder: string): Promise<FolderEntries | undefined> {
     return this.#adding.run(async () => {
-      const tree = await treeOfFolder(await this.#rootTree(), folder, (id) => this.#load(id));
-      return tree && { size: tree.size, has: (name) => tree.find(name) !== undefined };
+      return await treeOfFolder(await this.#rootTree(), folder, (id) => this.#load(id));
     });
   }
 
