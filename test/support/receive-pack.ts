@@ -12,9 +12,15 @@ export interface RefCommand {
 export const NO_OBJECT = '0'.repeat(40);
 
 /** The request to `git-receive-pack`, with the objects of a clone that the commands need. */
-export function pushRequest(clone: string, commands: readonly RefCommand[]): Buffer {
-  const lines = commands.map(({ oldId, newId, ref }, index) =>
-    packetLine(`${oldId} ${newId} ${ref}${index === 0 ? '\0report-status' : ''}`),
+export function pushRequest(
+  clone: string,
+  commands: readonly RefCommand[],
+  of: { readonly capabilities?: string; readonly lines?: readonly string[] } = {},
+): Buffer {
+  const { capabilities = 'report-status' } = of;
+  const texts = of.lines ?? commands.map(({ oldId, newId, ref }) => `${oldId} ${newId} ${ref}`);
+  const lines = texts.map((text, index) =>
+    packetLine(`${text}${index === 0 ? `\0${capabilities}` : ''}`),
   );
   const made = commands.map(({ newId }) => newId).filter((id) => id !== NO_OBJECT);
   const had = commands.map(({ oldId }) => oldId).filter((id) => id !== NO_OBJECT);

@@ -3,7 +3,7 @@
  * checks and locks the other refs. So that hook lands nothing here: the daemon lands the branch in the hook
  * reference-transaction, when git holds the locks of all others and only has to rename files.
  */
-import type { PushVerdict } from './hook-protocol.ts';
+import type { PushVerdict, RefUpdate } from './hook-protocol.ts';
 import { linesOf, pktLine } from './pkt-line.ts';
 
 /** Reasons that git gives for the refs of an atomic push that it has not refused themselves. */
@@ -17,26 +17,34 @@ export function messagePacket(line: string): string {
 }
 
 export class AtomicPush {
-  readonly #refs: readonly string[];
-  readonly #isLandedHere: (ref: string) => boolean;
   /** Undefined: the branch was not landed, nor refused. */
   landed: PushVerdict | undefined;
+  #report: readonly string[] = [];
 
-  private constructor(refs: readonly string[], isLandedHere: (ref: string) => boolean) {
-    this.#refs = refs;
-    this.#isLandedHere = isLandedHere;
+  /**
+   * `head`: at least the commands of the push. Undefined: git alone, or the daemon alone, moves its refs. The
+   * daemon does not judge what git would make of an unusual line, such as one of a push certificate.
+   */
+  static of(head: Buffer, procReceive: readonly string[]): AtomicPush | undefined {
+    const lines = linesOf(head).map((line) => line.replace(/\n$/, '').split('\0'));
+    if (!lines.some(([, capabilities = '']) => ATOMIC.test(capabilities))) return undefined;
+    const commands = lines.map(([line = '']) => line).filter((line) => !SHALLOW.test(line));
+    const isLandedHere = (command: string): boolean | undefined => {
+      const ref = COMMAND.exec(command)?.[1];
+      if (ref === undefined) return undefined;
+      return procReceive.some((one) => ref === one || ref.startsWith(`${one}/`));
+    };
+    const areHere = new Set(commands.map(isLandedHere));
+    return areHere.size > 1 || areHere.has(undefined) ? new AtomicPush() : undefined;
   }
 
-  /** `head`: at least the commands of the push. Undefined: git alone, or the daemon alone, moves its refs. */
-  static of(head: Buffer, procReceive: readonly string[]): AtomicPush | undefined {
-    const lines = linesOf(head).map((line) => line.split('\0'));
-    const capabilities = lines.flatMap(([, words]) => words?.trimEnd().split(' ') ?? []);
-    if (!capabilities.includes('atomic')) return undefined;
-    const refs = lines.flatMap(([line = '']) => COMMAND.exec(line.trimEnd())?.[1] ?? []);
-    const isLandedHere = (ref: string): boolean =>
-      procReceive.some((one) => ref === one || ref.startsWith(`${one}/`));
-    const isMixed = refs.some(isLandedHere) && !refs.every(isLandedHere);
-    return isMixed ? new AtomicPush(refs, isLandedHere) : undefined;
+  /** Refuses all refs. Git ends without a report when its hook refuses. */
+  refuse(verdict: PushVerdict, updates: readonly RefUpdate[], branch: ReadonlySet<string>): void {
+    this.landed = verdict;
+    const { reason = 'refused' } = verdict;
+    this.#report = updates.map(({ ref }) =>
+      pktLine(`ng ${ref} ${branch.has(ref) ? reason : 'atomic push failure'}\n`),
+    );
   }
 
   /** Packets for the end of the answer of git, whose last bytes are `tail`. */
@@ -46,17 +54,15 @@ export class AtomicPush {
     if (landed === undefined) return hasFailed ? messagePacket(NOTHING_CHANGED) : '';
     const shown = landed.lines.map(messagePacket).join('');
     if (landed.ok) return hasFailed ? `${shown}${messagePacket(LANDED_ALONE)}` : shown;
-    // Git has ended without a report when the hook refused.
-    const { reason = 'refused' } = landed;
-    const report = this.#refs.map((ref) =>
-      pktLine(`ng ${ref} ${this.#isLandedHere(ref) ? reason : 'atomic push failure'}\n`),
-    );
-    const packets = [pktLine('unpack ok\n'), ...report, '0000'];
+    const packets = [pktLine('unpack ok\n'), ...this.#report, '0000'];
     return `${shown}${packets.map((packet) => pktLine(`\u0001${packet}`)).join('')}`;
   }
 }
 
-const COMMAND = /^[0-9a-f]{40} [0-9a-f]{40} (.+)$/;
+// As git reads them.
+const ATOMIC = /(?:^|\s)atomic(?:[\s=]|$)/;
+const SHALLOW = /^shallow /;
+const COMMAND = /^[0-9a-f]{40} [0-9a-f]{40} (.+)$/i;
 
 const NOTHING_CHANGED =
   'nothing was changed, since git refused another ref of this atomic push: push the branch without it, or fetch first';

@@ -72,18 +72,21 @@ printf '0000'
 kill "$!" 2>/dev/null
 exit 0`;
 
-/** The hook of the operator is first, since the branch cannot go back. */
+/**
+ * The hook of the operator is first, since the branch cannot go back. A git that another hook of the operator
+ * starts has no connection, and moves refs of its own.
+ */
 const ATOMIC_REFERENCE_TRANSACTION = `
 operator() {
   test ! -x hooks/reference-transaction || hooks/reference-transaction "$@" 3>&-
 }
-if [ "$1" != prepared ]; then
+if [ "$1" != prepared ] || ! { true >&3; } 2>/dev/null; then
   operator "$@"
   exit
 fi
 updates="$(cat)"
 printf '%s\\n' "$updates" | operator "$@" || exit 1
-printf '%s\\0' "$updates" >&3
+printf 'prepared\\n%s\\0' "$updates" >&3
 read -r code <&3 || exit 1
 exit "$code"`;
 

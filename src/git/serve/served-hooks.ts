@@ -6,7 +6,7 @@
  * pre-receive writes its environment and updates, each ended by a NUL, and reads `<exit code> <lines>` and
  * the lines to show. proc-receive relays the pkt-lines of git (githooks, "proc-receive"), and reads
  * `<lines>`, the lines to show, and the same for the report. In an atomic push with other refs,
- * reference-transaction writes the updates, ended by a NUL, and reads an exit code.
+ * reference-transaction writes `prepared` and the updates, ended by a NUL, and reads an exit code.
  */
 import type { Duplex } from 'node:stream';
 import type { GitLogger } from '../logger.ts';
@@ -42,8 +42,8 @@ export async function answerHooks(
   hooks: ServedHooks,
   atomic?: AtomicPush,
 ): Promise<void> {
+  const input = new HookInput(connection);
   try {
-    const input = new HookInput(connection);
     const push = await readPush(input).catch((error: unknown) => {
       // Git has ended before, or runs no hook, if nothing came.
       if (input.hasBegun)
@@ -53,26 +53,39 @@ export async function answerHooks(
     const verdict = await shownVerdict(hooks.preReceive(push), hooks.logger);
     connection.write(`${verdict.ok ? 0 : 1} ${shown(verdict)}`);
     if (!verdict.ok) return;
+    if (atomic !== undefined && (await input.peek()) === PREPARED_START) {
+      // Git refused the branch before its hooks, and would move the other refs.
+      atomic.refuse(INCOMPLETE, push.updates, new Set());
+      connection.write('1\n');
+      return;
+    }
     // The section before has the version of the protocol.
     await readSection(input);
     const updates = (await readSection(input)).map(parseUpdate);
     const land = () => shownVerdict(hooks.procReceive(updates), hooks.logger);
-    if (atomic === undefined) {
+    const here = new Set(updates.map(({ ref }) => ref));
+    const others = push.updates.filter(({ ref }) => !here.has(ref));
+    if (atomic === undefined || others.length === 0) {
       const landed = await land();
       connection.write(`${shown(landed)}${report(updates, landed)}`);
+      if (atomic === undefined) return;
+      // The transaction is empty.
+      await input.field();
+      connection.write('0\n');
       return;
     }
     connection.write(`${shown(PREPARED)}${report(updates, PREPARED)}`);
-    const landed = new Set(updates.map(({ ref }) => ref));
-    const others = push.updates.filter(({ ref }) => !landed.has(ref));
     const isWhole = await readPrepared(input, { others, goOn: () => connection.write('0\n') });
-    atomic.landed = isWhole ? await land() : INCOMPLETE;
-    connection.write(atomic.landed.ok ? '0\n' : '1\n');
+    const landed = isWhole ? await land() : INCOMPLETE;
+    if (landed.ok) atomic.landed = landed;
+    else atomic.refuse(landed, push.updates, here);
+    connection.write(landed.ok ? '0\n' : '1\n');
   } catch (error) {
     // Git has ended, or has nothing to land here.
     if (!(error instanceof HookEndedError)) throw error;
   } finally {
     connection.end();
+    await input.drain();
   }
 }
 
@@ -91,6 +104,12 @@ class HookInput {
     this.#chunks = connection.iterator({ destroyOnReturn: false });
   }
 
+  /** The next byte, which stays. */
+  async peek(): Promise<number | undefined> {
+    while (this.#rest.length === 0) await this.#more();
+    return this.#rest[0];
+  }
+
   async take(length: number): Promise<Buffer> {
     while (this.#rest.length < length) await this.#more();
     return this.#cut(length, length);
@@ -103,6 +122,14 @@ class HookInput {
       if (end !== -1) return this.#cut(end, end + 1).toString('utf8');
       from = this.#rest.length;
       await this.#more();
+    }
+  }
+
+  /** Reads to the end: while bytes are unread, git counts as running. */
+  async drain(): Promise<void> {
+    for (let isOver = false; !isOver; ) {
+      const { done } = await this.#chunks.next().catch(() => ENDED);
+      isOver = done === true;
     }
   }
 
@@ -141,23 +168,27 @@ async function readPush(input: HookInput): Promise<PushRequest> {
 const PREPARED: PushVerdict = { ok: true, lines: [] };
 const INCOMPLETE: PushVerdict = {
   ok: false,
-  lines: ['nothing was changed, since git refused another ref of this atomic push'],
+  lines: ['nothing was changed, since git refused a ref of this atomic push'],
 };
 
 const NO_ID = /^0+$/;
+const PREPARED_START = 'p'.charCodeAt(0);
 
 /**
  * Reads what git has prepared. False: another ref of the push is not in it. If refs are removed from
- * `packed-refs`, git calls the hook for that file first, without their old values.
+ * `packed-refs`, git calls the hook for that file first, without their old values. A removal without an old
+ * value, which git takes from a client, would be the same in both calls.
  */
 async function readPrepared(
   input: HookInput,
   { others, goOn }: { readonly others: readonly RefUpdate[]; goOn(): void },
 ): Promise<boolean> {
+  if (others.some(({ oldId, newId }) => NO_ID.test(oldId + newId))) return false;
   for (;;) {
-    const prepared = parseUpdates(await input.field());
-    const lines = new Set(prepared.map(lineOf));
-    if (others.every((other) => lines.has(lineOf(other)))) return true;
+    const [, ...lines] = (await input.field()).split('\n');
+    const prepared = lines.filter((line) => line !== '').map(parseUpdate);
+    const present = new Set(lines);
+    if (others.every((other) => present.has(lineOf(other)))) return true;
     const isRemoved = ({ ref, oldId, newId }: RefUpdate): boolean =>
       NO_ID.test(oldId + newId) && others.some((one) => one.ref === ref && !NO_ID.test(one.oldId));
     if (prepared.length === 0 || !prepared.every(isRemoved)) return false;

@@ -6,6 +6,7 @@ import { installHooks } from '../../../src/git/serve/hook.ts';
 import type { PushVerdict, RefUpdate } from '../../../src/git/serve/hook-protocol.ts';
 import type { ServedHooks } from '../../../src/git/serve/served-hooks.ts';
 import { bareRepository, cloneForTest, git, tryGit } from '../../support/git.ts';
+import { NO_OBJECT, pushRequest, type RefCommand } from '../../support/receive-pack.ts';
 import { gitOver, serveRepository } from '../../support/smart-http.ts';
 
 const MAIN = 'refs/heads/main';
@@ -20,6 +21,8 @@ interface Pushing {
   /** Called when the branch lands. */
   readonly landing?: (gitDir: string, updates: readonly RefUpdate[]) => PushVerdict | undefined;
   readonly args?: readonly string[];
+  /** Sent in the place of a push by git. */
+  readonly request?: (clone: string, ids: { first: string; second: string }) => Buffer;
 }
 
 interface Pushed {
@@ -70,8 +73,17 @@ async function push(of: Pushing): Promise<Pushed> {
   };
   const { url } = await serveRepository(gitDir, { hooks, procReceive: [MAIN] });
   const { args = ['--atomic'] } = of;
-  const { code, stderr } = await gitOver(clone, ['push', ...args, url, `HEAD:${MAIN}`, ...of.refs]);
+  const { code, stderr } =
+    of.request === undefined
+      ? await gitOver(clone, ['push', ...args, url, `HEAD:${MAIN}`, ...of.refs])
+      : await send(url, of.request(clone, ids));
   return { code, stderr, refs: { before, after: refsOf(gitDir) }, second, gitDir, landings };
+}
+
+async function send(url: string, body: Buffer): Promise<{ code: number; stderr: string }> {
+  const response = await fetch(`${url}/git-receive-pack`, { method: 'POST', body });
+  const answer = await response.text();
+  return { code: answer.includes('ng refs/heads/main') ? 1 : 0, stderr: answer };
 }
 
 function script(text: string, name: string): (gitDir: string) => void {
@@ -255,4 +267,83 @@ test('a push without --atomic moves what it can', async () => {
   expect(code).not.toBe(0);
   expect(stderr).toContain('old/new');
   for (const name of ['main', 'other']) expect(git(gitDir, ['rev-parse', name])).toBe(second);
+});
+
+/** Lines of a push certificate with commands. */
+function certificate(...commands: readonly string[]): string[] {
+  const head = ['push-cert', 'certificate version 0.1\n', '\n'];
+  const signature = ['-----BEGIN PGP SIGNATURE-----\n', '-----END PGP SIGNATURE-----\n'];
+  return [...head, `${commands.join('\n')}\n`, ...signature, 'push-cert-end\n'];
+}
+
+describe('a crafted push ends, and changes nothing', () => {
+  const capabilities = 'report-status side-band-64k quiet atomic';
+  const move = (newId: string, ref = MAIN, oldId = NO_OBJECT): RefCommand => ({
+    ref,
+    oldId,
+    newId,
+  });
+  const line = ({ oldId, newId, ref }: RefCommand): string => `${oldId} ${newId} ${ref}`;
+  /** Git does not create a branch that is there. */
+  const denied = (second: string): RefCommand[] => [move(second), move(second, 'refs/heads/other')];
+  const cases: Readonly<Record<string, NonNullable<Pushing['request']>>> = {
+    'a capability with a value': (clone, { second }) =>
+      pushRequest(clone, denied(second), { capabilities: `${capabilities}=yes` }),
+    'a capability behind a tab': (clone, { second }) =>
+      pushRequest(clone, denied(second), {
+        capabilities: capabilities.replace(' atomic', '\tatomic'),
+      }),
+    'ids in upper case': (clone, { second }) =>
+      pushRequest(clone, denied(second), {
+        capabilities,
+        lines: denied(second).map((one) => line(one).replace(second, second.toUpperCase())),
+      }),
+    'a push certificate': (clone, { second }) =>
+      pushRequest(clone, denied(second), {
+        capabilities,
+        lines: certificate(...denied(second).map(line)),
+      }),
+    'a branch that git refuses before its hooks, and a new tag': (clone, { first, second }) => {
+      const commands = [move(second), move(first, 'refs/tags/v1')];
+      const lines = [...commands.map(line), `shallow ${second}`];
+      return pushRequest(clone, commands, { capabilities, lines });
+    },
+    'a branch that git refuses before its hooks, and a removed tag': (clone, { first, second }) => {
+      const commands = [move(second), move(NO_OBJECT, 'refs/tags/old', first)];
+      const lines = [...commands.map(line), `shallow ${second}`];
+      return pushRequest(clone, commands, { capabilities, lines });
+    },
+    'a removal without an old value': (clone, { second }) =>
+      pushRequest(clone, [move(second), move(NO_OBJECT, 'refs/tags/old')], { capabilities }),
+  };
+
+  test.each(Object.entries(cases))('%s', async (_name, request) => {
+    const { code, stderr, refs, landings } = await push({ refs: [], request });
+    expect(stderr).toContain('nothing was changed');
+    expect(code).toBe(1);
+    expect(refs.after).toBe(refs.before);
+    expect(landings).toBe(0);
+  });
+});
+
+test('the branch alone lands with a push certificate', async () => {
+  const { code, landings } = await push({
+    refs: [],
+    request: (clone, { second }) => {
+      const command = { ref: MAIN, oldId: NO_OBJECT, newId: second };
+      const lines = certificate(`${NO_OBJECT} ${second} ${MAIN}`);
+      return pushRequest(clone, [command], { capabilities: 'report-status atomic', lines });
+    },
+  });
+  expect(code).toBe(0);
+  expect(landings).toBe(1);
+});
+
+test('a hook of the operator moves refs of its own', async () => {
+  const { code, gitDir, second } = await push({
+    refs: ['HEAD:refs/heads/other'],
+    before: script('git update-ref refs/heads/deployed refs/heads/other', 'post-receive'),
+  });
+  expect(code).toBe(0);
+  expect(git(gitDir, ['rev-parse', 'deployed'])).toBe(second);
 });
