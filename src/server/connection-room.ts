@@ -20,12 +20,10 @@ export function spareConnection(request: IncomingMessage): void {
   spare();
 }
 
-/** Call once, before the server listens. */
+/** Call once for each server, before it listens. Those of a process share its open files, and so the room. */
 export function makeRoom(server: Server): void {
-  const waiting = new Strangers();
   /** By remote address and port: a TLS request has another socket object. */
   const sockets = new Map<string, Socket>();
-  let open = 0;
   server.on('connection', (socket: Socket) => {
     const end = otherEnd(socket);
     open += 1;
@@ -97,3 +95,7 @@ class Strangers {
     if (this.#bySize.length > 1 && this.#bySize.at(-1)?.size === 0) this.#bySize.pop();
   }
 }
+
+/** Connections of all servers without a valid key, and the number of all. */
+const waiting = new Strangers();
+let open = 0;

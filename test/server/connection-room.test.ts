@@ -23,9 +23,10 @@ async function listen(): Promise<Opened> {
   });
   server.maxConnections = LIMIT;
   const sockets: Socket[] = [];
-  onTestFinished(() => {
+  onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
+    await once(server, 'close');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -67,6 +68,15 @@ test('a client without a key that holds all connections keeps no other one out',
   for (let i = 0; i < 3; i++) {
     const other = await listener.open('127.0.0.3');
     expect(await answerOf(other, GET)).toContain('answered');
+  }
+  expect(await closed(held, 3)).toEqual([0, 1, 2]);
+});
+
+test('the listeners of a process share the room', async () => {
+  const [first, second] = [await listen(), await listen()];
+  const held = await fill(first, '127.0.0.2');
+  for (let i = 0; i < 3; i++) {
+    expect(await answerOf(await second.open('127.0.0.3'), GET)).toContain('answered');
   }
   expect(await closed(held, 3)).toEqual([0, 1, 2]);
 });
