@@ -20,6 +20,11 @@ export async function readRef(gitDir: string, ref: string): Promise<string | und
   return packed === undefined ? undefined : findPackedRef(packed, ref);
 }
 
+/** Name of the ref that a symbolic ref points to; undefined for any other ref. */
+export function symbolicTarget(gitDir: string, ref: string): string | undefined {
+  return targetIn(readIfThere(join(gitDir, ref)) ?? '');
+}
+
 /** Throws HeadMovedError if a ref has another value. */
 export async function assertHead(
   gitDir: string,
@@ -51,8 +56,9 @@ function readIfThere(path: string): string | undefined {
 function parseLooseRef(text: string, path: string): string {
   const value = text.trim();
   if (isObjectId(value)) return value;
-  if (value.startsWith('ref:')) {
-    throw new GitError(`${path} is a symbolic ref to ${value.slice(4).trim()}`, {
+  const target = targetIn(text);
+  if (target !== undefined) {
+    throw new GitError(`${path} is a symbolic ref to ${target}`, {
       remedy: 'Use the branch that it points to',
     });
   }
@@ -60,6 +66,10 @@ function parseLooseRef(text: string, path: string): string {
     remedy:
       'Write the id of the newest good commit into it (`git fsck --lost-found` lists candidates) or restore a backup',
   });
+}
+
+function targetIn(text: string): string | undefined {
+  return text.startsWith('ref:') ? text.slice(4).trim() : undefined;
 }
 
 function findPackedRef(text: string, ref: string): string | undefined {

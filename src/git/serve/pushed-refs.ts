@@ -3,6 +3,7 @@
 import { nameFlaw } from '../objects/portable-name.ts';
 import type { GitContext } from '../process/git-environment.ts';
 import { runGit } from '../process/git-process.ts';
+import { symbolicTarget } from '../refs/ref-file.ts';
 import type { RefMove } from './hook-protocol.ts';
 
 const MAX_REFS_IN_PUSH = 1_000;
@@ -27,8 +28,10 @@ export async function refObjections(
     return [`${JSON.stringify(doubled.ref)} is named twice; push each ref once`];
   }
   const made = moves.filter(({ newId }) => newId !== undefined);
-  const lines = made.flatMap((move) => caseFlaw(move.ref, ref) ?? refFlaw(move.ref) ?? []);
-  if (lines.length > 0) return lines;
+  const flaws = made.flatMap((move) => caseFlaw(move.ref, ref) ?? refFlaw(move.ref) ?? []);
+  if (flaws.length > 0) return flaws;
+  const symbolic = moves.flatMap((move) => symbolicFlaw(gitDir, move.ref) ?? []);
+  if (symbolic.length > 0) return symbolic;
   // A push over HTTP does not name the old value of the branch, which is there.
   const isAdded = ({ oldId, ref: name }: RefMove): boolean => oldId === undefined && name !== ref;
   const added = made.filter(isAdded).length;
@@ -44,6 +47,14 @@ export async function refObjections(
 function caseFlaw(ref: string, branch: string): string | undefined {
   if (ref === branch || ref.toLowerCase() !== branch.toLowerCase()) return undefined;
   return `${JSON.stringify(ref)} differs from ${JSON.stringify(branch)} by case alone`;
+}
+
+/** Git would move the ref that it points to, which may be the branch of the daemon. */
+function symbolicFlaw(gitDir: string, ref: string): string | undefined {
+  const isInside = !ref.split('/').includes('..');
+  const target = isInside ? symbolicTarget(gitDir, ref) : undefined;
+  if (target === undefined) return undefined;
+  return `${JSON.stringify(ref)} is a symbolic ref; push to ${JSON.stringify(target)}`;
 }
 
 function refFlaw(ref: string): string | undefined {

@@ -54,6 +54,25 @@ test.each(['refs/heads/MAIN', 'refs/heads/Main', 'refs/Heads/main'])(
   },
 );
 
+test.each<[string, string | undefined]>([
+  ['moves', ID],
+  ['removes', undefined],
+])('a push that %s a symbolic ref is refused', async (_what, newId) => {
+  const gitDir = await bareRepository();
+  git(gitDir, ['symbolic-ref', 'refs/heads/alias', SERVED]);
+  const move = { ref: 'refs/heads/alias', oldId: 'b'.repeat(40), newId };
+  expect(await refObjections({ gitDir, ref: SERVED }, [move])).toEqual([
+    `"refs/heads/alias" is a symbolic ref; push to "${SERVED}"`,
+  ]);
+});
+
+test('a removal of a ref outside of the repository reads nothing there', async () => {
+  const gitDir = await bareRepository();
+  writeFileSync(join(gitDir, '../outside'), 'ref: refs/heads/secret\n');
+  const move = { ref: 'refs/../../outside', oldId: ID, newId: undefined };
+  expect(await refObjections({ gitDir, ref: SERVED }, [move])).toEqual([]);
+});
+
 test('a push of more commits than the limit is refused', async () => {
   const gitDir = await bareRepository();
   let tip = git(gitDir, ['commit-tree', '-m', 'first', git(gitDir, ['mktree'])]);
