@@ -40,8 +40,6 @@ const CHECKS_AT_REST = 2;
 const COLLECTING_SHARE = 0.03;
 /** Of the first collection: 145 MB took 50 to 60 ms on a quiet machine. */
 const MS_PER_BYTE = 0.4 / 1e6;
-/** From a collection of V8 until its memory reducer looks whether the process rests, and between looks. */
-const REDUCER_DELAY_MS = 1000;
 /** An estimate from a busy machine halves in 23 checks at rest. */
 const DECAY = 0.97;
 
@@ -59,7 +57,6 @@ export function collectGarbageAtRest({
   let notBefore = 0;
   let msPerByte = MS_PER_BYTE;
   let isShrinking = false;
-  if (shrinks) setFlagsFromString(`--gc-memory-reducer-start-delay-ms=${REDUCER_DELAY_MS}`);
   const timer = setInterval(check, checkMs).unref();
   return () => {
     clearInterval(timer);
@@ -86,8 +83,8 @@ export function collectGarbageAtRest({
   }
 
   /**
-   * The memory reducer of V8 waits for a low rate of allocation, and takes no allocation at all for
-   * a high one. It does not wait where memory matters more than speed.
+   * The memory reducer of V8 looks eight seconds after a full collection, waits for a low rate of allocation,
+   * and takes no allocation at all for a high one. It does not wait where memory matters more than speed.
    */
   function shrink(isAtRest: boolean): void {
     if (isAtRest === isShrinking) return;
