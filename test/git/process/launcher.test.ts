@@ -187,8 +187,9 @@ test.runIf(linux)(
     await startLauncher({ checkMs: 10 });
     const runs = await waitingGit();
     const launcher = parentOf(runs.pid);
+    const gitDir = await bareRepository();
     process.kill(launcher, 'SIGSTOP');
-    const starts = new GitProcess({ gitDir: await bareRepository() }, ['version']);
+    const starts = new GitProcess({ gitDir }, ['version']);
 
     for (const one of [runs, starts]) {
       expect(one.error(await one.ended).message).toMatch(/the launcher of git (ended|did not)/);
