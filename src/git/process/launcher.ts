@@ -217,7 +217,10 @@ class LaunchedProcess implements StartedProcess {
       cancel();
       this.#giveUp(failure);
     };
-    const opened = (): Socket => connect(socketPath).on('error', this.#fail);
+    // Without the code of the error: ENOENT would tell of a git that is not installed.
+    const fail = ({ message }: Error): void =>
+      this.#fail(new Error(`the launcher of git closed a connection: ${message}`));
+    const opened = (): Socket => connect(socketPath).on('error', fail);
     const duplex = (stream: number): Socket => {
       const connection = opened();
       connection.write(tokenOf(id, stream));
